@@ -110,6 +110,20 @@ export const LIST = {
   ...CLIENT,
 } as const;
 
+/** What lists of events and deliveries are found by besides. */
+export const FOUND_BY = {
+  words: {
+    type: "positional",
+    required: false,
+    variadic: true,
+    valueHint: "WORDS",
+    description:
+      "As --filter; a word by itself is a publisher's id, a tag, or a part of an endpoint's URL or description",
+  },
+  "publisher-id": { type: "string", valueHint: "ID", description: "Only events with this id of their publisher's" },
+  tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; several with commas between them" },
+} as const;
+
 /** Which deliveries, or events, are meant: the words of `--filter` as flags. */
 export const FILTER = {
   filter: {

@@ -47,7 +47,7 @@ export function readId(prefix: Named, text: string): string {
   throw usage(`${what} is not the id of ${NOUNS[prefix]}`, hint);
 }
 
-type FlagOf<W> = W extends "status_code" ? "status-code" : W;
+type FlagOf<W> = W extends `${infer Head}_${infer Tail}` ? `${Head}-${Tail}` : W;
 /** What a command has of the filter: `--filter` and words of it as flags. */
 export type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
 

@@ -1,11 +1,9 @@
-import { FILTER_WORDS } from "../../src/client/filter.ts";
+import { DELIVERY_WORDS } from "../../src/client/filter.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { usage } from "../failure.ts";
 import { createJob } from "../jobs/create.ts";
 import { readQuery } from "../values.ts";
-
-const WORDS = FILTER_WORDS.filter((word) => word !== "match");
 
 export const deliveriesCancel = command({
   args: {
@@ -28,7 +26,7 @@ export const deliveriesCancel = command({
   /** Planned and agreed to like a bulk replay, and done by a job. */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);
-    const { tenant, event, test, status, ...rest } = readQuery(args, io.now(), WORDS);
+    const { tenant, event, test, status, ...rest } = readQuery(args, io.now(), DELIVERY_WORDS);
     const words = [tenant, event, test, status, ...Object.values(rest)];
     const isFiltered = words.some((word) => word !== undefined);
     if (args["all-open"] === isFiltered) {

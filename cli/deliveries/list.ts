@@ -1,7 +1,8 @@
 import type { Delivery } from "../../src/client/operations.ts";
 import { answerOf, whenOf } from "../attempts/text.ts";
-import { command, FILTER, LIST, TENANT } from "../command.ts";
+import { command, FILTER, FOUND_BY, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
+import { byWord, joined } from "../events/by-word.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -42,6 +43,7 @@ function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery
 
 export const deliveriesList = command({
   args: {
+    ...FOUND_BY,
     ...FILTER,
     event: { type: "string", valueHint: "evt_…", description: "Only this event" },
     tenant: TENANT,
@@ -52,8 +54,9 @@ export const deliveriesList = command({
     "webhookd deliveries list --event evt_01m7w8bx02jeyjr53r14y5rmma --json",
   ],
   async run(args, io) {
-    const query = readQuery(await withWholeIds(args, io), io.now());
+    const whole = await withWholeIds({ ...args, filter: joined(args.filter, args.words) }, io);
     const client = connect(args, io);
+    const query = await byWord(readQuery(whole, io.now()), client, io);
     const hosts = new Map<string, string>();
     await list(
       { client, operation: "listDeliveries", query },

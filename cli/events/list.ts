@@ -1,8 +1,9 @@
 import type { EventDelivery, EventSummary } from "../../src/client/operations.ts";
 import { FILTER_WORDS } from "../../src/client/filter.ts";
 import { answerOf } from "../attempts/text.ts";
-import { command, FILTER, LIST, TENANT } from "../command.ts";
+import { command, FILTER, FOUND_BY, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
+import { byWord, joined } from "./by-word.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -24,6 +25,8 @@ const FIELDS: readonly Field<EventSummary>[] = [
     brief: ({ received_at }, now) => age(received_at, now),
   },
   { name: "created_at", title: "CREATED", text: ({ created_at }) => created_at, hidden: true },
+  { name: "publisher_id", text: ({ publisher_id: id }) => id ?? "", hidden: true },
+  { name: "tags", text: ({ tags }) => tags.join(","), hidden: true },
   { name: "tenant", text: ({ tenant }) => tenant, hidden: true },
   { name: "test", text: ({ test }) => String(test), hidden: true },
 ];
@@ -31,16 +34,20 @@ const FIELDS: readonly Field<EventSummary>[] = [
 const WORDS = FILTER_WORDS.filter((word) => word !== "event");
 
 export const eventsList = command({
-  args: { ...FILTER, tenant: TENANT, ...LIST },
+  args: { ...FOUND_BY, ...FILTER, tenant: TENANT, ...LIST },
   examples: [
+    "webhookd events list acme",
+    "webhookd events list tag:customer:1042 status:failed",
     "webhookd events list --status failed --since 2h",
     "webhookd events list --type budget.exceeded --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --ids",
   ],
   async run(args, io) {
-    const filter = readQuery(await withWholeIds(args, io), io.now(), WORDS);
+    const whole = await withWholeIds({ ...args, filter: joined(args.filter, args.words) }, io);
+    const client = connect(args, io);
+    const filter = await byWord(readQuery(whole, io.now(), WORDS), client, io);
     // The table says how each fares; for programs an event comes as any list gives it.
     const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
-    const asked = { client: connect(args, io), operation: "listEvents", query } as const;
+    const asked = { client, operation: "listEvents", query } as const;
     await list(
       asked,
       args,

@@ -17,6 +17,8 @@ export const eventsSend = command({
       description: "JSON object, sent byte for byte: @FILE, - for stdin, or inline",
     },
     tenant: { ...TENANT, description: "Tenant whose endpoints get it [default]" },
+    "publisher-id": { type: "string", valueHint: "ID", description: "Your own id of it, to find it by" },
+    tag: { type: "string", multiple: true, valueHint: "TAG", description: "A word to find it by; up to five of them" },
     "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
     "idempotency-key": {
       type: "string",
@@ -34,7 +36,13 @@ export const eventsSend = command({
   async run(args, io) {
     const data = await readData(args.data, io);
     const client = connect(args, io);
-    const rest = JSON.stringify({ type: args.type, tenant: args.tenant, created_at: args["created-at"] });
+    const rest = JSON.stringify({
+      type: args.type,
+      tenant: args.tenant,
+      created_at: args["created-at"],
+      publisher_id: args["publisher-id"],
+      ...(args.tag.length > 0 && { tags: args.tag }),
+    });
     const key = args["idempotency-key"];
     const published = await client.call("publishEvent", {
       body: `${rest.slice(0, -1)},"data":${data}}`,

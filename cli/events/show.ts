@@ -99,6 +99,7 @@ function show(answer: string, { attempts, failed }: Known, io: Io): void {
     ["received", `${event.received_at}, ${ago(event.received_at, now)}`],
     ["created", event.created_at === event.received_at ? null : event.created_at],
     ["tenant", event.tenant],
+    ["labels", [...(event.publisher_id === null ? [] : [event.publisher_id]), ...event.tags].join(", ")],
     ["test", event.test ? "yes: not in lists or statistics" : null],
   ]);
   const deliveries = [...failed, ...some.filter(({ id }) => !failed.some((one) => one.id === id))];

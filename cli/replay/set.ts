@@ -1,4 +1,5 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
+import { DELIVERY_WORDS } from "../../src/client/filter.ts";
 import { Failure, usage } from "../failure.ts";
 import { findId, readBeginning } from "../find-id.ts";
 import type { Io } from "../io.ts";
@@ -15,7 +16,7 @@ const MAX_IDS = 1000;
 /** Throws a Failure when it names nothing: what is meant must be said. */
 export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
   if (args.missing) return readMissing(args, io);
-  const query = readQuery(args, io.now());
+  const query = readQuery(args, io.now(), DELIVERY_WORDS);
   const { tenant, event, test, status, ...rest } = query;
   const typed = [...args.events, ...(event === undefined ? [] : [event])];
   const isFiltered = Object.keys(query).length > 0;

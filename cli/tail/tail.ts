@@ -1,5 +1,5 @@
 import type { Client } from "../../src/client/client.ts";
-import { FILTER_WORDS, type FilterWord } from "../../src/client/filter.ts";
+import { DELIVERY_WORDS, type FilterWord } from "../../src/client/filter.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
@@ -18,7 +18,7 @@ import { Wants } from "./wanted.ts";
 const HISTORY = 10;
 const MOST_HISTORY = 1000;
 /** Nothing that is to come is before a time, and the stream leaves tests out. */
-const WORDS = FILTER_WORDS.filter((word) => word !== "until" && word !== "test");
+const WORDS = DELIVERY_WORDS.filter((word) => word !== "until" && word !== "test");
 /** What a change can be of. */
 const STATUSES = ["pending", "delivered", "failed", "cancelled"];
 

@@ -6,6 +6,7 @@ import { nearest } from "../config/nearest.ts";
 import { parseDuration } from "../config/units.ts";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import type { EventStatus } from "../domain/deliveries/delivery.ts";
+import { PUBLISHER_ID, TAG } from "../domain/events/event.ts";
 import { isId } from "../domain/id.ts";
 
 export const FILTER_WORDS = [
@@ -13,6 +14,8 @@ export const FILTER_WORDS = [
   "type",
   "endpoint",
   "event",
+  "publisher_id",
+  "tag",
   "error",
   "status_code",
   "since",
@@ -21,6 +24,10 @@ export const FILTER_WORDS = [
   "test",
   "match",
 ] as const;
+/** Those that a job takes, and what is followed. */
+export const DELIVERY_WORDS = FILTER_WORDS.filter(
+  (word) => word !== "match" && word !== "publisher_id" && word !== "tag",
+);
 export type FilterWord = (typeof FILTER_WORDS)[number];
 
 /** Values as they were typed: `since` may say `2h`. */
@@ -92,6 +99,10 @@ export function faultOf(word: FilterWord, value: string): string | null {
       return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ followed by 26 characters.";
     case "event":
       return isId("evt", value) ? null : "It must be the id of an event: evt_ followed by 26 characters.";
+    case "publisher_id":
+      return PUBLISHER_ID.test(value) ? null : "It takes 1 to 128 visible ASCII characters.";
+    case "tag":
+      return value.split(",").every((one) => TAG.test(one)) ? null : "It takes 1 to 64 visible ASCII characters.";
     case "test":
       return oneOf(value, ["true", "false"]);
     case "match":
@@ -120,6 +131,8 @@ const EXAMPLES: { readonly [W in FilterWord]: string } = {
   type: "type:budget.exceeded",
   endpoint: "endpoint:ep_…",
   event: "event:evt_…",
+  publisher_id: "publisher_id:order-1042",
+  tag: "tag:customer:1042",
   error: "error:timeout",
   status_code: "status_code:5xx",
   since: "since:2h",

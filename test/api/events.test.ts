@@ -30,6 +30,8 @@ describe("an event", () => {
       received_at: "2026-11-20T09:55:00.000Z",
       tenant: "default",
       test: false,
+      publisher_id: null,
+      tags: [],
       status: "pending",
       data: null,
       deliveries: [
@@ -122,7 +124,17 @@ describe("the list of events", () => {
     await register(api);
     const { id } = (await api.post(EVENTS, `{"type":"budget.exceeded","data":${DATA}}`)).body;
     const [plain] = (await api.get(EVENTS)).body.data;
-    expect(Object.keys(plain)).toEqual(["id", "type", "created_at", "received_at", "tenant", "test", "status"]);
+    expect(Object.keys(plain)).toEqual([
+      "id",
+      "type",
+      "created_at",
+      "received_at",
+      "tenant",
+      "test",
+      "status",
+      "publisher_id",
+      "tags",
+    ]);
     expect((await api.get(`${EVENTS}?include=data`)).text).toContain(`"data":${DATA}}]`);
     const whole = (await api.get(`${EVENTS}?include=data,deliveries`)).body.data[0];
     expect(whole).toEqual((await api.get(`${EVENTS}/${id}`)).body);
@@ -178,6 +190,48 @@ describe("the list of events", () => {
       cursor = body.next_cursor;
     }
     expect(walked).toEqual([unmatched, delivered, failed]);
+  });
+
+  it("are found by their publisher's id and tags until their data is erased", async () => {
+    const api = await serve();
+    const ids = async (query: string) =>
+      (await api.get(`${EVENTS}?${query}`)).body.data.map(({ id }: { id: string }) => id);
+    const labelled = await api.post(EVENTS, {
+      type: "goal.achieved",
+      data: {},
+      created_at: "2026-11-20T09:00:00Z",
+      publisher_id: "order-7",
+      tags: ["eu", "acme"],
+    });
+    const { id } = labelled.body;
+    for (const query of [
+      "publisher_id=order-7",
+      "tag=acme",
+      "tag=nothing,eu",
+      "label=order-7",
+      "label=acme&type=goal.achieved",
+    ]) {
+      expect(await ids(query), query).toEqual([id]);
+    }
+    expect(await ids("tag=order-7")).toEqual([]);
+    expect((await api.get(`${EVENTS}?tag=acme`)).body.data[0]).toMatchObject({
+      publisher_id: "order-7",
+      tags: ["acme", "eu"],
+    });
+    expect((await api.get(`${EVENTS}/${id}`)).body).toMatchObject({ publisher_id: "order-7", tags: ["acme", "eu"] });
+    await api.request("DELETE", `${EVENTS}/${id}/data`);
+    expect(await ids("tag=acme")).toEqual([]);
+    expect((await api.get("/v1/webhooks/deliveries?tag=acme")).status).toBe(200);
+  });
+
+  it("are others with other tags, as far as their idempotency key goes", async () => {
+    const api = await serve();
+    const publish = (tags: string[]) =>
+      api.post(EVENTS, { type: "goal.achieved", data: {}, tags }, { headers: { "idempotency-key": "labels" } });
+    const one = await publish(["a", "b"]);
+    expect(one.status).toBe(202);
+    expect((await publish(["b", "a"])).body.id).toBe(one.body.id);
+    expect((await publish(["a"])).body.code).toBe("idempotency_mismatch");
   });
 
   it.each([

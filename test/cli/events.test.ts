@@ -6,6 +6,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aDelivery, aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
 import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { receiverOf } from "../harness/exchange.ts";
@@ -49,7 +50,8 @@ describe("webhookd events show", () => {
   });
 
   it("shows the beginning of large data, and how to get all of it", async () => {
-    const large = ANSWER.replace(DATA, () => JSON.stringify({ s: "x".repeat(10_000) }));
+    const plain = ANSWER.replace(/"publisher_id".*?\],/, '"publisher_id":null,"tags":[],');
+    const large = plain.replace(DATA, () => JSON.stringify({ s: "x".repeat(10_000) }));
     const { out } = await events(["show", id], { answers: { getEvent: large } });
     expect(out.length).toBeLessThan(5000);
     expect(out).toMatch(/x…\n {2}for the whole body: webhookd events show evt_\S+ --raw\n$/);
@@ -257,6 +259,27 @@ describe("webhookd events list", () => {
     expect(JSON.parse(out)).toMatchObject({ total: 1234, total_is: is });
     const { daemon } = await events(["list", "--ids"], { answers: { listEvents: { ...page, next_cursor: null } } });
     expect(daemon.seen[0]!.path).not.toContain("total");
+  });
+
+  it("finds a word by itself as a publisher's id or tag, with the same words as --filter beside it", async () => {
+    const { code, daemon } = await events(["list", "order-1042", "tag:vip", "--status=failed", "--publisher-id=x"]);
+    expect(code).toBe(EXIT.ok);
+    const asked = daemon.seen.map(({ path }) => Object.fromEntries(new URL(path, "http://d").searchParams));
+    expect(asked[0]).toEqual({ label: "order-1042", limit: "1" });
+    expect(asked[1]).toMatchObject({ label: "order-1042", tag: "vip", status: "failed", publisher_id: "x" });
+    expect(asked[1]).not.toHaveProperty("match");
+  });
+
+  it("finds a word that is none of them in what is known of endpoints", async () => {
+    const none = { data: [], next_cursor: null };
+    const { err, daemon } = await events(["list", "acme"], {
+      answers: { listEvents: none, listEndpoints: { data: [anEndpoint], next_cursor: null } },
+    });
+    expect(err).toContain(`No event has "acme" as its publisher's id or tag; shown is the endpoint ${anEndpoint.id}.`);
+    expect(daemon.asked()).toEqual(["listEvents", "listEndpoints", "listEvents"]);
+    expect(daemon.seen.at(-1)!.path).toContain(`endpoint=${anEndpoint.id}`);
+    const nowhere = await events(["list", "acme"], { answers: { listEvents: none, listEndpoints: none } });
+    expect(nowhere.err).toContain('no endpoint has "acme" in its URL, uid or description');
   });
 
   it("asks for several statuses and errors at once", async () => {

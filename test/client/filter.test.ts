@@ -29,6 +29,8 @@ describe("a filter", () => {
     ["status_code:5x", 0, 'status_code: does not take "5x"', /503, or 5xx/],
     ["since:yesterday", 0, 'since: does not take "yesterday"', /such as 2h/],
     ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ followed by 26/],
+    ["publisher_id:é", 0, 'publisher_id: does not take "é"', /1 to 128 visible/],
+    ["tag:a,,b", 0, 'tag: does not take "a,,b"', /1 to 64 visible/],
     ["__proto__:1", 0, '"__proto__:1" is not a filter', /^The filters are/],
   ])("says of %j where and what is wrong, and what to type", (text, at, what, hint) => {
     const [mistake] = readFilter(text).mistakes;
@@ -43,6 +45,8 @@ describe("a filter", () => {
       type: fc.stringMatching(/^[a-z.:]{1,12}$/),
       endpoint: fc.constant(`ep_${ID}`),
       event: fc.constant(`evt_${ID}`),
+      publisher_id: fc.stringMatching(/^[!-~]{1,12}$/),
+      tag: fc.stringMatching(/^[a-z:]{1,8}(,[a-z]{1,3})?$/),
       error: fc.constantFrom(...ATTEMPT_ERRORS),
       status_code: fc.constantFrom("503", "4xx"),
       since: fc.constantFrom("2h", "30d", "2026-11-20", "2026-11-20T09:00Z"),

@@ -37,7 +37,7 @@ function linesOf(state: State, id: string, width: number): string[] {
   const attempts = state.known.attempts.get(id)?.value ?? [];
   return [
     head,
-    named("type", { text: event.type }),
+    named("type", { text: event.type }, { text: labelsText(event), style: "grey" }),
     named("status", statusCell(look, shownStatus(event.status, tries))),
     named("created", { text: `${event.created_at}  (${age(state.now - Date.parse(event.created_at))} ago)` }),
     named("received", { text: event.received_at }),
@@ -52,6 +52,11 @@ function linesOf(state: State, id: string, width: number): string[] {
     line(),
     ...payloadLines(look, event, width),
   ];
+}
+
+/** What its publisher calls it. */
+function labelsText({ publisher_id: id, tags }: Event): string {
+  return [...(id === null ? [] : [id]), ...tags].map((label) => `  ${label}`).join("");
 }
 
 const WORST_FIRST = ["failed", "retrying", "pending", "held", "cancelled", "delivered"];

@@ -52,7 +52,9 @@ function ofGroup(state: State, { endpoint, error, status_code: code }: FailureGr
 }
 
 function ofFilter(state: State, place: WithList): Many | string {
-  const { tenant, event, test, status = "failed", ...rest } = filterQuery(state, place);
+  const { tenant, event, test, tag, publisher_id: id, status = "failed", ...rest } = filterQuery(state, place);
+  if (tag !== undefined || id !== undefined)
+    return "a job cannot select by tag or publisher_id; mark the events instead";
   if (status !== "failed")
     return `only what failed can be replayed, but the filter says status:${status}; press f to change it`;
   const filter = {

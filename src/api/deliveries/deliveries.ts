@@ -7,6 +7,8 @@ import type { AttemptRequest, DeliveryView } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import {
+  LABELS,
+  labelsOf,
   pageReply,
   PAGE_PARAMETERS,
   pageOf,
@@ -162,7 +164,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "filter",
-      query: [...PAGE_PARAMETERS, Status, Type, Endpoint, Event, ...RESULT, ...PERIOD, Test],
+      query: [...PAGE_PARAMETERS, Status, Type, Endpoint, Event, ...LABELS, ...RESULT, ...PERIOD, Test],
       operation: listDeliveries,
       handle: (call) => list(parts, call),
     },
@@ -200,6 +202,7 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
     ...pageOf(query, tenant),
     ...periodOf(query),
     ...resultOf(query),
+    ...labelsOf(query),
     ...names,
     status: Status.read(query),
     test: Test.read(query) ?? false,

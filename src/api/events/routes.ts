@@ -10,6 +10,8 @@ import { attemptsReply, listEventAttempts } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import {
+  LABELS,
+  labelsOf,
   PAGE_PARAMETERS,
   pageOf,
   PERIOD,
@@ -55,7 +57,7 @@ const Include = textParameter(
   /^(?:data|deliveries)(?:,(?:data|deliveries))*$/,
   "must be data, deliveries or data,deliveries",
 );
-const FILTERS = [Status, Type, DeliveredTo, ...RESULT, ...PERIOD, Test, Include];
+const FILTERS = [Status, Type, DeliveredTo, ...LABELS, ...RESULT, ...PERIOD, Test, Include];
 
 const RetryBody = v.strictObject({
   endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
@@ -181,6 +183,7 @@ function eventQuery(query: Query, tenant: string | null): EventQuery {
     ...pageOf(query, tenant),
     ...periodOf(query),
     ...resultOf(query),
+    ...labelsOf(query),
     status: Status.read(query),
     type: Type.read(query),
     endpoint: DeliveredTo.read(query),

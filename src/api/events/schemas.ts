@@ -21,6 +21,8 @@ const SUMMARY = {
     "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
       "`unmatched` if no endpoint chose it.",
   ),
+  publisher_id: described(v.nullable(v.string()), "The publisher's own id of it; null if it has none."),
+  tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
 };
 
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
@@ -83,6 +85,8 @@ const summary = {
   tenant: "default",
   test: false,
   status: "pending",
+  publisher_id: "order-1042",
+  tags: ["customer:1042"],
 };
 
 export const anEventSummary = summary;
@@ -113,6 +117,8 @@ export function eventText(event: StoredSummary | EventView, include: EventParts,
       tenant: event.tenant,
       test: event.test,
       status: event.status,
+      publisher_id: event.publisherId,
+      tags: event.tags,
     }).slice(1, -1),
   ];
   if ("data" in event && include.data) members.push(`"data":${event.data === null ? "null" : utf8.decode(event.data)}`);

@@ -1,6 +1,6 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
-import type { Caller, Page, PageQuery, Period, ResultFilter, StatusCodes } from "../../store/store.ts";
+import type { Caller, LabelFilter, Page, PageQuery, Period, ResultFilter, StatusCodes } from "../../store/store.ts";
 import { TenantParameter } from "./access.ts";
 import {
   flagParameter,
@@ -82,8 +82,16 @@ const StatusCode = statusCodeParameter(
   "Only attempts with this status code; for events and deliveries, the last attempt counts.",
 );
 
+const PublisherId = textParameter("publisher_id", "Only what belongs to events with this id of their publisher's.");
+const Tag = namesParameter("tag", "Only what belongs to events with this tag.");
+const Label = textParameter(
+  "label",
+  "Only what belongs to events with this id of their publisher's, or with this tag.",
+);
+
 export const PERIOD = [Since, Until];
 export const RESULT = [LastError, StatusCode];
+export const LABELS = [PublisherId, Tag, Label];
 
 export function periodOf(query: Query): Period {
   return { since: Since.read(query), until: Until.read(query) };
@@ -91,6 +99,10 @@ export function periodOf(query: Query): Period {
 
 export function resultOf(query: Query): ResultFilter {
   return { error: LastError.read(query), statusCode: StatusCode.read(query) };
+}
+
+export function labelsOf(query: Query): LabelFilter {
+  return { publisherId: PublisherId.read(query), tag: Tag.read(query), label: Label.read(query) };
 }
 
 /** `503`, or `5xx` for all of 500 to 599. */

@@ -3,7 +3,14 @@
  * long is done in pieces.
  */
 import { WebhookdError } from "../../domain/errors.ts";
-import type { EventDraft, TraceContext } from "../../domain/events/event.ts";
+import {
+  MAX_TAGS,
+  PUBLISHER_ID,
+  TAG,
+  type EventDraft,
+  type EventLabels,
+  type TraceContext,
+} from "../../domain/events/event.ts";
 import { eventFingerprint, isIdempotencyKey } from "../../domain/events/idempotency.ts";
 import { parseInstant } from "../../domain/time/instant.ts";
 import {
@@ -45,7 +52,7 @@ interface Place {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** `{type, data, created_at?, tenant?}` */
+/** `{type, data, created_at?, publisher_id?, tags?, tenant?}` */
 export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
   const faults = new Faults();
   const draft = draftOf(body, scanObject(body), { pointer: "", fields: DRAFT_FIELDS, idempotencyKey }, rules, faults);
@@ -140,6 +147,8 @@ function draftOf(
   const tenant = text(body, optional(members, "tenant", "string", pointer, faults));
   if (tenant !== undefined && !isTenant(tenant))
     faults.add(`${pointer}/tenant`, "forbidden_char", "is not a tenant name");
+  const labels =
+    members.has("publisher_id") || members.has("tags") ? labelsOf(body, members, pointer, faults) : undefined;
   const key = members.has("idempotency_key") ? keyOf(body, members, pointer, faults) : idempotencyKey;
   if (type === undefined || data === undefined || faults.some) return null;
   const span = body.subarray(data.start, data.end);
@@ -151,11 +160,34 @@ function draftOf(
     type,
     createdAt,
     data: span,
+    labels,
     trace: rules.trace,
   };
   if (key === undefined) return draft;
-  const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data);
+  const known = labels && JSON.stringify([labels.publisherId, labels.tags]);
+  const fingerprint = eventFingerprint(type, members.has("created_at") ? createdAt : null, draft.data, known);
   return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
+}
+
+/** Undefined where there is nothing in them. */
+function labelsOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): EventLabels | undefined {
+  const publisherId = text(body, optional(members, "publisher_id", "string", pointer, faults)) ?? null;
+  if (publisherId !== null && !PUBLISHER_ID.test(publisherId)) {
+    faults.add(`${pointer}/publisher_id`, "invalid_syntax", "takes 1 to 128 visible ASCII characters");
+  }
+  const node = optional(members, "tags", "array", pointer, faults);
+  const given = node === undefined ? [] : (parseSpan(body, node) as unknown[]);
+  const at = `${pointer}/tags`;
+  if (given.length > MAX_TAGS) faults.add(at, "too_long", `at most ${MAX_TAGS} tags`);
+  if (new Set(given).size < given.length) faults.add(at, "conflicting_fields", "names the same tag twice");
+  for (const [index, tag] of given.slice(0, MAX_TAGS).entries()) {
+    if (typeof tag === "string" && TAG.test(tag)) continue;
+    const detail = "takes 1 to 64 visible ASCII characters, without commas";
+    faults.add(`${at}/${index}`, typeof tag === "string" ? "invalid_syntax" : "invalid_type", detail);
+  }
+  // In one order: the same event again is the same, whatever theirs was.
+  const tags = (given as string[]).toSorted();
+  return publisherId === null && tags.length === 0 ? undefined : { publisherId, tags };
 }
 
 function keyOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): string | undefined {

@@ -3,6 +3,7 @@
  * because `data` must not be parsed; `test/api/openapi/described-drafts.test.ts` holds the two together.
  */
 import * as v from "valibot";
+import { MAX_TAGS, PUBLISHER_ID, TAG } from "../../domain/events/event.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, described, Tenant, titled, typeName, id, Instant, Count } from "../pipeline/shapes.ts";
@@ -24,6 +25,18 @@ export function eventDraft(types: Types) {
         described(
           v.pipe(v.string(), v.metadata({ format: "date-time" })),
           "When it happened: RFC 3339, at most 5 minutes ahead. By default, now.",
+        ),
+      ),
+      publisher_id: v.optional(
+        described(
+          v.pipe(v.string(), v.regex(PUBLISHER_ID)),
+          "Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.",
+        ),
+      ),
+      tags: v.optional(
+        described(
+          v.pipe(v.array(v.pipe(v.string(), v.regex(TAG))), v.maxLength(MAX_TAGS), v.metadata({ uniqueItems: true })),
+          "Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.",
         ),
       ),
       tenant: v.optional(described(Tenant, "With a key for every tenant: the tenant of the event.")),

@@ -9,6 +9,8 @@ export interface EventDraft {
   readonly createdAt: number;
   /** The caller's own bytes of `data`, one JSON object, already validated. */
   readonly data: Uint8Array;
+  /** What the publisher finds it by; undefined where there is nothing. */
+  readonly labels?: EventLabels | undefined;
   /** Passed on with each attempt. */
   readonly trace?: TraceContext | undefined;
   /** Given for a test event: it goes to this endpoint alone, enabled or not, once. */
@@ -16,6 +18,21 @@ export interface EventDraft {
   /** Given when the publish may come again; known per tenant. */
   readonly idempotency?: Idempotency;
 }
+
+/** The publisher's own names for an event. Receivers are not told of them. */
+export interface EventLabels {
+  /** The publisher's id. Two events may have the same one. */
+  readonly publisherId: string | null;
+  /** At most `MAX_TAGS`, none of them twice. */
+  readonly tags: readonly string[];
+}
+
+export const NO_LABELS: EventLabels = { publisherId: null, tags: [] };
+export const MAX_TAGS = 5;
+/** Visible ASCII, so that they can be typed as words of a filter. */
+export const PUBLISHER_ID = /^[\x21-\x7e]{1,128}$/;
+/** A list of them is separated by commas. */
+export const TAG = /^[\x21-\x2b\x2d-\x7e]{1,64}$/;
 
 const COMMA_DATA = ',"data":';
 const CLOSE = 0x7d;

@@ -56,9 +56,14 @@ export function requestFingerprint(method: string, path: string, body: Uint8Arra
  * Of one event, by what it says: so an outbox may send again in a batch, or as a line, what it first sent alone.
  * `createdAt` is null where the caller gave none, because then each request has its own.
  */
-export function eventFingerprint(type: string, createdAt: number | null, data: Uint8Array): Uint8Array {
-  return createHash("sha256")
-    .update(`event ${type} ${createdAt ?? "-"}\n`)
-    .update(data)
-    .digest();
+export function eventFingerprint(
+  type: string,
+  createdAt: number | null,
+  data: Uint8Array,
+  labels?: string,
+): Uint8Array {
+  const hash = createHash("sha256").update(`event ${type} ${createdAt ?? "-"}\n`);
+  // Without any it is as it was before there were any.
+  if (labels !== undefined) hash.update(`labels ${labels}\n`);
+  return hash.update(data).digest();
 }

@@ -1,5 +1,6 @@
 /** Reads: events, deliveries and attempts, as they are shown, and what every list has in common. */
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
+import type { EventLabels } from "../../domain/events/event.ts";
 import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.ts";
 
 export interface Page<T> {
@@ -58,6 +59,14 @@ export interface StatusCodes {
   readonly most: number;
 }
 
+/** What the publisher calls the event; where several are given, it has all of them. */
+export interface LabelFilter {
+  readonly publisherId?: string;
+  readonly tag?: OneOf<string>;
+  /** Its publisher's id, or one of its tags. */
+  readonly label?: string;
+}
+
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
   /** In the order in which they were committed. */
@@ -95,7 +104,7 @@ export interface TenantSummary {
 }
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
-export interface EventQuery extends PageQuery, Period, ResultFilter {
+export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter {
   readonly status?: OneOf<EventStatus>;
   readonly type?: OneOf<string>;
   readonly endpoint?: string;
@@ -103,7 +112,7 @@ export interface EventQuery extends PageQuery, Period, ResultFilter {
 }
 
 /** An error or status code is looked for in the delivery's last attempt. */
-export interface DeliveryQuery extends PageQuery, Period, ResultFilter {
+export interface DeliveryQuery extends PageQuery, Period, ResultFilter, LabelFilter {
   readonly status?: OneOf<ShownStatus>;
   readonly type?: OneOf<string>;
   readonly endpoint?: string;
@@ -119,7 +128,7 @@ export interface EndpointAttemptQuery extends PageQuery, Period, ResultFilter {
   readonly test?: boolean;
 }
 
-export interface EventSummary {
+export interface EventSummary extends EventLabels {
   readonly id: string;
   readonly type: string;
   readonly createdAt: number;

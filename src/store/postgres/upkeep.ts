@@ -103,6 +103,7 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
       rows += await tx.change(`DELETE FROM ${table} WHERE (${keys}) IN (${some})`, [event.key, ROWS - rows]);
     }
     if (rows >= ROWS) return { pruned, next: here };
+    await tx.change("DELETE FROM event_label WHERE event = $1", [event.key]);
     rows += await tx.change("DELETE FROM event WHERE key = $1", [event.key]);
     bytes += event.bytes ?? 0;
     pruned++;

@@ -26,6 +26,7 @@ import type { NativeBinding } from "./engine/open-database.ts";
 import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
 import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
+import { Labels } from "./attempts/labels.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
 import { SqliteOperations } from "./operation-store.ts";
@@ -126,7 +127,8 @@ export class SqliteStore implements Store {
     const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual }));
     this.jobs = new SqliteJobs(engine, { index, idempotency, reader, steps: jobs });
 
-    const lists = { ...names, attempts, sources: new Sources(db) };
+    const labels = new Labels(db);
+    const lists = { ...names, attempts, labels, sources: new Sources(db, labels) };
     const deliveries = new Deliveries(db, lists);
     const record = new RecordAttempts(db, { index, attempts, fresh, started, manual });
     const shared = { counters, idempotency, manual };
@@ -134,7 +136,7 @@ export class SqliteStore implements Store {
     this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });
 
     const events = new Events(db, { ...lists, deliveries });
-    this.events = new SqliteEvents(engine, { ...shared, events, fresh, index, maxPendingPerTenant, shares });
+    this.events = new SqliteEvents(engine, { ...lists, ...shared, events, fresh, maxPendingPerTenant, shares });
     const shown: Rows = { ...lists, deliveries, events };
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 

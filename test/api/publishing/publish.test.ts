@@ -31,6 +31,24 @@ describe("a publish", () => {
     expect(api.accepted).toHaveLength(1);
   });
 
+  it("takes the publisher's id and tags, which receivers do not get", async () => {
+    const { api, fake } = await serve();
+    expect((await api.post(EVENTS, event({ publisher_id: "order-7", tags: ["b", "a"] }))).status).toBe(202);
+    expect(fake.drafts[0]!.labels).toEqual({ publisherId: "order-7", tags: ["a", "b"] });
+    expect(Buffer.from(fake.drafts[0]!.data).toString()).toBe('{"a":1}');
+    await api.post(EVENTS, event({ tags: [] }));
+    expect(fake.drafts[1]!.labels).toBeUndefined();
+    const wrong = await api.post(BATCH, {
+      events: [event(), event({ publisher_id: "a b", tags: ["x", "x", 1, "a,b"] })],
+    });
+    expect(wrong.body.errors).toMatchObject([
+      { pointer: "/events/1/publisher_id", code: "invalid_syntax" },
+      { pointer: "/events/1/tags", code: "conflicting_fields" },
+      { pointer: "/events/1/tags/2", code: "invalid_type" },
+      { pointer: "/events/1/tags/3", code: "invalid_syntax" },
+    ]);
+  });
+
   it("takes an instant of its own, up to five minutes ahead", async () => {
     const { api, fake } = await serve();
     await api.post(EVENTS, event({ created_at: "2026-11-20T10:59:59.1239+01:00" }));

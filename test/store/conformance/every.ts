@@ -10,6 +10,7 @@ import { failures } from "./statistics/failures.ts";
 import { health } from "./endpoints/health.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./callers/keys.ts";
+import { labels } from "./reads/labels.ts";
 import { lists } from "./reads/lists.ts";
 import { manualAttempts } from "./deliveries/manual.ts";
 import { operating } from "./operations.ts";
@@ -49,6 +50,7 @@ export function everySuite(open: OpenFresh, walked = 10_000): void {
   describe("its reads", () => {
     lists(open);
     deliveryLists(open);
+    labels(open);
     totals(open);
     walks(open, walked);
   });

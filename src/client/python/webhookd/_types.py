@@ -14,6 +14,10 @@ class _EventDraft(TypedDict):
 class EventDraft(_EventDraft, total=False):
     # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
     created_at: str
+    # Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.
+    publisher_id: str
+    # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
+    tags: List[str]
     # With a key for every tenant: the tenant of the event.
     tenant: str
 
@@ -27,6 +31,10 @@ class _BatchItem(TypedDict):
 class BatchItem(_BatchItem, total=False):
     # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
     created_at: str
+    # Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.
+    publisher_id: str
+    # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
+    tags: List[str]
     # With a key for every tenant: the tenant of the event.
     tenant: str
     # Publishing the same event again with this key does not create a second event.

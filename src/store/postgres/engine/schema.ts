@@ -244,8 +244,20 @@ const PORTAL = `
   CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
 `;
 
+const LABELS = `
+  -- Kind 0 is the publisher's id of the event, 1 a tag.
+  CREATE TABLE event_label (
+    kind smallint NOT NULL CHECK (kind IN (0, 1)),
+    label text NOT NULL,
+    tenant text NOT NULL,
+    event bigint NOT NULL,
+    PRIMARY KEY (kind, label, tenant, event)
+  );
+  CREATE INDEX event_label_event ON event_label (event);
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST, PORTAL];
+const STEPS: readonly string[] = [FIRST, PORTAL, LABELS];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

@@ -152,6 +152,7 @@ async function eraseBody(tx: Queries, key: number): Promise<boolean> {
   if (open.length > 0) return false;
   // The hash goes too: what is short can be guessed from it.
   await tx.change("UPDATE event SET body = NULL, body_hash = '' WHERE key = $1", [key]);
+  await tx.change("DELETE FROM event_label WHERE event = $1", [key]);
   return true;
 }
 

@@ -6,6 +6,7 @@ import type { Queries } from "../engine/database.ts";
 export class EventRows {
   readonly events: unknown[][] = Array.from({ length: 10 }, () => []);
   readonly deliveries: unknown[][] = Array.from({ length: 6 }, () => []);
+  readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
   readonly owed: [event: number, endpoint: number][] = [];
   readonly remembered: Remembered[] = [];
   /** By the key, what this batch published under it. */
@@ -26,6 +27,12 @@ export class EventRows {
            $3::smallint[], $4::smallint[], $5::smallint[], $6::bigint[]) AS d (event, endpoint, slot, status, trigger, due_at)`,
         this.deliveries,
       ),
+      this.labels[0]!.length > 0 &&
+        tx.change(
+          `INSERT INTO event_label (kind, label, tenant, event)
+           SELECT * FROM unnest($1::smallint[], $2::text[], $3::text[], $4::bigint[])`,
+          this.labels,
+        ),
       this.owed.length > 0 &&
         tx.change(
           `INSERT INTO manual_attempt (event, endpoint, urgent)

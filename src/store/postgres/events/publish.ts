@@ -15,6 +15,7 @@ import {
   triggerCode,
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
+import { labelRows } from "../../sqlite/attempts/labels.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { addNames } from "../endpoints/endpoint-rows.ts";
@@ -239,6 +240,9 @@ export class Publish {
     }
     const row = [key, random, tenant, type, createdAt, +isTest, +(to.length === 0), traceText(trace), bodyHash(body)];
     [...row, body].forEach((value, at) => rows.events[at]!.push(value));
+    for (const { kind, label } of draft.labels === undefined ? [] : labelRows(draft.labels)) {
+      [kind, label, tenant, key].forEach((value, at) => rows.labels[at]!.push(value));
+    }
     const publication = { id, type, createdAt, deliveries: to.length, fresh, waiting, duplicate: false };
     if (draft.idempotency !== undefined) {
       const text = JSON.stringify([id, type, createdAt, to.length]);

@@ -1,6 +1,6 @@
 /** What may be asked of events and of what became of them, without changing it. */
 import { eventStatus } from "../../../domain/deliveries/delivery.ts";
-import { dataOf } from "../../../domain/events/event.ts";
+import { dataOf, NO_LABELS } from "../../../domain/events/event.ts";
 import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
 import {
   attemptId,
@@ -45,7 +45,7 @@ import {
 import { type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import { findEvent, type FoundEvent } from "../events/event-changes.ts";
-import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
+import { hasMatch, isWanted, labelsOf, type LabelsOf, ofDelivery, ofEvent, ofResult } from "./filters.ts";
 import { attemptPage } from "./attempt-lists.ts";
 
 /** Deliveries shown inside an event. */
@@ -68,7 +68,8 @@ export class PostgresReads implements ReadStore {
     const { database } = this.#engine;
     const found = await findEvent(database, tenant, id);
     if (found === null) return null;
-    const [rows, bodies] = await Promise.all([
+    const [labels, rows, bodies] = await Promise.all([
+      labelsOf(database, [found.key]),
       database.rows<DeliveryRow>(`SELECT ${DELIVERY} FROM ${FROM_DELIVERY} WHERE d.event = $1 ORDER BY d.endpoint`, [
         found.key,
       ]),
@@ -78,7 +79,7 @@ export class PostgresReads implements ReadStore {
     const lasts = await lastAttempts(database, shown);
     const body = bodies[0]?.body ?? null;
     return {
-      ...summaryOf(found, rows),
+      ...summaryOf(found, rows, labels),
       data: body === null ? null : dataOf(body, id, found.type),
       deliveries: shown.map((row) => deliveryOf(row, lasts)),
       deliveryCount: rows.length,
@@ -239,16 +240,20 @@ export class PostgresReads implements ReadStore {
 
   async #lookAtEvents(rows: readonly EventRow[], query: EventQuery, endpoint: number | null) {
     const { database } = this.#engine;
-    const deliveries = await database.rows<DeliveryRow>(
-      `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
-       WHERE d.event = ANY($1::bigint[]) AND ($2::integer IS NULL OR d.endpoint = $2)`,
-      [rows.map(({ key }) => key), endpoint],
-    );
+    const keys = rows.map(({ key }) => key);
+    const [labels, deliveries] = await Promise.all([
+      labelsOf(database, keys),
+      database.rows<DeliveryRow>(
+        `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
+         WHERE d.event = ANY($1::bigint[]) AND ($2::integer IS NULL OR d.endpoint = $2)`,
+        [keys, endpoint],
+      ),
+    ]);
     const byEvent = Map.groupBy(deliveries, ({ event }) => event);
     const lasts = seeksResult(query) ? await lastAttempts(database, deliveries) : null;
     return rows.map((row) => {
       const own = byEvent.get(row.key) ?? [];
-      const summary = summaryOf(row, own);
+      const summary = summaryOf(row, own, labels);
       if (query.status !== undefined && !isOneOf(summary.status, query.status)) return null;
       const hasResult = (lasts_: ReadonlyMap<string, AttemptRow>) =>
         own.some((delivery) => hasMatch(lasts_.get(nameOf(delivery)), query));
@@ -278,7 +283,7 @@ export class PostgresReads implements ReadStore {
   }
 }
 
-function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[]): EventSummary {
+function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[], labels: LabelsOf): EventSummary {
   return {
     id: eventId(row.key, row.random),
     type: row.type,
@@ -287,5 +292,6 @@ function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[]): EventSumm
     tenant: row.tenant,
     test: row.test === 1,
     status: eventStatus(deliveries.map(statusOf)),
+    ...(labels.get(row.key) ?? NO_LABELS),
   };
 }

@@ -18,7 +18,7 @@ export interface Source {
   /** The two are of several tables, which no index spans. */
   readonly isAcross?: boolean;
   /** Its own parameters. */
-  readonly bound: Readonly<Record<string, number>>;
+  readonly bound: Readonly<Record<string, number | string>>;
 }
 
 export type OfEndpoint = (endpoint: number) => Source;

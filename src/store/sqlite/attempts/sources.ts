@@ -1,7 +1,8 @@
 /** Which indexes find the rows of a list: the narrowest that hold all of them, each in key order. */
 import type { Database, Statement } from "better-sqlite3";
-import type { OneOf, PageQuery, ResultFilter } from "../../store.ts";
+import type { LabelFilter, OneOf, PageQuery, ResultFilter } from "../../store.ts";
 import { Meta } from "../engine/meta.ts";
+import { seeksLabel, type Labels } from "./labels.ts";
 import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../numbers/codes.ts";
 import { CauseList, causeOf, type Cause } from "./causes.ts";
 import {
@@ -42,7 +43,7 @@ export interface Whose {
   readonly types: ReadonlySet<number> | null;
 }
 
-export interface Sought extends ResultFilter {
+export interface Sought extends ResultFilter, LabelFilter {
   readonly status?: OneOf<string> | undefined;
   readonly event?: string;
   readonly test?: boolean;
@@ -55,6 +56,7 @@ export type Of = "pairs" | "events";
 
 export class Sources {
   readonly #db: Database;
+  readonly #labels: Labels;
   readonly #causes: CauseList;
   readonly #typedFrom: number;
   readonly #meta: Meta;
@@ -64,8 +66,9 @@ export class Sources {
   readonly #cancelling: Statement<[number | null], number>;
   readonly #counts = new Map<string, Statement<[object], number>>();
 
-  constructor(db: Database) {
+  constructor(db: Database, labels: Labels) {
     this.#db = db;
+    this.#labels = labels;
     this.#causes = new CauseList(db);
     this.#meta = new Meta(db);
     this.#typedFrom = this.#meta.typedFrom;
@@ -89,6 +92,7 @@ export class Sources {
   of(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
     if (sought.event !== undefined) return [OF_EVENT];
     const found = [
+      this.#labels.sources(sought, whose.tenant, of, MOST_SOURCES),
       this.#ofResults(sought, whose, of),
       sought.test === true ? this.#ofTests(whose, of) : null,
       whose.endpoint === null ? null : [OF_ENDPOINT(whose.endpoint)],
@@ -100,7 +104,7 @@ export class Sources {
 
   /** As `of`, where they hold nothing else but tests; null where each row has to be looked at. */
   exactly(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
-    if (sought.event !== undefined || sought.test === true || seeksResult(sought)) return null;
+    if (sought.event !== undefined || sought.test === true || seeksResult(sought) || seeksLabel(sought)) return null;
     const { tenant, endpoint, types } = whose;
     if (sought.status === "unmatched") return types === null && endpoint === null ? this.#ofUnmatched(whose) : null;
     if (sought.status === "failed")

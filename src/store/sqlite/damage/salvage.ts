@@ -10,23 +10,10 @@ import { applySteps } from "../engine/open-database.ts";
 import type { Migration } from "../engine/schema.ts";
 import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
 
-/** A store goes on without some of their rows. Of all others a missing row would be wrong in silence. */
-const MAY_LOSE = new Set([
-  "event",
-  "delivery",
-  "attempt",
-  "late_response",
-  "late_attempt",
-  "health",
-  "started",
-  "manual_attempt",
-  "counter",
-  "settled",
-  "idempotency",
-  "audit",
-]);
+/** A store goes on without some of their rows, and of events'. Of all others a missing row would be wrong in silence. */
+const MAY_LOSE = ["event", "late_attempt", "health", "counter", "settled", "idempotency", "audit"];
 /** What belongs to an event that could not be read is of no use, and would be counted as owed for ever. */
-const OF_EVENTS = ["delivery", "attempt", "late_response", "started", "manual_attempt"];
+const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
 /** Late attempts are noted anew where a row of these is lost. */
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
 const BATCH = 10_000;
@@ -134,7 +121,7 @@ function copyTable({ name, columns, keys }: Table, { from, to, file }: Omit<Salv
   to.exec("COMMIT");
   const gaps = walk?.gaps ?? [];
   if (gaps.length === 0 && refused === 0) return [];
-  if (!MAY_LOSE.has(name)) throw hopeless(file, name);
+  if (![...MAY_LOSE, ...OF_EVENTS].includes(name)) throw hopeless(file, name);
   return [{ table: name, gaps }];
 }
 

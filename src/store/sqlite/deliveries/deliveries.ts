@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
+import type { Labels } from "../attempts/labels.ts";
 import {
   WAITING,
   deliveryId,
@@ -53,6 +54,7 @@ interface Parts {
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
+  readonly labels: Labels;
   readonly sources: Sources;
 }
 
@@ -132,7 +134,7 @@ export class Deliveries {
 
   /** Null when it names what nothing has ever had. */
   list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
-    const { tenants, types, index } = this.#parts;
+    const { tenants, types, index, labels } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
@@ -150,7 +152,8 @@ export class Deliveries {
       (ofTypes === null || ofTypes.has(row.type)) &&
       (endpoint === null || row.endpoint === endpoint) &&
       (event === null || row.random === event.random) &&
-      (query.test === undefined || query.test === (row.test === 1));
+      (query.test === undefined || query.test === (row.test === 1)) &&
+      labels.has(row.event, query);
     return {
       list: "deliveries",
       count: (limit) => this.#totals.of(query, whose, "pairs", limit),

@@ -142,6 +142,20 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
   `,
   },
+  {
+    name: "the publisher's id and tags",
+    sql: `
+  -- Kind 0 is the publisher's id of the event, 1 a tag.
+  CREATE TABLE event_label (
+    kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
+    label TEXT NOT NULL,
+    tenant INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (kind, label, tenant, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX event_label_event ON event_label (event);
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

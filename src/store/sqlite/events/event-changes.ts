@@ -8,6 +8,7 @@ import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
+import type { Labels } from "../attempts/labels.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
@@ -54,6 +55,7 @@ type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 interface Parts {
   readonly index: EndpointIndex;
   readonly fresh: FreshMark;
+  readonly labels: Labels;
   readonly manual: ManualAttempts;
 }
 
@@ -155,7 +157,10 @@ export class Withdraw {
   /** False while something is open: it was sent again meanwhile. From then on nothing of it can be. */
   #eraseBody(key: number): boolean {
     if (this.#isOpen.get(key) !== undefined) return false;
-    this.#overwriting(() => this.#erase.run(key));
+    this.#overwriting(() => {
+      this.#erase.run(key);
+      this.#parts.labels.drop(key);
+    });
     return true;
   }
 

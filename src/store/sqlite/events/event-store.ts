@@ -31,6 +31,7 @@ import {
 import type { EndpointIndex, EndpointEntry, Route } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Events } from "./events.ts";
+import type { Labels } from "../attempts/labels.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
@@ -43,6 +44,7 @@ interface Parts {
   readonly manual: ManualAttempts;
   readonly counters: Counters;
   readonly fresh: FreshMark;
+  readonly labels: Labels;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -121,9 +123,8 @@ export class SqliteEvents implements EventStore {
 
 function fanOutTooLarge(deliveries: number): WebhookdError {
   const detail = `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`;
-  return new WebhookdError("validation_failed", detail, {
-    errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
-  });
+  const errors = [{ pointer: "/events", code: "fan_out_too_large", detail }] as const;
+  return new WebhookdError("validation_failed", detail, { errors });
 }
 
 type EventRow = [
@@ -151,6 +152,7 @@ class Publish {
   #pending: Pending | null = null;
   readonly #manual: ManualAttempts;
   readonly #fresh: FreshMark;
+  readonly #labels: Labels;
   readonly #keys: EventKeys;
   readonly #random: RandomChars;
   readonly #events: RowBatch<EventRow>;
@@ -164,6 +166,7 @@ class Publish {
     this.#limitOf = (tenant) => parts.shares.get(tenant)?.maxPending ?? parts.maxPendingPerTenant;
     this.#manual = parts.manual;
     this.#fresh = parts.fresh;
+    this.#labels = parts.labels;
     this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
     this.#random = new RandomChars(random);
     this.#events = engine.mirror(
@@ -190,7 +193,9 @@ class Publish {
 
   /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
   publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] | WebhookdError {
-    const repeats = drafts.some(isKeyed) ? this.#idempotency.repeats(drafts, now) : null;
+    const repeats = drafts.some(({ idempotency }) => idempotency !== undefined)
+      ? this.#idempotency.repeats(drafts, now)
+      : null;
     if (repeats instanceof WebhookdError) return repeats;
     const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
     if (refusal !== null) return refusal;
@@ -244,11 +249,10 @@ class Publish {
     const event = eventId(key, random);
     const body = envelope(event, type, createdAt, draft.data);
     const test = testFor !== undefined;
-    const unmatched = endpoints.length === 0;
-    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, test ? 1 : 0, unmatched ? 1 : 0];
+    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, +test, +(endpoints.length === 0)];
     this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), bodyHash(body), body);
-    const fresh: Claim[] = [];
-    const waiting: Waiting[] = [];
+    if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
+    const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
       // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
@@ -270,10 +274,6 @@ class Publish {
     }
     return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
   }
-}
-
-function isKeyed({ idempotency }: EventDraft): boolean {
-  return idempotency !== undefined;
 }
 
 function firstClaim(

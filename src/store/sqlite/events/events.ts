@@ -9,6 +9,7 @@ import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
+import type { Labels } from "../attempts/labels.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
 
@@ -38,6 +39,7 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly deliveries: Deliveries;
   readonly attempts: Attempts;
+  readonly labels: Labels;
   readonly sources: Sources;
 }
 
@@ -92,7 +94,7 @@ export class Events {
 
   /** Null when it names what nothing has ever had. */
   list(query: EventQuery): Walk<EventRow, EventSummary> | null {
-    const { tenants, types, index } = this.#parts;
+    const { tenants, types, index, labels } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
@@ -117,7 +119,8 @@ export class Events {
         const wanted =
           (tenant === null || row.tenant === tenant) &&
           (ofTypes === null || ofTypes.has(row.type)) &&
-          (query.test === undefined || query.test === (row.test === 1));
+          (query.test === undefined || query.test === (row.test === 1)) &&
+          labels.has(row.key, query);
         return wanted ? this.#look(row, endpoint, query) : { item: null, rows: 0 };
       },
     };
@@ -143,6 +146,7 @@ export class Events {
       tenant: this.#parts.tenants.name(row.tenant),
       test: row.test === 1,
       status,
+      ...this.#parts.labels.of(row.key),
     };
   }
 

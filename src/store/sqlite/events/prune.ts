@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { FAILED, WAITING, firstKeyAt, instantOf } from "../numbers/codes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
+import { Labels } from "../attempts/labels.ts";
 
 /** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
 const EVENTS = 100;
@@ -37,10 +38,12 @@ export class Prune {
   readonly #attempts: Removal;
   readonly #deliveries: Removal;
   readonly #late: LateAttempts;
+  readonly #labels: Labels;
   readonly #event: Statement<[number]>;
 
   constructor(db: Database) {
     this.#late = new LateAttempts(db);
+    this.#labels = new Labels(db);
     this.#candidates = db.prepare(
       "SELECT key, test, length(body) AS bytes FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
     );
@@ -69,6 +72,7 @@ export class Prune {
       const found = this.#ifOld(event, rules);
       if (found === null) continue;
       this.#late.dropOf(event.key);
+      this.#labels.drop(event.key);
       rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);
       rows += this.#deliveries.run(event.key, found.deliveries, ROWS - rows);
       if (rows >= ROWS) return { pruned, next: here };

@@ -2,7 +2,7 @@
  * What is read at length: it is asked of a reader and answered in slices, so that nobody's write waits for it. Reads of
  * one row, and of what memory has, need no reader.
  */
-import { WebhookdError } from "../../../domain/errors.ts";
+import { WebhookdError, type ErrorCode, type FieldError } from "../../../domain/errors.ts";
 import type { AuditRecord } from "../../../domain/keys/audit.ts";
 import type {
   Attempt,
@@ -24,7 +24,9 @@ import type {
   PageQuery,
   TenantSummary,
 } from "../../store.ts";
+import { systemCode } from "../../files/refused.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { NativeBinding } from "../engine/open-database.ts";
 import { readHere, type Reading } from "../engine/page.ts";
 
 /** Arguments and answers are values, which a message can hold. */
@@ -149,4 +151,52 @@ export class ReaderHere implements Reader {
 /** Nobody hears it. */
 export function callerGone(): WebhookdError {
   return new WebhookdError("request_timeout", "the client went away before it was answered");
+}
+
+// --- what the thread that writes and its reader say to each other: each message has a `kind` ---
+
+export interface ReaderThreadData {
+  readonly database: string;
+  readonly nativeBinding: NativeBinding | undefined;
+  /** What cursors are marked with. */
+  readonly markKey: Uint8Array;
+}
+
+export type ToReader =
+  | {
+      readonly kind: "ask";
+      readonly id: number;
+      readonly caller: string;
+      readonly question: Question;
+      readonly asked: Asked<Question>;
+    }
+  /** The piece was taken. */
+  | { readonly kind: "more"; readonly id: number }
+  /** Nobody waits for it any more. */
+  | { readonly kind: "drop"; readonly id: number }
+  /** Nothing is to be read until `go`; the answer is `resting`. */
+  | { readonly kind: "rest" }
+  | { readonly kind: "go" };
+
+export type FromReader =
+  | { readonly kind: "answer"; readonly id: number; readonly answer: Answer<Question> }
+  | { readonly kind: "piece"; readonly id: number; readonly piece: Pieces[Question] }
+  | { readonly kind: "error"; readonly id: number; readonly error: SentError }
+  | { readonly kind: "resting" };
+
+/** An error as a value: classes do not survive a message. */
+export type SentError =
+  | { readonly refused: ErrorCode; readonly detail: string; readonly errors: readonly FieldError[] }
+  | { readonly name: string; readonly message: string; readonly code: string };
+
+export function sentError(error: unknown): SentError {
+  if (error instanceof WebhookdError) return { refused: error.code, detail: error.detail, errors: error.errors };
+  const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
+  return { name, message, code: systemCode(error) };
+}
+
+export function receivedError(sent: SentError): Error {
+  if ("refused" in sent) return new WebhookdError(sent.refused, sent.detail, { errors: sent.errors });
+  const { name, message, code } = sent;
+  return Object.assign(new Error(message), { name, code });
 }

@@ -5,15 +5,18 @@
 import type { Worker } from "node:worker_threads";
 import type { Engine } from "../engine/engine.ts";
 import { storageUnavailable } from "../engine/condition.ts";
-import { receivedError, type FromReader, type ReaderThreadData, type ToReader } from "./messages.ts";
 import {
   callerGone,
+  receivedError,
   type Answer,
   type Asked,
   type Asking,
+  type FromReader,
   type Pieces,
   type Question,
   type Reader,
+  type ReaderThreadData,
+  type ToReader,
 } from "./questions.ts";
 
 export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;

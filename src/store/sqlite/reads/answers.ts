@@ -9,6 +9,7 @@ import { Deliveries } from "../deliveries/deliveries.ts";
 import { Meta } from "../engine/meta.ts";
 import { pageOf, pageOfSome, type Cursors, type Walk } from "../engine/page.ts";
 import { Events } from "../events/events.ts";
+import { Labels } from "../attempts/labels.ts";
 import { JobPlanner } from "../jobs/job-plan.ts";
 import { JobSelection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -37,13 +38,15 @@ export interface Rows extends Names {
   readonly attempts: Attempts;
   readonly deliveries: Deliveries;
   readonly events: Events;
+  readonly labels: Labels;
   readonly sources: Sources;
 }
 
 /** For a connection that has nothing else. */
 export function rowsIn(db: Database, names: Names): Rows {
   const attempts = new Attempts(db, { ...names, responses: new Responses(db, new Meta(db)) });
-  const parts = { ...names, attempts, sources: new Sources(db) };
+  const labels = new Labels(db);
+  const parts = { ...names, attempts, labels, sources: new Sources(db, labels) };
   const deliveries = new Deliveries(db, parts);
   return { ...parts, deliveries, events: new Events(db, { ...parts, deliveries }) };
 }

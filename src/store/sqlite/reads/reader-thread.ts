@@ -5,9 +5,8 @@ import { markWith } from "../engine/box.ts";
 import { openFile } from "../engine/open-database.ts";
 import { Cursors } from "../engine/page.ts";
 import type { Reading } from "../engine/page.ts";
-import { sentError, type FromReader, type ReaderThreadData, type ToReader } from "../questions/messages.ts";
-import type { Answer, Asked, Pieces, Question } from "../questions/questions.ts";
-import { Turns } from "../questions/questions.ts";
+import type { Answer, Asked, FromReader, Pieces, Question } from "../questions/questions.ts";
+import { sentError, Turns, type ReaderThreadData, type ToReader } from "../questions/questions.ts";
 import { answersFrom, namesIn, rowsIn } from "./answers.ts";
 
 /** Only while somebody mends the log. */

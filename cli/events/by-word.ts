@@ -1,0 +1,24 @@
+/** What a word by itself means among events: what their publisher calls them, or else where they went. */
+import type { Client } from "../../src/client/client.ts";
+import type { FilterWord } from "../../src/client/filter.ts";
+import { findEndpoint } from "../endpoints/find.ts";
+import type { Io } from "../io.ts";
+import { note } from "../output/print.ts";
+
+type Words = { [W in FilterWord]?: string };
+
+/** The words in one filter. */
+export function joined(filter: string | undefined, words: readonly string[]): string | undefined {
+  return words.length === 0 ? filter : [filter ?? "", ...words].join(" ").trim();
+}
+
+/** Throws a Failure where there is neither. */
+export async function byWord({ match, ...query }: Words, client: Client, io: Io): Promise<Words & { label?: string }> {
+  if (match === undefined) return query;
+  const found = { ...query, label: match };
+  const { data } = await client.call("listEvents", { query: { tenant: query.tenant, label: match, limit: 1 } });
+  if (data.length > 0 || query.endpoint !== undefined) return found;
+  const endpoint = await findEndpoint(match, client);
+  note(io, `No event has "${match}" as its publisher's id or tag; shown is the endpoint ${endpoint}.`);
+  return { ...query, endpoint };
+}
