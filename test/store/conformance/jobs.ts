@@ -64,6 +64,21 @@ const statusOf = async (store: Store, event: string) => (await store.reads.getEv
 
 export function jobs(openFresh: OpenFresh): void {
   describe("jobs", () => {
+    it("are listed by the endpoints that their filters name", async () => {
+      const { store } = await openFresh();
+      const [one, other] = [await addEndpoint(store), await addEndpoint(store)];
+      const ofOne = await addJob(store, { filter: { endpoint: one } });
+      const ofOther = await addJob(store, { filter: { endpoint: other } });
+      await addJob(store);
+      const listed = async (endpoints: readonly string[]) =>
+        (await store.jobs.list({ ...EVERYTHING, endpoints })).data.map(({ id }) => id);
+      expect([await listed([one]), await listed([one, other]), await listed(["ep_none"])]).toEqual([
+        [ofOne],
+        [ofOne, ofOther],
+        [],
+      ]);
+    });
+
     it("plan, by endpoint, what they would be about: what may have been handled, and what nobody can send", async () => {
       const { store } = await openFresh();
       const [a, b, c] = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];

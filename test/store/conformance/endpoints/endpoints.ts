@@ -100,6 +100,8 @@ export function endpoints(openFresh: OpenFresh): void {
       expect(await list({})).toEqual([a, b, c]);
       expect(await list({ order: "newest" })).toEqual([c, b, a]);
       expect(await list({ enabled: false })).toEqual([b]);
+      expect(await list({ ids: [b, c, "ep_none"] })).toEqual([b, c]);
+      expect(await list({ ids: [b, c], tenant: "other" })).toEqual([c]);
       expect(await list({ uid: "a" })).toEqual([a, c]);
       expect(await list({ uid: "a", tenant: "other" })).toEqual([c]);
       expect(await list({ match: "OTHER" })).toEqual([c]);
