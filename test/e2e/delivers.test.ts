@@ -6,7 +6,7 @@ import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 describe("an event", () => {
-  it("of each of the six types arrives once, signed so that plain crypto and Standard Webhooks verify it", async () => {
+  it("of each built-in type arrives once, signed so that plain crypto and Standard Webhooks verify it", async () => {
     const receiver = await TestReceiver.start();
     const daemon = await TestDaemon.start();
     const types = BUILT_IN_TYPES.map(({ name }) => name);
@@ -16,7 +16,7 @@ describe("an event", () => {
     for (const type of BUILT_IN_TYPES) published.set(await daemon.publish(type.sample, type.name), type);
     await daemon.daemon.idle();
 
-    expect(receiver.requests).toHaveLength(6);
+    expect(receiver.requests).toHaveLength(types.length);
     for (const { headers, rawHeaders, body, method } of receiver.requests) {
       const event = JSON.parse(body.toString());
       const type = published.get(event.id)!;

@@ -29,18 +29,13 @@ function serve(fake = new FakeStore(), checkData?: DataCheck) {
 }
 
 describe("the catalogue", () => {
-  it("shows the six and what the configuration adds, to whoever may read", async () => {
+  it("shows the built-in types and what the configuration adds, to whoever may read", async () => {
     const api = await serve();
     const { status, body } = await api.get(PATH, { key: await api.addKey(["read"]) });
     expect(status).toBe(200);
     expect(body.next_cursor).toBeNull();
     expect(body.data.map(({ name, source }: EventType) => [name, source])).toEqual([
-      ["transaction.enriched", "specified"],
-      ["transaction.refund_matched", "example"],
-      ["subscription.detected", "example"],
-      ["budget.exceeded", "example"],
-      ["goal.achieved", "example"],
-      ["carbon.threshold", "example"],
+      ...BUILT_IN_TYPES.map(({ name, source }) => [name, source]),
       ["order.created", "example"],
     ]);
     expect(body.data.at(-1)).toEqual({ ...ORDER });

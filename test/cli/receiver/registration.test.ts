@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
+import { BUILT_IN_TYPES } from "../../../src/domain/events/event-type.ts";
 import { TestDaemon } from "../../harness/daemon.ts";
 import { ownPort } from "../../harness/port.ts";
 import { FakeIo } from "../fake-io.ts";
@@ -26,7 +27,7 @@ describe("webhookd listen --register", () => {
     const daemon = await TestDaemon.start();
     const listening = await listen(daemon);
     const [endpoint] = await endpoints(daemon);
-    expect(endpoint).toMatchObject({ url: `${listening.url}/`, events: { length: 6 } });
+    expect(endpoint).toMatchObject({ url: `${listening.url}/`, events: { length: BUILT_IN_TYPES.length } });
     expect(listening.io.out).toBe(
       `Listening on ${listening.url}/, registered as ${endpoint!.id} for all types. Ctrl-C stops and removes it.\n`,
     );
@@ -48,7 +49,7 @@ describe("webhookd listen --register", () => {
     const again = await listen(daemon, "--once", "--port", port);
     expect(again.io.out).toContain(`${before!.id} was left by an earlier run and is reused.\n`);
     const [after] = await endpoints(daemon);
-    expect(after).toMatchObject({ id: before!.id, events: { length: 6 } });
+    expect(after).toMatchObject({ id: before!.id, events: { length: BUILT_IN_TYPES.length } });
     await daemon.publish();
     expect(await again.code).toBe(EXIT.ok);
     expect(again.io.out).toContain("signature ok");
