@@ -46,6 +46,7 @@ export class Stage {
       WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0",
       WEBHOOKD_DELIVERY_THREADS: "0",
       WEBHOOKD_EGRESS_ALLOW_CIDRS: NETWORK,
+      WEBHOOKD_PORTAL_NAME: "Ledgerline",
     },
     cwd: this.dir,
     home: this.dir,
@@ -56,6 +57,10 @@ export class Stage {
     exists: () => false,
   });
   #daemon: Daemon | undefined;
+
+  get url(): string {
+    return this.#daemon!.url;
+  }
 
   async open(): Promise<void> {
     const network = await this.#receivers.open();

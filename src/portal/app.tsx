@@ -21,11 +21,9 @@ type Stage =
   | { readonly is: "open"; readonly key: string; readonly portal: Portal }
   | { readonly is: "ended"; readonly portal: Portal };
 
-export function App() {
-  const [stage, setStage] = useState<Stage>(() => {
-    const key = takeKey();
-    return key === null ? { is: "empty" } : { is: "opening", key };
-  });
+/** `first` is the key of the link that the page was opened with. */
+export function App({ first }: { first: string | null }) {
+  const [stage, setStage] = useState<Stage>(first === null ? { is: "empty" } : { is: "opening", key: first });
   const open = useCallback((key: string) => setStage({ is: "opening", key }), []);
   useLinks(open);
   useOpening(stage, setStage);

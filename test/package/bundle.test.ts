@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { basename, join } from "node:path";
@@ -89,6 +89,22 @@ describe("the bundle", () => {
       expect(await daemon.stop()).toBe(0);
     },
   );
+
+  machineIt("has the portal in it, within 200 KiB as browsers take it", async ({ machine }) => {
+    const daemon = await machine.serve({ program: [process.execPath, join(made.directory, "webhookd.mjs")] });
+    const html = await (await fetch(new URL("/portal", daemon.url))).text();
+    const parts = [...html.matchAll(/portal\/[\w.]+/g)].map(([path]) => `/${path}`);
+    expect(parts.map((path) => path.replace(/.*\./, "")).toSorted()).toEqual(["css", "js", "svg"]);
+    for (const path of parts) {
+      const response = await fetch(new URL(path, daemon.url));
+      expect({ path, status: response.status }).toEqual({ path, status: 200 });
+      expect((await response.text()).length).toBeGreaterThan(100);
+    }
+    const compressed = readdirSync(made.directory).filter((file) => file.endsWith(".br"));
+    const bytes = compressed.reduce((sum, file) => sum + statSync(join(made.directory, file)).size, 0);
+    expect(bytes).toBeLessThanOrEqual(200 * 1024);
+    expect(await daemon.stop()).toBe(0);
+  });
 
   it("runs alone, with an empty environment", async () => {
     const run = promisify(execFile)(process.execPath, [join(made.directory, "webhookd.mjs"), "--version"], {

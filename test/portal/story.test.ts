@@ -22,7 +22,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     page = await site.open(await site.link());
     await page.getByRole("link", { name: "Add an endpoint" }).click();
     await page.getByLabel("URL").fill("https://10.0.0.7/hook");
-    await page.getByText("not public").waitFor();
+    await page.getByText("The address is not public.", { exact: true }).waitFor();
     expect(site.receiver.requests).toEqual([]);
     expect((await site.request("GET", "/v1/webhooks")).data).toEqual([]);
 
@@ -173,6 +173,20 @@ describe.skipIf(!hasChromium)("a customer", () => {
     for (const name of ["Signing secret", "Replays"]) expect(await reader.getByRole("tab", { name }).count()).toBe(0);
     expect(await reader.getByRole("link", { name: "Edit" }).count()).toBe(0);
     await reader.context().close();
+  });
+
+  it("sees the endpoints of the link alone, and all of what was sent to them", async () => {
+    const other = await site.register({ events: ["goal.achieved"], description: "Another one" });
+    await site.publish({}, "goal.achieved");
+    const narrow = await site.open(await site.link({ can: ["manage"], endpoints: [other.id] }));
+    await narrow.getByText("Another one").waitFor();
+    expect(await narrow.getByRole("listitem").count()).toBe(1);
+    expect(await narrow.getByRole("link", { name: "Add an endpoint" }).count()).toBe(0);
+    await narrow.getByRole("link", { name: /127.0.0.1/ }).click();
+    await narrow.getByRole("link", { name: /goal.achieved/ }).click();
+    await narrow.getByRole("region", { name: "Body, with its lines broken" }).waitFor();
+    await narrow.getByText("200 in time").waitFor();
+    await narrow.context().close();
   });
 
   it("made no request to any other host, and nothing that the policy refuses", () => {

@@ -55,7 +55,8 @@ function headersOf(draft: Draft, before: Endpoint | null): Record<string, string
 /** The refusal of one field, by the beginning of its pointer. */
 export function refusalOf(fault: ClientError | undefined, pointer: string): string | undefined {
   const detail = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail;
-  return detail === undefined
-    ? undefined
-    : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`.replace(/\.\.$/, ".");
+  if (detail === undefined) return undefined;
+  // What an operator could set is nothing that a customer can do.
+  const text = detail.replace(/; \[[a-z_.]+\].*$/, "").replace(/\.$/, "");
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

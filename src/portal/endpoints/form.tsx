@@ -7,7 +7,7 @@ import { useNotice } from "../parts/notice.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
-import { faultText, useCall, useCan, useRead } from "../session/session.ts";
+import { faultText, useCall, useCan, useRead, useSession } from "../session/session.ts";
 import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
 import { TypesField } from "./types-field.tsx";
@@ -15,6 +15,7 @@ import { UrlField } from "./url-field.tsx";
 
 export function AddEndpoint() {
   const [added, setAdded] = useState<{ readonly id: string; readonly secret: string } | null>(null);
+  const { portal, tenant } = useSession();
   const call = useCall();
   if (added !== null) return <Added id={added.id} secret={added.secret} />;
   const send = async (body: object) => {
@@ -26,6 +27,11 @@ export function AddEndpoint() {
       <div className="title">
         <h1>Add an endpoint</h1>
       </div>
+      {portal.tenant === "*" && tenant === undefined && (
+        <p className="alert wait">
+          It will belong to the tenant “default”. To add it to another one, choose that above.
+        </p>
+      )}
       <EndpointForm before={null} word="Add the endpoint" cancel="" send={send} />
     </>
   );
