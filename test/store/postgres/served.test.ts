@@ -5,6 +5,7 @@ import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/clock.ts";
+import { settingsTexts } from "../../../src/config/schema.ts";
 import { startDaemon } from "../../../src/daemon.ts";
 import { aDirectory, testConfig, TestDaemon } from "../../harness/daemon.ts";
 import { ManualClock } from "../../harness/clock.ts";
@@ -25,6 +26,7 @@ async function wire(url: string) {
   const { hostname, port } = new URL(url);
   const open = new Set<Socket>();
   let mode: "up" | "down" | "silent" = "up";
+  let commits = 0;
   const proxy = createServer((socket) => {
     open.add(socket);
     socket.on("error", () => {});
@@ -35,8 +37,17 @@ async function wire(url: string) {
     other.on("error", () => {});
     socket.on("close", () => other.destroy());
     other.on("close", () => socket.destroy());
-    socket.on("data", (data) => void (mode === "up" && other.write(data)));
-    other.on("data", (data) => void (mode === "up" && socket.write(data)));
+    let isMute = false;
+    socket.on("data", (data) => {
+      if (commits > 0 && data.includes("COMMIT")) {
+        commits--;
+        isMute = true;
+        // Longer than the server needs for it.
+        setTimeout(() => socket.destroy(), 200);
+      }
+      if (mode === "up") other.write(data);
+    });
+    other.on("data", (data) => void (mode === "up" && !isMute && socket.write(data)));
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
@@ -45,6 +56,10 @@ async function wire(url: string) {
   });
   return {
     url: url.replace(/@[^/]+/, `@127.0.0.1:${(proxy.address() as AddressInfo).port}`),
+    /** The next commits reach the server, and their answers reach nobody. */
+    loseCommits(count: number) {
+      commits = count;
+    },
     set(next: typeof mode) {
       mode = next;
       for (const socket of open) socket.destroy();
@@ -111,6 +126,21 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     await receiver.close();
   });
 
+  it("acknowledges an event once whose commit was answered to nobody", async () => {
+    const way = await wire(await freshUrl());
+    const daemon = await TestDaemon.start({ clock: systemClock, ...onStore(way.url) });
+    const receiver = await TestReceiver.start();
+    await daemon.register(receiver.url);
+    for (let round = 0; round < 3; round++) {
+      way.loseCommits(1);
+      await daemon.publish();
+    }
+    const { body } = await daemon.request("GET", "/v1/webhooks/events");
+    expect(body.data).toHaveLength(3);
+    await expect.poll(() => receiver.requests.length).toBe(3);
+    await receiver.close();
+  });
+
   it("is the only one on its database, until it ends or its lease runs out", async () => {
     const url = await freshUrl();
     const first = await TestDaemon.start({ clock: systemClock, ...onStore(url) });
@@ -132,7 +162,10 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     const error = await startDaemon(config, { log: silentLog }).catch((reason: unknown) => reason as Error);
     expect(error).toMatchObject({ exitCode: 74 });
     expect((error as Error).message).toContain("127.0.0.1:1/none cannot be used");
-    expect(JSON.stringify([error, String((error as Error).stack)])).not.toContain("hunter2");
+    const said = [error, String((error as Error).stack), settingsTexts(config.settings)];
+    expect(JSON.stringify(said)).not.toContain("hunter2");
+    const typo = () => testConfig(aDirectory(), onStore("postgres://somebody:hunter2@x@y/none"));
+    expect(typo).toThrow(expect.objectContaining({ message: expect.not.stringContaining("hunter2") }));
   });
 });
 
