@@ -183,7 +183,7 @@ def _may_pass(answer: Optional[_Answer]) -> bool:
 
 def _wait_after(tries: int, answer: Optional[_Answer]) -> float:
     """Longer each time, and never the same for two callers, so that they do not all come back at once."""
-    longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (tries - 1))
+    longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2.0 ** (tries - 1))
     asked = "" if answer is None else answer[1].get("retry-after", "")
     return _asked_wait(asked) + longest * (0.5 + random.random() / 2)
 
