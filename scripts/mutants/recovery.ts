@@ -104,4 +104,32 @@ export const RECOVERY: readonly Mutant[] = [
     replace: "last + 1",
     tests: ["test/store/sqlite/claims/fresh.test.ts"],
   },
+  {
+    name: "a-cancelling-goes-on-from-where-an-older-one-was",
+    file: "src/store/sqlite/endpoints/sweep.ts",
+    find: "from?.upTo === upTo ? from :",
+    replace: "from !== null ? { ...from, upTo } :",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-cancelling-passes-what-is-fresh-after-a-step",
+    file: "src/store/sqlite/endpoints/sweep.ts",
+    find: "    if (fresh.length === CHUNK) return at;\n",
+    replace: "    if (fresh.length === CHUNK) return { ...at, event: 0 };\n",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-cancelling-ends-when-something-was-fresh",
+    file: "src/store/sqlite/endpoints/sweep.ts",
+    find: "    if (rows.length === limit) return",
+    replace: "    if (rows.length === CHUNK) return",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
+    name: "a-clock-that-was-set-twice-puts-off-what-came-meanwhile",
+    file: "src/domain/deliveries/due-time.ts",
+    find: "retry === 0 ? Math.min(dueAt + by, at) : dueAt + by",
+    replace: "dueAt + by",
+    tests: ["test/domain/due-time.test.ts"],
+  },
 ];

@@ -11,6 +11,7 @@ import {
   failed,
   noRoom,
   publishOne,
+  room,
   START,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
@@ -191,6 +192,24 @@ export function health(openFresh: OpenFresh): void {
       await whenCancelled(store, clock, id);
       expect(await dueNow(store, id)).toEqual([]);
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
+    });
+
+    it("takes in what was held and cancelled while it was under way, also what is due before the rest", async () => {
+      const { store, clock } = await openFresh();
+      const id = await addEndpoint(store);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, room);
+      await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + 60 * MINUTE)));
+      const enable = (enabled: boolean) =>
+        store.endpoints.update(null, id, (settings) => ({ ...settings, enabled }), START, "cancel");
+      await enable(false);
+      await enable(true);
+      // Some is rewritten by now, and what is held from here on is due before that.
+      const [, held] = await Promise.all([enable(false), store.events.publish([draft(), draft()], START, noRoom)]);
+      await enable(true);
+      await whenCancelled(store, clock, id);
+      expect(await dueNow(store, id)).toEqual([]);
+      expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
+      expect((await store.reads.getEvent(null, held[1]!.id))!.deliveries).toMatchObject([{ status: "cancelled" }]);
     });
 
     it("goes on after a crash", async () => {
