@@ -48,6 +48,7 @@ async function check(expectation: Expectation): Promise<Verdict> {
   } catch (error) {
     wrong.push(textOf(error));
   }
+  if (found.contents === null) return { lost: [], wrong };
   if (wrong.length === 0 && !starts) seen.set(disk, found.contents);
   if (seen.size > REMEMBERED) seen.delete(seen.keys().next().value!);
   const verdict = judge(found.contents, expectation);
@@ -56,7 +57,8 @@ async function check(expectation: Expectation): Promise<Verdict> {
 
 /** What was there before anything was sent, and what was wrong later. It rejects if there is no start. */
 interface Found {
-  readonly contents: Contents;
+  /** Null if nobody could look: that is wrong, and says nothing of what is there. */
+  readonly contents: Contents | null;
   readonly wrong: readonly string[];
 }
 
@@ -108,7 +110,7 @@ async function owedIn(store: Store): Promise<Map<string, string>> {
 async function started(data: string): Promise<Found> {
   const daemon = await start(data);
   const wrong: string[] = [];
-  let contents: Contents;
+  let contents: Contents | null = null;
   try {
     const api = new Api(daemon.url, readFileSync(join(data, "admin.key"), "utf8").trim());
     const endpoints = await Array.fromAsync(api.all<ShownEndpoint>("/v1/webhooks?limit=100"));
@@ -125,6 +127,8 @@ async function started(data: string): Promise<Found> {
     for (const { id, status } of [...(await eventsOf(api)).values()].flat()) {
       if (status === "pending") wrong.push(`${id} is still pending`);
     }
+  } catch (error) {
+    wrong.push(textOf(error));
   } finally {
     await daemon.stop();
   }
