@@ -33,7 +33,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   let shown: Shown;
 
   beforeAll(async () => {
-    site = await Site.start({ RETRY_DELAYS: "10ms" });
+    site = await Site.start({ RETRY_DELAYS: "10ms", SIGNATURE_HEADER: "X-Acme-Signature" });
     await site.register({ description: "Ledger" });
     await site.publish();
     await site.receiver.next();
@@ -58,6 +58,14 @@ describe.skipIf(!hasChromium)("the page", () => {
       await page.evaluate(DRAWN);
       expect(await violations(page), colorScheme).toEqual([]);
     }
+  });
+
+  it("names the header that the daemon is set to, in the code too", async () => {
+    await page.evaluate(`location.hash = "#/${shown.endpoint}/verify"`);
+    const code = page.getByRole("region", { name: "Code for Node" });
+    await code.waitFor();
+    expect(await code.textContent()).toContain("the header X-Acme-Signature");
+    expect(await page.locator("main").textContent()).not.toContain("X-Service-Signature");
   });
 
   it("says without a key how to get one, and has no fault that axe finds there", async () => {

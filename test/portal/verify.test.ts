@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { curlOf } from "../../src/portal/delivery/curl.ts";
 import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
 import { spanText } from "../../src/portal/parts/span.ts";
@@ -8,6 +9,7 @@ import { signBody, signStandard } from "../../src/portal/verify/signature.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
 const BODY = '{"id":"evt_1","type":"a.b","created_at":"2026-11-22T10:00:00.000Z","data":{"n":1.10, "s":"é"}}';
+const HEADER = "X-Service-Signature";
 const sign = (body: string, secret = SECRET) => signingKey(secret).signBody(body);
 
 describe("a signature in the browser", () => {
@@ -33,7 +35,10 @@ describe("a signature in the browser", () => {
     [sign("something else"), "It was made with a different secret, or from a different body."],
     ["", "There is no signature."],
   ])("that does not match says why: %s", async (signature, reason) => {
-    expect(await judge(BODY, signature, [{ name: "x", secret: SECRET }])).toMatchObject({ matches: false, reason });
+    expect(await judge(BODY, signature, [{ name: "x", secret: SECRET }], HEADER)).toMatchObject({
+      matches: false,
+      reason,
+    });
   });
 
   it("matches in upper case, after the header's name, and with either secret of a rotation", async () => {
@@ -41,8 +46,17 @@ describe("a signature in the browser", () => {
       { name: "with the current secret", secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
       { name: "with the next secret", secret: SECRET },
     ];
-    const verdict = await judge(BODY, `X-Service-Signature: ${sign(BODY).toUpperCase()}`, secrets);
+    const verdict = await judge(BODY, `X-Service-Signature: ${sign(BODY).toUpperCase()}`, secrets, HEADER);
     expect(verdict).toEqual({ matches: true, by: "with the next secret" });
+  });
+
+  it("is in the header that the daemon is set to", async () => {
+    const secrets = [{ name: "with the current secret", secret: SECRET }];
+    const header = "X-Acme-Signature";
+    expect(await judge(BODY, `x-acme-signature: ${sign(BODY)}`, secrets, header)).toMatchObject({ matches: true });
+    expect(await judge(BODY, "", secrets, header)).toMatchObject({ todo: "Paste the value of X-Acme-Signature." });
+    const curl = await curlOf({ url: "https://example.com", event: "evt_1", body: BODY, secret: SECRET, header });
+    expect(curl).toContain(`-H 'X-Acme-Signature: ${sign(BODY)}'`);
   });
 });
 

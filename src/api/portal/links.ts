@@ -125,6 +125,7 @@ export const Portal = titled(
       v.array(Count),
       "How many seconds after each failure the next attempt is made, for as long as there are any.",
     ),
+    signature_header: described(v.string(), "`[signature] header`: the header that receivers verify."),
   }),
 );
 
@@ -170,6 +171,7 @@ export const getPortal: Operation = {
         logo_url: null,
         colors: { accent: "#2563eb" },
         retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
+        signature_header: "X-Service-Signature",
       },
     },
   },
@@ -244,6 +246,7 @@ async function show({ store, config, portal }: ApiParts, { principal }: Call): P
     logo_url: logoUrl || null,
     colors: { accent: accent || null },
     retry_schedule: config.retry.delays.map((delay) => delay / 1000),
+    signature_header: config.signature.header,
   });
 }
 

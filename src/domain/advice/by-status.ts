@@ -10,7 +10,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       meaning:
         "The receiver refuses the request: most often the signature does not match, or a firewall is in the way.",
       receiver:
-        "Verify X-Service-Signature over the raw body with the current secret, and let our requests through the firewall.",
+        "Verify the signature over the raw body with the current secret, and let our requests through the firewall.",
       type: ["secret", "answer", "test"],
       customer:
         "Your endpoint refuses our signature or our address. Please check the secret, and that you verify the raw body.",

@@ -8,14 +8,16 @@ interface Sent {
   readonly body: string;
   /** Undefined for those who may not see it: then it is not signed. */
   readonly secret: string | undefined;
+  /** The name of the one with the signature. */
+  readonly header: string;
 }
 
-export async function curlOf({ url, event, body, secret }: Sent): Promise<string> {
+export async function curlOf({ url, event, body, secret, header }: Sent): Promise<string> {
   const seconds = Math.floor(now() / 1000);
   const headers = ["content-type: application/json"];
   if (secret !== undefined && canSign()) {
     headers.push(
-      `X-Service-Signature: ${await signBody(secret, body)}`,
+      `${header}: ${await signBody(secret, body)}`,
       `webhook-id: ${event}`,
       `webhook-timestamp: ${seconds}`,
       `webhook-signature: ${await signStandard(secret, event, seconds, body)}`,
@@ -23,7 +25,7 @@ export async function curlOf({ url, event, body, secret }: Sent): Promise<string
   }
   const lines = [
     `curl -sS -i ${quoted(url)}`,
-    ...headers.map((header) => `-H ${quoted(header)}`),
+    ...headers.map((line) => `-H ${quoted(line)}`),
     `--data-binary ${quoted(body)}`,
   ];
   return lines.join(" \\\n  ");

@@ -138,7 +138,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 }
 
 function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url: string | undefined }) {
-  const { client } = useSession();
+  const { client, portal } = useSession();
   const [body, setBody] = useState<string>();
   const maySecrets = useCan("secrets");
   const call = useCall();
@@ -153,7 +153,7 @@ function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url:
   if (body === undefined) return <Loading lines={6} />;
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: endpoint })).signing_secret : undefined;
-    return curlOf({ url: url ?? "", event, body, secret });
+    return curlOf({ url: url ?? "", event, body, secret, header: portal.signature_header });
   };
   return (
     <>

@@ -13,9 +13,10 @@ export type Verdict =
 
 const no = (reason: string, todo: string): Verdict => ({ matches: false, reason, todo });
 
-export async function judge(body: string, given: string, secrets: readonly Named[]): Promise<Verdict> {
-  const signature = given.trim().replace(/^x-service-signature:\s*/i, "");
-  const formal = formOf(signature);
+/** `header` is the name of the one that the signature is in. */
+export async function judge(body: string, given: string, secrets: readonly Named[], header: string): Promise<Verdict> {
+  const signature = withoutName(given.trim(), header);
+  const formal = formOf(signature, header);
   if (formal !== null) return formal;
   const value = signature.toLowerCase().replace(/^sha256=/, "");
   for (const { name, secret } of secrets) {
@@ -28,27 +29,39 @@ export async function judge(body: string, given: string, secrets: readonly Named
     if (signature === base64(right))
       return no("It is right, but in base64.", "Write the HMAC in hexadecimal: 64 digits from 0 to f.");
   }
-  return (await byOtherKey(body, value, secrets)) ?? (await byOtherBody(body, value, secrets)) ?? unknown(value);
+  return (
+    (await byOtherKey(body, value, secrets, header)) ?? (await byOtherBody(body, value, secrets)) ?? unknown(value)
+  );
+}
+
+function withoutName(given: string, header: string): string {
+  const name = `${header}:`;
+  return given.toLowerCase().startsWith(name.toLowerCase()) ? given.slice(name.length).trimStart() : given;
 }
 
 /** What can be seen without trying. */
-function formOf(signature: string): Verdict | null {
-  if (signature === "") return no("There is no signature.", "Paste the value of X-Service-Signature.");
+function formOf(signature: string, header: string): Verdict | null {
+  if (signature === "") return no("There is no signature.", `Paste the value of ${header}.`);
   if (signature.startsWith("v1,"))
     return no(
       "This is the header webhook-signature.",
-      "Compare with X-Service-Signature, or use a library for Standard Webhooks.",
+      `Compare with ${header}, or use a library for Standard Webhooks.`,
     );
   return null;
 }
 
-async function byOtherKey(body: string, value: string, secrets: readonly Named[]): Promise<Verdict | null> {
+async function byOtherKey(
+  body: string,
+  value: string,
+  secrets: readonly Named[],
+  header: string,
+): Promise<Verdict | null> {
   for (const { secret } of secrets) {
     const decoded = decodedSecret(secret);
     if (decoded !== null && value === hex(await mac(decoded, body)))
       return no(
         "The secret was decoded from base64 first.",
-        "For X-Service-Signature, use the secret as it is shown, whsec_ included.",
+        `For ${header}, use the secret as it is shown, whsec_ included.`,
       );
     if (value === hex(await mac(secret.replace(/^whsec_/, ""), body)))
       return no("The secret was used without whsec_.", "Use it as it is shown, whsec_ included.");

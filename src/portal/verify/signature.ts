@@ -1,4 +1,4 @@
-/** Signatures, made in the browser: `X-Service-Signature`, and `webhook-signature` of Standard Webhooks. */
+/** Signatures, made in the browser: that of the raw body, and `webhook-signature` of Standard Webhooks. */
 
 /** Browsers have it on https and on this machine only. */
 export function canSign(): boolean {

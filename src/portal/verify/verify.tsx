@@ -13,6 +13,8 @@ import { canSign } from "./signature.ts";
 /** The files of docs/verify by their extensions, as JSON; put here by scripts/portal.ts. */
 declare const __SNIPPETS__: string;
 const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<string, string>>;
+/** The header that they name; it may be set to another. */
+const NAMED = "X-Service-Signature";
 
 const LANGUAGES: readonly (readonly [extension: string, name: string])[] = [
   [".mjs", "Node"],
@@ -24,14 +26,15 @@ const LANGUAGES: readonly (readonly [extension: string, name: string])[] = [
 
 export function Verify({ endpoint }: { endpoint: Endpoint }) {
   const [language, setLanguage] = useState(LANGUAGES[0]![0]);
+  const { signature_header: header } = useSession().portal;
   const name = LANGUAGES.find(([extension]) => extension === language)![1];
   return (
     <div className="columns">
       <section className="stack">
         <h2>Verify what arrives</h2>
         <p className="prose">
-          The header <code>X-Service-Signature</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is
-          this endpoint's signing secret as it is shown. Verify the bytes as they arrived, before anything parses them.
+          The header <code>{header}</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is this
+          endpoint's signing secret as it is shown. Verify the bytes as they arrived, before anything parses them.
         </p>
         <div className="choices" role="group" aria-label="Language">
           {LANGUAGES.map(([extension, word]) => (
@@ -45,7 +48,7 @@ export function Verify({ endpoint }: { endpoint: Endpoint }) {
             </button>
           ))}
         </div>
-        <Code text={SNIPPETS[language]!.trim()} label={`Code for ${name}`} />
+        <Code text={SNIPPETS[language]!.trim().replaceAll(NAMED, header)} label={`Code for ${name}`} />
       </section>
       <section className="stack">
         <h2>It does not match?</h2>
@@ -63,7 +66,7 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
   const [typed, setTyped] = useState({ body: "", signature: "", secret: "" });
   const [verdict, setVerdict] = useState<Verdict | null>(null);
   const maySecrets = useCan("secrets");
-  const { client } = useSession();
+  const { client, portal } = useSession();
   const [act, call] = [useAct(), useCall()];
   const event = chosen ?? recent?.[0]?.event ?? OTHER;
   const type = (part: Partial<typeof typed>) => (setTyped({ ...typed, ...part }), setVerdict(null));
@@ -72,7 +75,7 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
       const body = event === OTHER ? typed.body : envelopeOf(await client.text("getEvent", { id: event }));
       const given: Named = { name: "with the secret that you pasted", secret: typed.secret.trim() };
       const secrets = maySecrets ? secretsOf(await call("getSecret", { id: endpoint.id })) : [given];
-      setVerdict(await judge(body, typed.signature, secrets));
+      setVerdict(await judge(body, typed.signature, secrets, portal.signature_header));
     });
   return (
     <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), void check())}>

@@ -46,6 +46,7 @@ describe("a link", () => {
       logo_url: null,
       colors: { accent: null },
       retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
+      signature_header: "X-Service-Signature",
     });
     const sent = await api.post(`/v1/webhooks/${world.mine.ep}/test`, {}, { key: token(body) });
     expect(sent.status).toBe(202);
@@ -55,6 +56,12 @@ describe("a link", () => {
     const { body } = await make({});
     const rest = { tenant: "default", can: ["read"], endpoints: null, return_url: null };
     expect(body).toMatchObject({ ...rest, expires_at: "2026-11-20T10:55:00.000Z" });
+  });
+
+  it("tells the page which header receivers verify", async () => {
+    const config = aConfig({ SIGNATURE_HEADER: "X-Acme-Signature" });
+    const server = await ApiServer.start(await aStore(), { config });
+    expect((await server.get("/v1/portal")).body.signature_header).toBe("X-Acme-Signature");
   });
 
   it("begins with the address that is configured, else with that of the request", async () => {
