@@ -1,4 +1,5 @@
 /** What a status looks like. */
+import { shortError } from "../../src/domain/deliveries/attempt.ts";
 import type { Glyph, Look, Style } from "./look.ts";
 import { glyph } from "./look.ts";
 
@@ -36,16 +37,8 @@ export function resultText(
   attempt: { readonly status_code: number | null; readonly error: string | null } | null,
 ): string {
   if (attempt === null) return "";
-  return String(attempt.status_code ?? SHORT[attempt.error ?? ""] ?? attempt.error ?? "");
+  return String(attempt.status_code ?? shortError(attempt.error ?? ""));
 }
-
-const SHORT: Readonly<Record<string, string>> = {
-  dns_failure: "dns",
-  connection_refused: "refused",
-  connection_closed: "closed",
-  tls_error: "tls",
-  bad_response: "bad",
-};
 
 /** Host and path, which is what tells endpoints apart. */
 export function shortUrl(url: string): string {

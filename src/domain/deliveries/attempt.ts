@@ -16,6 +16,8 @@ export type Evidence = "answer" | "silence" | "no_look_up" | "cut_off" | "shorta
 interface Known {
   /** The cause that `failures` shows. */
   readonly cause: string;
+  /** For the narrowest column, where the error itself is too long. */
+  readonly short?: string;
   /** Where the error is all that is known; what a system's or a resolver's code says in particular goes before. */
   readonly evidence: Evidence;
 }
@@ -31,17 +33,17 @@ const ERRORS = {
   http_status: { cause: "failed", evidence: "answer" }, // http/exchange.ts, by status
   redirect_not_followed: { cause: "redirect, not followed", evidence: "answer" }, // http/exchange.ts, by status
   timeout: { cause: "no answer in time", evidence: "silence" }, // http/exchange.ts, resolver.ts, egress-guard.ts
-  dns_failure: { cause: "DNS name not found", evidence: "answer" }, // http/resolver.ts
-  connection_refused: { cause: "connection refused", evidence: "answer" }, // http/fault.ts, by the system's code
-  connection_closed: { cause: "connection closed", evidence: "answer" }, // http/fault.ts, by the system's code
-  tls_error: { cause: "TLS error", evidence: "answer" }, // http/fault.ts, by OpenSSL's code
-  bad_response: { cause: "bad response", evidence: "answer" }, // http/answer.ts, by its bytes
+  dns_failure: { cause: "DNS name not found", short: "dns", evidence: "answer" }, // http/resolver.ts
+  connection_refused: { cause: "connection refused", short: "refused", evidence: "answer" }, // http/fault.ts, by the system's code
+  connection_closed: { cause: "connection closed", short: "closed", evidence: "answer" }, // http/fault.ts, by the system's code
+  tls_error: { cause: "TLS error", short: "tls", evidence: "answer" }, // http/fault.ts, by OpenSSL's code
+  bad_response: { cause: "bad response", short: "bad", evidence: "answer" }, // http/answer.ts, by its bytes
   response_headers_too_large: { cause: "response headers too large", evidence: "answer" }, // http/answer.ts
-  too_many_informational: { cause: "too many informational", evidence: "answer" }, // http/answer.ts
+  too_many_informational: { cause: "too many 1xx responses", evidence: "answer" }, // http/answer.ts
   address_not_public: { cause: "address is not public", evidence: "none" }, // domain/network/address.ts, as the next three
-  address_metadata: { cause: "address metadata", evidence: "none" },
-  address_denied: { cause: "address denied", evidence: "none" },
-  address_self: { cause: "address self", evidence: "none" },
+  address_metadata: { cause: "address of cloud metadata", evidence: "none" },
+  address_denied: { cause: "address is denied by settings", evidence: "none" },
+  address_self: { cause: "address is this host", evidence: "none" },
   unreachable: { cause: "unreachable", evidence: "silence" }, // http/fault.ts, by the system's code
   payload_corrupt: { cause: "payload is damaged", evidence: "none" }, // send/sender.ts
   held_expired: { cause: "held for too long", evidence: "none" }, // store/sqlite/upkeep-store.ts
@@ -59,6 +61,12 @@ export function causeText(error: string | null, statusCode: number | null): stri
   const known: Known | undefined = ERRORS[error as AttemptError];
   const text = known?.cause ?? error.replaceAll("_", " ");
   return statusCode === null ? text : `${statusCode}, ${text}`;
+}
+
+/** The error in the few columns of a list: a word for those that would not fit. */
+export function shortError(error: string): string {
+  const known: Known | undefined = ERRORS[error as AttemptError];
+  return known?.short ?? error;
 }
 
 export function evidenceOf(error: AttemptError | null): Evidence {
