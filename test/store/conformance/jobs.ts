@@ -367,6 +367,45 @@ export function jobs(openFresh: OpenFresh): void {
       });
     });
 
+    it("leave what an operator asked for when they are cancelled, whatever they do and whoever came first", async () => {
+      const { store } = await openFresh();
+      const asked = async (action: NewJob["action"], isFirst: boolean): Promise<unknown> => {
+        const { endpoint, events } = await withFailed(store, 2);
+        const views = await Promise.all(events.map((event) => store.reads.getEvent(null, event)));
+        const [mine, theirs] = views.map((event) => event!.deliveries.find((one) => one.endpoint === endpoint)!.id);
+        const job = await addJob(store, { action, filter: { endpoint, status: "failed" } });
+        if (isFirst) await store.deliveries.requestAttempt(null, mine!, START);
+        await store.jobs.step(job, [take(endpoint, 2)], START);
+        if (!isFirst) await store.deliveries.requestAttempt(null, mine!, START);
+        await store.jobs.steer(null, job, "cancelled", START);
+        await store.jobs.close(job, START);
+        const left = await Promise.all([mine!, theirs!].map((id) => store.deliveries.requestedAttempt(id)));
+        return left.map((claim) => claim?.trigger ?? null);
+      };
+      expect([
+        await asked("replay", true),
+        await asked("replay", false),
+        await asked("attempt_now", true),
+        await asked("attempt_now", false),
+      ]).toEqual(Array.from({ length: 4 }, () => ["manual", null]));
+    });
+
+    it("leave what another job asked for when they are cancelled", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 1);
+      const all = { action: "attempt_now", filter: { status: "failed" } } as const;
+      const jobs = [await addJob(store, all), await addJob(store, all)];
+      let delivery = "";
+      for (const job of jobs)
+        delivery = (await store.jobs.step(job, [take(endpoint, 1)], START)).requested[0]!.delivery;
+      const end = async (job: string) => {
+        await store.jobs.steer(null, job, "cancelled", START);
+        await store.jobs.close(job, START);
+        return (await store.deliveries.requestedAttempt(delivery))?.trigger ?? null;
+      };
+      expect([await end(jobs[0]!), await end(jobs[1]!)]).toEqual(["manual", null]);
+    });
+
     it("take no more than 500 rows at once, however many there are", async () => {
       const { store } = await openFresh();
       const { endpoint } = await withFailed(store, 1100);

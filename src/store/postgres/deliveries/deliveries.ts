@@ -169,9 +169,10 @@ async function request(tx: Queries, tenant: string | null, delivery: string): Pr
   if (row.erased) return { result: "gone" };
   if (row.status === DELIVERED || row.status === CANCELLED || row.cancelled) return { result: "settled" };
   if (row.deleted) return { result: "endpoint_deleted" };
-  await tx.change("INSERT INTO manual_attempt (event, endpoint, urgent) VALUES ($1, $2, 1) ON CONFLICT DO NOTHING", [
-    row.event,
-    row.endpoint,
-  ]);
+  await tx.change(
+    `INSERT INTO manual_attempt (event, endpoint, urgent) VALUES ($1, $2, 1)
+     ON CONFLICT (event, endpoint) DO UPDATE SET urgent = 1`,
+    [row.event, row.endpoint],
+  );
   return { result: "requested", endpoint: row.id, delivery };
 }

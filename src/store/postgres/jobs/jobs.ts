@@ -23,7 +23,6 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { countsOf, EVERY_TENANT, findJob, jobOf, NONE, viewOf, type Counts, type JobRow } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import { stepJob } from "./job-steps.ts";
-import { dropRequests } from "../deliveries/record.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
@@ -237,17 +236,24 @@ async function addSome(tx: Queries, job: number, selected: readonly Selected[]):
   );
 }
 
-/** Lets some of the set go, and with it what was asked for and not begun; whether all of it is gone. */
+/** Lets some of the set go, and with it what only this job asked for and nobody began; whether all of it is gone. */
 async function dropSome(tx: Queries, job: number): Promise<boolean> {
   const rows = await tx.rows<{ endpoint: number; event: number; released: number }>(
     `DELETE FROM job_delivery WHERE (job, endpoint, event) IN (
        SELECT job, endpoint, event FROM job_delivery WHERE job = $1 LIMIT ${CHUNK}) RETURNING endpoint, event, released`,
     [job],
   );
-  await dropRequests(
-    tx,
-    rows.filter(({ released }) => released === 1),
-  );
+  const released = rows.filter((row) => row.released === 1);
+  if (released.length > 0) {
+    await tx.change(
+      `DELETE FROM manual_attempt m USING unnest($2::bigint[], $3::integer[]) AS n (event, endpoint), job own
+       WHERE own.num = $1 AND own.action = 'attempt_now' AND m.event = n.event AND m.endpoint = n.endpoint AND m.urgent = 0
+         AND NOT EXISTS (
+           SELECT 1 FROM job_delivery d JOIN job j ON j.num = d.job
+           WHERE d.released = 1 AND d.endpoint = m.endpoint AND d.event = m.event AND j.action = 'attempt_now')`,
+      [job, released.map(({ event }) => event), released.map(({ endpoint }) => endpoint)],
+    );
+  }
   return rows.length < CHUNK;
 }
 

@@ -38,6 +38,8 @@ export class ManualAttempts {
   readonly #add: Statement<[number, number, number]>;
   readonly #isOwed: Statement<[number, number], number>;
   readonly #drop: Statement<[number, number]>;
+  readonly #withdraw: Statement<[number, number]>;
+  readonly #hurry: Statement<[number, number]>;
   readonly #dropOf: Statement<[number]>;
   readonly #dropVain: Statement<[]>;
   readonly #count: Statement<[], number>;
@@ -54,6 +56,8 @@ export class ManualAttempts {
       .prepare<[number, number], number>("SELECT 1 FROM manual_attempt WHERE event = ? AND endpoint = ?")
       .pluck();
     this.#drop = db.prepare("DELETE FROM manual_attempt WHERE event = ? AND endpoint = ?");
+    this.#withdraw = db.prepare("DELETE FROM manual_attempt WHERE event = ? AND endpoint = ? AND urgent = 0");
+    this.#hurry = db.prepare("UPDATE manual_attempt SET urgent = 1 WHERE event = ? AND endpoint = ?");
     this.#dropOf = db.prepare("DELETE FROM manual_attempt WHERE endpoint = ?");
     this.#dropVain = db.prepare(
       `DELETE FROM manual_attempt AS m WHERE NOT EXISTS (
@@ -89,7 +93,9 @@ export class ManualAttempts {
 
   /** An urgent one is waited for, and goes past the backlog. Inside a transaction. */
   owe(event: number, endpoint: number, urgent: boolean): void {
-    this.#owed = this.#some() + this.#add.run(event, endpoint, +urgent).changes;
+    const { changes } = this.#add.run(event, endpoint, +urgent);
+    if (urgent && changes === 0) this.#hurry.run(event, endpoint);
+    this.#owed = this.#some() + changes;
   }
 
   isOwed(event: number, endpoint: number): boolean {
@@ -123,10 +129,12 @@ export class ManualAttempts {
 
   /** It was made, or is not wanted any more; whether one was owed. Inside a transaction. */
   drop(event: number, endpoint: number): boolean {
-    if (this.#some() === 0) return false;
-    const { changes } = this.#drop.run(event, endpoint);
-    this.#owed = this.#some() - changes;
-    return changes === 1;
+    return this.#delete(this.#drop, event, endpoint);
+  }
+
+  /** A job does not want it any more, which leaves what an operator asked for. Inside a transaction. */
+  withdraw(event: number, endpoint: number): void {
+    this.#delete(this.#withdraw, event, endpoint);
   }
 
   /** Its endpoint was disabled: nothing more is sent that was asked for before. */
@@ -144,6 +152,13 @@ export class ManualAttempts {
   /** What was counted may have been undone. */
   forget(): void {
     this.#owed = null;
+  }
+
+  #delete(rows: Statement<[number, number]>, event: number, endpoint: number): boolean {
+    if (this.#some() === 0) return false;
+    const { changes } = rows.run(event, endpoint);
+    this.#owed = this.#some() - changes;
+    return changes === 1;
   }
 
   #some(): number {

@@ -185,11 +185,12 @@ export class JobSteps {
     }
   }
 
-  /** Lets some of the set go, and with it what was asked for and not begun; whether all of it is gone. */
+  /** Lets some of the set go, and with it what only this job asked for and nobody began; whether all of it is gone. */
   drop(job: number): boolean {
     const rows = this.#some.all(job);
     for (const { endpoint, event, released } of rows) {
-      if (released === 1) this.#parts.manual.drop(event, endpoint);
+      const askers = this.#jobsOf.all(endpoint, event).filter(({ action }) => action === "attempt_now");
+      if (released === 1 && askers.length === 1 && askers[0]!.job === job) this.#parts.manual.withdraw(event, endpoint);
       this.#forget.run(job, endpoint, event);
     }
     this.#anyReleased = null;
