@@ -10,10 +10,12 @@ import { TIMEOUT_MS } from "./site.ts";
 
 /**
  * The moments in which an answer may stay unrecorded. Results ride with the next commit, so they are counted in commits,
- * which a busy machine does not change; the time is for when nobody publishes.
+ * which a busy machine does not change; the time is for when nobody publishes. On a machine that starves the process,
+ * what a publish took beyond a second does not count: nobody's commit came through meanwhile.
  */
 const COMMITS = 20;
 const MOMENTS_MS = 3000;
+const STARVED_MS = 1000;
 
 export interface Duplicates {
   /** By a kill. */
@@ -21,7 +23,7 @@ export interface Duplicates {
   /** By a reset of a kept connection, or an answer later than the limit. */
   resent: number;
   readonly unexplained: string[];
-  /** The longest that an answer was not recorded when its process was killed, in milliseconds. */
+  /** The longest that an answer was not recorded when its process was killed, in milliseconds without starvation. */
   longestMs: number;
   /** The same in commits. */
   mostCommits: number;
@@ -89,8 +91,9 @@ function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Fac
 function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Facts, found: Duplicates): string | null {
   if (clean.has(before.generation)) return "was made again after a clean stop";
   const killedAt = endedAt.get(before.generation) ?? Infinity;
-  const unrecordedMs = killedAt - before.endedAt;
-  const commits = commitsBetween(before.endedAt, killedAt, roundTrips.get(before.generation) ?? []);
+  const trips = roundTrips.get(before.generation) ?? [];
+  const unrecordedMs = killedAt - before.endedAt - starvedBetween(before.endedAt, killedAt, trips);
+  const commits = commitsBetween(before.endedAt, killedAt, trips);
   if (commits > COMMITS || unrecordedMs > MOMENTS_MS) {
     const passed = `${commits} commits and ${Math.round(unrecordedMs)} ms`;
     return `was made again although ${passed} lay between its answer and the kill`;
@@ -111,6 +114,20 @@ function commitsBetween(from: number, until: number, roundTrips: readonly RoundT
     at = ackedAt;
   }
   return commits;
+}
+
+/** For how much of that time a publish had been waiting for more than a second. */
+function starvedBetween(from: number, until: number, roundTrips: readonly RoundTrip[]): number {
+  let starvedMs = 0;
+  let at = from;
+  for (const { sentAt, ackedAt } of roundTrips.toSorted((a, b) => a.sentAt - b.sentAt)) {
+    const start = Math.max(at, sentAt + STARVED_MS);
+    const end = Math.min(ackedAt, until);
+    if (end <= start) continue;
+    starvedMs += end - start;
+    at = end;
+  }
+  return starvedMs;
 }
 
 /** After a 2xx there is no next attempt, unless the answer came too late or the repeat after a kill went otherwise. */

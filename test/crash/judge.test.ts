@@ -190,6 +190,37 @@ describe("a duplicate", () => {
     }
   });
 
+  it("is not explained by time that the process had, but by what a publish lost beyond a second", () => {
+    for (const [what, trips, killedAt, faults] of [
+      ["nobody publishes", [], 4010, ["unexplained"]],
+      ["every publish takes a second", [1000, 2000, 3000].map((at) => [at, at + 1000]), 4010, ["unexplained"]],
+      ["one took two seconds", [[1000, 3000]], 4900, []],
+      [
+        "two took two seconds at once",
+        [
+          [1000, 3000],
+          [1000, 3000],
+        ],
+        5010,
+        ["unexplained"],
+      ],
+      ["one took two seconds before the answer", [[-1000, 1000]], 4010, ["unexplained"]],
+      ["one took long, and there was time enough after it", [[1000, 9000]], 13_100, ["unexplained"]],
+    ] as const) {
+      const story = new Story();
+      for (const [index, [sentAt, ackedAt]] of trips.entries()) {
+        const batch = 2 + index;
+        story.driver.push(
+          { kind: "intent", batch, type: "goal.achieved", items: [] },
+          { kind: "ack", batch, answered: null, generation: 1, sentAt: sentAt!, ackedAt: ackedAt! },
+        );
+      }
+      story.killed(killedAt);
+      story.request({ at: killedAt + 500, generation: 2 }, 200);
+      expect(faultsOf(story), what).toEqual(faults);
+    }
+  });
+
   it("is not explained without a kill, except once where a kept connection was reset", () => {
     const story = new Story();
     story.receivers.splice(0, 3);
