@@ -152,8 +152,8 @@ export class AlertFolder {
   }
 
   /** Low is less than twice the floor, so that there is time to act; told once, until there is three times as much. */
-  space({ freeBytes, floorBytes }: { readonly freeBytes: number; readonly floorBytes: number }): void {
-    if (freeBytes >= 3 * floorBytes) this.#space = null;
+  space({ freeBytes, floorBytes }: { readonly freeBytes: number | null; readonly floorBytes: number }): void {
+    if (freeBytes === null || freeBytes >= 3 * floorBytes) this.#space = null;
     else if (freeBytes < 2 * floorBytes) this.#space = { freeBytes, floorBytes, told: this.#space?.told ?? false };
   }
 

@@ -163,9 +163,10 @@ function keepingOf({ parts }: Metrics): Family[] {
     gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", async () =>
       one((await store.upkeep.condition()).trouble === null ? 0 : 1),
     ),
-    gauge("webhookd_disk_free_bytes", "Free disk space, which is compared with [data] disk_floor.", async () =>
-      one((await store.upkeep.checkSpace()).freeBytes),
-    ),
+    gauge("webhookd_disk_free_bytes", "Free disk space, which is compared with [data] disk_floor.", async () => {
+      const { freeBytes } = await store.upkeep.checkSpace();
+      return freeBytes === null ? [] : one(freeBytes);
+    }),
     failingOf(parts, null),
     gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made.", async () => {
       const last = await store.operations.lastBackup();

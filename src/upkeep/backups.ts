@@ -10,7 +10,7 @@ export interface BackupRules extends BackupPlace {
 }
 
 export interface BackupsParts {
-  readonly store: { readonly operations: Pick<OperationsStore, "backup" | "lastBackup"> };
+  readonly store: { readonly operations: Pick<OperationsStore, "backup" | "noBackups" | "lastBackup"> };
   readonly clock: Clock;
   readonly log: Log;
   /** As they are at the beginning of a backup. */
@@ -66,6 +66,8 @@ export class Backups {
       return backup;
     } catch (error) {
       if (error instanceof WebhookdError && NO_FAILURES.includes(error.code)) throw error;
+      // Only who asked needs to know: nothing went wrong, and no later backup would take the failure away.
+      if (store.operations.noBackups !== null) throw error;
       const detail = error instanceof WebhookdError ? error.detail : String(error);
       this.failure = { at: clock.now(), detail };
       onFailed?.(detail);

@@ -12,6 +12,7 @@ function aScene(every = 3_600_000) {
   const ending = new AbortController();
   const scene = { clock, alarms, made, ending, failing: false, hanging: false, last: null as BackupFile | null };
   const operations = {
+    noBackups: null as string | null,
     lastBackup: async () => scene.last,
     async backup({ dir }: BackupPlace, at: number) {
       made.push(at);

@@ -37,6 +37,9 @@ export const Damage = titled(
   }),
 );
 
+/** The schema of v1 wants a number where none is known. */
+const UNKNOWN_BYTES = Number.MAX_SAFE_INTEGER;
+
 export const Status = titled(
   "Status",
   v.object({
@@ -70,7 +73,10 @@ export const Status = titled(
       "Where the store and its `secret.key` are: paths on the daemon's host.",
     ),
     disk: v.object({
-      free_bytes: described(Count, "Space that can still be used, including free space inside the database."),
+      free_bytes: described(
+        Count,
+        `Space that can still be used, including free space inside the database. ${UNKNOWN_BYTES} if the store is in PostgreSQL, whose disk is not known here.`,
+      ),
       floor_bytes: described(Count, "With less free space than this, new events are refused (507)."),
     }),
     database: v.object({
@@ -189,7 +195,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       due_by_minute: counts && dueByMinute(counts, now),
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
-      disk: { free_bytes: space.freeBytes, floor_bytes: space.floorBytes },
+      disk: { free_bytes: space.freeBytes ?? UNKNOWN_BYTES, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.logBytes, wal_trouble: space.trouble },
       damaged_database: damage === null ? null : presentDamage(damage),
       backup: {

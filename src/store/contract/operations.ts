@@ -20,6 +20,8 @@ export interface OperationsStore {
    * `backup_failed`, whose detail says what to do; nothing is left of it then.
    */
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
+  /** Why nothing is backed up here, for people: `backup` then always rejects with it. Null if backups are made. */
+  readonly noBackups: string | null;
   /**
    * Seals everything with another `secret.key`; no endpoint's secret changes, and nothing stops meanwhile. Asked while it
    * is being done, it is the same change; a backup waits for it. Rejects with `backup_running`, with `key_not_changeable`
@@ -139,6 +141,7 @@ export interface Condition {
 }
 
 export interface Space extends Condition {
-  readonly freeBytes: number;
+  /** Null if it is not known: the disk is on another host. */
+  readonly freeBytes: number | null;
   readonly floorBytes: number;
 }

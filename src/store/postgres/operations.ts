@@ -7,6 +7,7 @@ import { SCHEMA_VERSION } from "./engine/schema.ts";
 
 export class PostgresOperations implements OperationsStore {
   readonly schemaVersion = SCHEMA_VERSION;
+  readonly noBackups = "the store is a PostgreSQL database: back it up with its own means (pg_basebackup, pg_dump)";
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
 
@@ -49,8 +50,7 @@ export class PostgresOperations implements OperationsStore {
   }
 
   async backup(): Promise<BackupFile> {
-    const detail = "the store is a PostgreSQL database: back it up with its own means (pg_basebackup, pg_dump)";
-    throw new WebhookdError("backup_failed", detail);
+    throw new WebhookdError("backup_failed", this.noBackups);
   }
 
   async rekey(): Promise<Rekeyed> {

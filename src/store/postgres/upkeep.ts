@@ -51,7 +51,7 @@ export class PostgresUpkeep implements UpkeepStore {
     );
     // It stays in memory as long as the database refuses it.
     await this.#parts.operations.savePause().catch(() => {});
-    return { freeBytes: Number.MAX_SAFE_INTEGER, floorBytes: 0, ...(await this.condition()) };
+    return { freeBytes: null, floorBytes: 0, ...(await this.condition()) };
   }
 
   async condition(): Promise<Condition> {

@@ -21,6 +21,7 @@ interface Options {
 
 export class SqliteOperations implements OperationsStore {
   readonly schemaVersion: number;
+  readonly noBackups = null;
   readonly #engine: Engine;
   readonly #backup: Backup;
   readonly #rekey: Rekey;

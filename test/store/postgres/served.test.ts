@@ -94,9 +94,23 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     const { body: status } = await daemon.request("GET", "/v1/status");
     expect(status).toMatchObject({ state: "ready", not_sending: [] });
     expect(JSON.stringify(status)).not.toContain("postgres://");
-    const backup = await daemon.request("POST", "/v1/backups", {});
-    expect(JSON.stringify(backup.body)).toContain("pg_dump");
     await receiver.close();
+  });
+
+  it("leaves backups and the disk to PostgreSQL: neither is a failure, nor a number that nobody knows", async () => {
+    const errors: string[] = [];
+    const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
+    const daemon = await TestDaemon.start({ log, ...onStore(await freshUrl()) });
+    const refused = await daemon.request("POST", "/v1/backups", {});
+    expect(refused).toMatchObject({ body: { code: "backup_failed", detail: expect.stringContaining("pg_dump") } });
+    const { body: status } = await daemon.request("GET", "/v1/status");
+    expect(status.backup).toMatchObject({ last: null, failure: null });
+    expect(errors).toEqual([]);
+    const key = readFileSync(join(daemon.dir, "admin.key"), "utf8").trim();
+    const metrics = await fetch(new URL("/metrics", daemon.url), { headers: { authorization: `Bearer ${key}` } });
+    const text = await metrics.text();
+    expect(text).toContain("webhookd_store_bytes");
+    expect(text).not.toMatch(/^webhookd_disk_free_bytes /m);
   });
 
   it("answers 503 while its database is away, and goes on by itself with all that it acknowledged", async () => {

@@ -19,7 +19,7 @@ describe("free disk space", () => {
     free = 511 * MIB;
     const space = await store.upkeep.checkSpace();
     expect(space.floorBytes).toBe(512 * MIB);
-    expect(Math.floor(space.freeBytes / MIB)).toBe(511);
+    expect(Math.floor(space.freeBytes! / MIB)).toBe(511);
     expect((await store.upkeep.condition()).state).toBe("disk_full");
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_full", retryAfterSeconds: 5 });
     await store.deliveries.record([delivered(fresh[0]!)]);
