@@ -6,7 +6,7 @@ import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
 import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import { ManualClock } from "../harness/clock.ts";
-import { aDirectory, TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
+import { aDirectory, onPostgres, TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";
 
 const bytes = (length: number) => new Uint8Array(length).fill(7);
@@ -68,7 +68,9 @@ async function damaged(to: Damage, options: TestDaemonOptions = {}, which = "id 
 
 const deliveryTo = (event: any, endpoint: string) => event.deliveries.find((one: any) => one.endpoint === endpoint);
 
-describe("an endpoint whose row is damaged", () => {
+const notHere = onPostgres ? " (NOT RUN on PostgreSQL: it damages the file of SQLite)" : "";
+
+describe.skipIf(onPostgres)(`an endpoint whose row is damaged${notHere}`, () => {
   it.each(DAMAGES)("by %s fails alone, visibly, and keeps what it is owed", async (_name, part, to) => {
     const { daemon, id, other, event, hurt, well } = await damaged(to);
     await well.next();

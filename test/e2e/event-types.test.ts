@@ -1,9 +1,7 @@
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/config/error.ts";
-import { startDaemon } from "../../src/daemon.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
-import { silentLog } from "../../src/log.ts";
-import { aDirectory, TestDaemon, testConfig } from "../harness/daemon.ts";
+import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 const SHIPPED: EventType = {
@@ -16,7 +14,7 @@ const SHIPPED: EventType = {
 
 /** What a start says that is refused. */
 async function refusal(dir: string, eventTypes: readonly EventType[]): Promise<string> {
-  const error: unknown = await startDaemon({ ...testConfig(dir), eventTypes }, { log: silentLog }).then(
+  const error: unknown = await TestDaemon.start({ dir, eventTypes }).then(
     (daemon) => daemon.stop(),
     (reason: unknown) => reason,
   );

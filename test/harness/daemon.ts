@@ -31,7 +31,7 @@ export interface TestDaemonOptions {
 }
 
 /** With WEBHOOKD_TEST_STORE=postgres each data directory has a database instead of a file. */
-const onPostgres = process.env.WEBHOOKD_TEST_STORE === "postgres";
+export const onPostgres = process.env.WEBHOOKD_TEST_STORE === "postgres";
 let server: Promise<TestServer | null> | null = null;
 const databases = new Map<string, string>();
 
