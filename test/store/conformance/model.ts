@@ -355,7 +355,6 @@ class Way {
     const found = these.map(({ event, endpoint }) => this.#model.of(event.id, endpoint.id)!);
     for (const { event, endpoint } of filter.missing ? these : []) this.#model.filled(event.id, endpoint, this.#now);
     if (action === "replay" && !filter.missing) for (const one of found) this.#model.replayed(one, this.#now);
-    if (action === "attempt_now") for (const one of found) one.owed = true;
     if (action === "cancel") this.#model.cancelled(found);
     const acted = waiting.length + requested.length + withdrawn.length;
     expect(acted, `${action} of ${these.length}`).toBe(these.length);
@@ -363,8 +362,7 @@ class Way {
     if (action === "replay") expect(waiting).toEqual(places);
     if (action === "cancel")
       this.#letGo(({ event, endpoint }) => this.#model.of(event, endpoint)?.status === "cancelled");
-    // What was asked for and not begun goes with the job, which is cancelled below.
-    if (action === "attempt_now") for (const one of found) one.owed = false;
+    // What the job asks for and nobody begins goes with it, as it is cancelled below; what an operator asked for stays.
   }
 
   async #shift(): Promise<void> {
