@@ -217,6 +217,8 @@ describe("taking an event back", () => {
         received_at: "2026-11-20T09:55:00.000Z",
         tenant: "default",
         test: false,
+        publisher_id: null,
+        tags: [],
         status: "cancelled",
         cancelled: 1,
       },

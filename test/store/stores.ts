@@ -20,6 +20,8 @@ import { withClient, type TestServer } from "../harness/postgres.ts";
 export interface StoreUnderTest {
   readonly store: Store;
   readonly clock: ManualClock;
+  /** Whether reads and commits take turns, so that a long read must let commits in between. */
+  readonly takesTurns: boolean;
   /** Closes the store and opens it again, as a restart does. */
   reopen(): Promise<Store>;
   /** Opens what the disk holds now, as the start after a kill -9 does. */
@@ -45,6 +47,7 @@ export const openSqliteWith =
         return store;
       },
       clock,
+      takesTurns: true,
       async reopen() {
         await store.close();
         store = await open({ dir, clock, ...limits, ...more });
@@ -91,6 +94,7 @@ export const openPostgresOn =
         return store;
       },
       clock,
+      takesTurns: false,
       async reopen() {
         await store.close();
         store = await start();

@@ -91,7 +91,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
     });
 
     it("lets others commit while it looks for rare rows", async () => {
-      const { store } = await openFresh();
+      const { store, takesTurns } = await openFresh();
       const endpoint = await addEndpoint(store);
       const [rare] = await store.events.publish([draft({ type: "goal.achieved" }), draft()], START, noRoom);
       await addEndpoint(store, { events: ["goal.achieved"] });
@@ -101,7 +101,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
       let committed = false;
       const commit = store.events.publish([draft()], START, room).then(() => (committed = true));
       expect(await store.reads.listEvents({ ...query, test: true })).toEqual({ data: [], nextCursor: null });
-      expect(committed).toBe(true);
+      if (takesTurns) expect(committed).toBe(true);
       await commit;
       const page = await store.reads.listEvents({ ...query, type: "goal.achieved" });
       expect(page.data.map(({ id }) => id)).toEqual([late!.id, rare!.id]);
