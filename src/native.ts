@@ -63,7 +63,10 @@ export function loadKoffi(dataDir: string): unknown {
 function addonsIn(all: Readonly<Record<string, Addons>>): Addons {
   const addons = all[platform];
   if (addons !== undefined) return addons;
-  throw new AddonRefused(`webhookd does not run on ${platform}`, `it runs on ${Object.keys(all).join(", ")}`);
+  throw new AddonRefused(
+    `there is no build of webhookd for ${platform} in here`,
+    `there are builds for ${Object.keys(all).join(", ")}`,
+  );
 }
 
 function extracted({ name, asset, sha256 }: EmbeddedAddon, dataDir: string | undefined): string {
