@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { hasChromium } from "./chromium.ts";
-import { SCREENS, show, type Shown } from "./screens.ts";
+import { SCREENS, show, type Screen, type Shown } from "./screens.ts";
 import { Site } from "./site.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -27,6 +27,18 @@ async function violations(page: Page): Promise<string[]> {
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
+/** Which have no pictures. */
+const MORE: readonly Screen[] = [
+  { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
+  ...["Disable", "Delete"].map((name) => ({
+    name: name.toLowerCase(),
+    title: "",
+    path: ({ endpoint }: Shown) => endpoint,
+    act: (page: Page) => page.getByRole("button", { name, exact: true }).click(),
+    shows: `${name} this endpoint?`,
+  })),
+];
+
 describe.skipIf(!hasChromium)("the page", () => {
   let site: Site;
   let page: Page;
@@ -47,7 +59,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   });
   afterAll(() => site.stop());
 
-  it.each(SCREENS)("has no fault that axe finds, and fits 320 pixels: $name", async (screen) => {
+  it.each([...SCREENS, ...MORE])("has no fault that axe finds, and fits 320 pixels: $name", async (screen) => {
     await page.setViewportSize({ width: 320, height: 640 });
     await show(page, screen, shown);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
@@ -60,7 +72,15 @@ describe.skipIf(!hasChromium)("the page", () => {
     }
   });
 
+  it("has no fault that axe finds where the link has expired", async () => {
+    const short = await site.open(await site.link({ expires_in: 1, return_url: "https://app.example/" }));
+    await short.getByRole("heading", { name: "This link has expired" }).waitFor();
+    expect(await violations(short)).toEqual([]);
+    await short.context().close();
+  });
+
   it("names the header that the daemon is set to, in the code too", async () => {
+    await page.keyboard.press("Escape");
     await page.evaluate(`location.hash = "#/${shown.endpoint}/verify"`);
     const code = page.getByRole("region", { name: "Code for Node" });
     await code.waitFor();

@@ -11,6 +11,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   let page: Page;
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const dialog = () => page.getByRole("dialog");
+  const question = () => page.getByRole("alertdialog");
 
   beforeAll(async () => {
     // Two attempts, so that a delivery fails for good within seconds.
@@ -146,6 +147,89 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByText("It matches with the current secret.").waitFor();
     await check(signingKey(secret).signBody(`${body.toString()}\n`));
     await page.getByText("There is a newline after the body.").waitFor();
+  });
+
+  let moved: string;
+  it("changes an endpoint: a bad URL is refused, a good one is saved, and so are headers", async () => {
+    const { id } = await site.register({ events: ["carbon.threshold"], headers: { "X-Old": "1" } });
+    moved = id;
+    await page.evaluate(`location.hash = "#/${id}/edit"`);
+    await page.getByRole("heading", { name: "Edit the endpoint" }).waitFor();
+    await page.getByLabel("URL").fill("https://10.0.0.7/hook");
+    await page.getByText("The address is not public.", { exact: true }).waitFor();
+    await button("Save").click();
+    await expect.poll(() => button("Save").isEnabled()).toBe(true);
+    expect((await site.request("GET", `/v1/webhooks/${id}`)).url).toBe(site.receiver.url);
+
+    await page.getByLabel("URL").fill(`${site.receiver.url}/moved`);
+    await page.getByText("We can send to this URL.").waitFor();
+    await button("Remove X-Old").click();
+    await button("Add a header").click();
+    await page.getByLabel("Name of header 1").fill("Host");
+    await page.getByLabel("Value of Host").fill("ledger");
+    await button("Save").click();
+    await page.locator("fieldset").getByRole("alert").waitFor();
+    await page.getByLabel("Name of header 1").fill("X-Team");
+    await button("Save").click();
+    await page.getByText("Saved").waitFor();
+    await page.getByRole("heading", { name: /moved/ }).waitFor();
+    await site.publish({}, "carbon.threshold");
+    await expect.poll(() => site.receiver.requests.at(-1)!.path).toMatch(/\/moved$/);
+    const { headers } = site.receiver.requests.at(-1)!;
+    expect([headers["x-team"], headers["x-old"]]).toEqual(["ledger", undefined]);
+    // A header's value is not shown again; a new one takes its place, and the others stay.
+    await page.getByRole("link", { name: "Edit" }).click();
+    expect(await page.getByLabel("Value of X-Team").inputValue()).toBe("");
+    await page.getByLabel("Description").fill("Ledger of carbon");
+    await button("Save").click();
+    await page.getByText("Ledger of carbon").waitFor();
+    expect(Object.keys((await site.request("GET", `/v1/webhooks/${id}`)).headers)).toEqual(["X-Team"]);
+  });
+
+  it("disables an endpoint, and enables it with what was held meanwhile", async () => {
+    await page.evaluate(`location.hash = "#/${moved}"`);
+    await button("Disable").click();
+    await question().getByRole("button", { name: "Hold them for later" }).click();
+    await page.locator(".facts").getByText("Disabled", { exact: true }).waitFor();
+    const before = site.receiver.requests.length;
+    await site.publish({ held: true }, "carbon.threshold");
+    await page.getByRole("row").getByText("Held").waitFor();
+    expect(site.receiver.requests.length).toBe(before);
+    await button("Enable").click();
+    await question().getByText("1 delivery is held").waitFor();
+    await button("Enable, and send what is held").click();
+    await page.getByRole("row").getByText("Held").waitFor({ state: "detached" });
+    await expect.poll(() => site.receiver.requests.length).toBe(before + 1);
+    await button("Disable").waitFor();
+  });
+
+  it("gives up a rotation, after which the secret is the one from before", async () => {
+    const secrets = () => site.request("GET", `/v1/webhooks/${moved}/secret`);
+    const before = await secrets();
+    await page.getByRole("tab", { name: "Signing secret" }).click();
+    await button("Make the next secret").click();
+    await page.getByText("A rotation is under way.").waitFor();
+    expect(await secrets()).toHaveProperty("next_signing_secret");
+    await button("Give it up").click();
+    await question().getByRole("button", { name: "Give it up" }).click();
+    await button("Make the next secret").waitFor();
+    expect(await secrets()).toEqual(before);
+  });
+
+  it("deletes an endpoint, but only after having been asked", async () => {
+    const left = async () => (await site.request("GET", "/v1/webhooks")).data.length;
+    const before = await left();
+    await button("Delete").click();
+    await question().getByText("To stop for a while only").waitFor();
+    await page.keyboard.press("Escape");
+    await question().waitFor({ state: "detached" });
+    expect(await left()).toBe(before);
+    await button("Delete").click();
+    await button("Delete it").click();
+    await page.getByText("The endpoint is deleted").waitFor();
+    await page.getByRole("heading", { name: "Endpoints" }).waitFor();
+    expect(await left()).toBe(before - 1);
+    await page.getByRole("link", { name: /moved/ }).waitFor({ state: "detached" });
   });
 
   it("is told when the link has expired, and where to go, within two seconds", async () => {

@@ -67,12 +67,14 @@ function KeyForm({ open }: { open: (key: string) => void }) {
 export function Ended({ portal }: { portal: Portal }) {
   const back = portal.return_url;
   return (
-    <main className="gate" role="alert">
-      <h1>This link has expired</h1>
-      <p>
-        Links to this page work for a short time only. Your endpoints are not affected: events keep arriving, and what
-        you started goes on.
-      </p>
+    <main className="gate">
+      <div role="alert">
+        <h1>This link has expired</h1>
+        <p>
+          Links to this page work for a short time only. Your endpoints are not affected: events keep arriving, and what
+          you started goes on.
+        </p>
+      </div>
       {back === null ? (
         <p>Go back to the application that you came from, and open a new link there.</p>
       ) : (
