@@ -88,6 +88,15 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(await page.locator("main").textContent()).not.toContain("X-Service-Signature");
   });
 
+  it("promises no further attempt where nothing waits for one", async () => {
+    await page.keyboard.press("Escape");
+    await page.evaluate(`location.hash = "#/${shown.endpoint}"`);
+    const note = page.locator(".alert.bad").first();
+    await note.getByText(/failed for good so far/).waitFor();
+    await expect.poll(() => note.textContent()).toContain("Nothing waits for another attempt.");
+    expect(await note.textContent()).not.toContain("We keep trying");
+  });
+
   it("says without a key how to get one, and has no fault that axe finds there", async () => {
     const without = await site.open(new URL("/portal", site.daemon.url).href);
     await without.getByRole("heading", { name: "Open this page with a link" }).waitFor();

@@ -30,11 +30,14 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const mayReplay = useCan("replay");
   const attempt = value?.data[0];
   const advice = attempt && adviceOnAttempt(attempt);
+  // What we tell customers may promise another attempt, which is true only while something waits for one.
+  const said = health.pending > 0 ? advice?.customer : advice?.meaning;
   return (
     <div className="alert bad" aria-live="polite">
       <div>
         <p>
-          <strong>{advice?.customer ?? "The latest attempts have failed."}</strong>
+          <strong>{said ?? "The latest attempts have failed."}</strong>
+          {health.pending === 0 && " Nothing waits for another attempt."}
         </p>
         {advice && <p>{advice.receiver}</p>}
         {health.failed > 0 && <p>{failedText(health.failed)} failed for good so far; they can be replayed.</p>}
