@@ -191,7 +191,6 @@ export class Pipeline {
         throw new WebhookdError("bad_request", "this route takes no body");
       }
       const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
-      const { headers } = req;
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
       const asked = { principal, params, query: given, isAbout };
@@ -205,9 +204,10 @@ export class Pipeline {
       const now = this.#parts.clock.now();
       const call: Call = {
         principal,
+        path,
         params,
         query,
-        headers,
+        headers: req.headers,
         body,
         type,
         now,
@@ -218,7 +218,7 @@ export class Pipeline {
         stream,
         origin,
       };
-      const key = req.method === "POST" ? headers["idempotency-key"] : undefined;
+      const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
       return await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
     } finally {

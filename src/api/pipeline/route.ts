@@ -69,6 +69,8 @@ export interface BodyRule {
 /** A request that passed every check which needs no knowledge of the route's noun. */
 export interface Call {
   readonly principal: Principal;
+  /** As received, perhaps with a slash at its end. */
+  readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;
   /** By their names in lower case. */

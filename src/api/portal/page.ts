@@ -6,6 +6,8 @@ import { type Header, notFound, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 
 const PAGE = "/portal";
+/** From `/portal/`, where what the page refers to would not be found; it may be under a path of a proxy. */
+const TO_PAGE: Reply = { status: 308, type: "text/plain", body: "", headers: [["location", "../portal"]] };
 
 export const readPortal: Operation = {
   id: "readPortal",
@@ -63,7 +65,7 @@ export function portalPageRoutes(parts: ApiParts): Route[] {
       access: "open",
       operation: readPortal,
       query: "any",
-      handle: (call) => serve(PAGE, call),
+      handle: (call) => (call.path.endsWith("/") ? TO_PAGE : serve(PAGE, call)),
     },
     {
       method: "GET",

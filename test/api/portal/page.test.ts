@@ -57,6 +57,13 @@ describe("the portal's page", () => {
     }
   });
 
+  it("leads to itself from the path with a slash, below which its parts would not be found", async () => {
+    for (const path of ["/portal/", "/portal/?a=1"]) {
+      const { status, headers } = await api.get(path, { key: null });
+      expect({ status, location: headers.location }, path).toEqual({ status: 308, location: "../portal" });
+    }
+  });
+
   it("is sent as small as the browser can take it", async () => {
     const { path, body } = script!;
     const br = await fetched(path, { "accept-encoding": "gzip, deflate, br" });
