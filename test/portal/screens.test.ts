@@ -105,6 +105,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await without.getByLabel("Key").fill(site.key);
     await without.getByRole("button", { name: "Open" }).click();
     await without.getByLabel("Tenant").waitFor();
+    await without.getByRole("heading", { name: "Endpoints" }).waitFor();
     expect(await violations(without)).toEqual([]);
     // A key without an end is kept nowhere.
     expect(await without.evaluate("JSON.stringify([sessionStorage, localStorage, document.cookie])")).not.toContain(
@@ -151,6 +152,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     const events = Array.from({ length: 1000 }, (_, at) => ({ type: "subscription.detected", data: { at } }));
     for (let batch = 0; batch < 10; batch++) await site.request("POST", "/v1/webhooks/events/batch", { events });
     const timed = await site.open(await site.link());
+    // A key is kept for a reload once the daemon has said when it ends.
+    await timed.getByRole("heading", { name: "Endpoints" }).waitFor();
     const paints: number[] = [];
     for (let round = 0; round < 3; round++) {
       await timed.reload();
