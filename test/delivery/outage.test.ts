@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Outage } from "../../src/delivery/memory/halts.ts";
+import { Outage, Shortage } from "../../src/delivery/memory/halts.ts";
+import { Reachability } from "../../src/delivery/memory/reachability.ts";
+import { noResponse } from "../../src/domain/deliveries/attempt.ts";
+import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 
 const LIMIT = 10_000;
 
@@ -132,4 +135,23 @@ describe("an outage", () => {
     );
     expect(found).toBeGreaterThan(20);
   });
+});
+
+it("what waits for a shortage to end takes its turn again, however late the process wakes up", () => {
+  for (const wokenAt of [1000, 2000, 3000, 60_000]) {
+    const shortage = new Shortage();
+    const claim = { delivery: "dlv_1" } as Claim;
+    shortage.wait(claim, "no file descriptors left", { wall: 0, monotonic: 0 });
+    expect(shortage.timePassed(wokenAt).again, `woken at ${wokenAt}`).toEqual([claim]);
+  }
+});
+
+it("what waits for the resolvers to be asked is recorded when the daemon stops", () => {
+  const reachability = new Reachability(LIMIT);
+  const claim = { delivery: "dlv_1" } as Claim;
+  const outcome = noResponse("timeout", "no address", LIMIT, { evidence: "no_look_up" });
+  const ended = { delivery: "dlv_1", endpoint: "ep_a", url: "https://a.example", startedAt: 0, outcome };
+  const each = { claim, ended: { ...ended, secretVersion: null }, endedAt: LIMIT };
+  expect(reachability.ended([each], LIMIT)).toMatchObject({ record: [], askResolvers: true });
+  expect(reachability.stop().record).toEqual([each]);
 });

@@ -367,6 +367,25 @@ export function jobs(openFresh: OpenFresh): void {
       });
     });
 
+    it("count an attempt whose commit was undone by somebody else's and made again", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 1);
+      const job = await addJob(store);
+      await store.jobs.step(job, [take(endpoint, 1)], START);
+      const [claim] = await dueNow(store, endpoint);
+      const { fresh } = await publishOne(store);
+      const undo = () => {
+        throw new Error("undone");
+      };
+      // The second looks whether anything is released, after the first has ended all that was.
+      await Promise.all([
+        store.deliveries.record([delivered(claim!)]),
+        store.deliveries.record([delivered(fresh[0]!)]),
+        expect(store.events.publish([draft()], START, undo)).rejects.toThrow("undone"),
+      ]);
+      expect(await store.jobs.get(null, job)).toMatchObject({ done: 1, delivered: 1 });
+    });
+
     it("leave what an operator asked for when they are cancelled, whatever they do and whoever came first", async () => {
       const { store } = await openFresh();
       const asked = async (action: NewJob["action"], isFirst: boolean): Promise<unknown> => {

@@ -32,6 +32,17 @@ export function clockSet(openFresh: OpenFresh): void {
       },
     );
 
+    it("leaves alone what is being cancelled", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const published = await store.events.publish(Array(1203).fill(draft()), START, room);
+      await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + RUNG)));
+      await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+      const enabling = store.endpoints.update(null, endpoint, (of) => ({ ...of, enabled: true }), START, "cancel");
+      expect((await store.recovery.shiftDue(endpoint, shiftBy(-1000, 0), null)).moved).toEqual([]);
+      await enabling;
+    });
+
     it("leaves alone what was written since", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
