@@ -9,7 +9,7 @@ import { settingsTexts } from "../../../src/config/schema.ts";
 import { startDaemon } from "../../../src/daemon.ts";
 import { aDirectory, testConfig, TestDaemon } from "../../harness/daemon.ts";
 import { ManualClock } from "../../harness/clock.ts";
-import { startServer } from "../../harness/postgres.ts";
+import { startServer, withClient } from "../../harness/postgres.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 import { silentLog } from "../../../src/log.ts";
 import { createDatabase } from "../stores.ts";
@@ -20,6 +20,9 @@ afterAll(() => server?.stop());
 
 const freshUrl = async () => server!.urlOf(await createDatabase(server!));
 const onStore = (url: string, more: Record<string, string> = {}) => ({ settings: { DATA_STORE: url, ...more } });
+
+const liveLeases = (url: string): Promise<number> =>
+  withClient(url, async (client) => (await client.query("SELECT 1 FROM node WHERE lease_until > now()")).rows.length);
 
 /** A way to the database that can be cut, or go silent. */
 async function wire(url: string) {
@@ -114,7 +117,8 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
   });
 
   it("answers 503 while its database is away, and goes on by itself with all that it acknowledged", async () => {
-    const way = await wire(await freshUrl());
+    const url = await freshUrl();
+    const way = await wire(url);
     const receiver = await TestReceiver.start();
     const daemon = await TestDaemon.start({ clock: systemClock, leaseMs: 1500, ...onStore(way.url) });
     await daemon.register(receiver.url);
@@ -129,8 +133,8 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
       body: JSON.stringify(DRAFT),
     });
     expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
-    // Longer than the lease: by now another could have the store.
-    await new Promise((resolve) => setTimeout(resolve, 1600));
+    // From then on another could have the store.
+    await expect.poll(() => liveLeases(url)).toBe(0);
     way.set("up");
     await expect.poll(async () => (await daemon.request("POST", "/v1/webhooks/events", DRAFT)).status).toBe(202);
     acked.push(await daemon.publish());

@@ -1,27 +1,14 @@
 /** Who asks, and what was asked: API keys and the audit trail. */
 import type { AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey } from "../../../domain/keys/key.ts";
+import { keyOf, type KeyRow } from "../../sqlite/callers/keys.ts";
 import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
-
-interface KeyRow {
-  readonly number: number;
-  readonly id: string;
-  readonly name: string;
-  readonly hash: Buffer;
-  readonly scopes: string;
-  readonly tenant: string;
-  readonly created_at: number;
-  readonly expires_at: number | null;
-  readonly last_used_at: number | null;
-  readonly revoked_at: number | null;
-  readonly portal: string | null;
-}
 
 const TOUCH_EVERY_MS = 60_000;
 /** Keys that live for minutes come and go; past this many the memory of their use starts anew. */
@@ -112,21 +99,6 @@ export async function addKey(tx: Queries, key: NewApiKey, number: number, now: n
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [number, id, name, Buffer.from(hash), JSON.stringify(scopes), tenant, now, expiresAt, ...link],
   );
-}
-
-function keyOf(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    hash: row.hash,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    tenant: row.tenant,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
-    portal: row.portal === null ? null : (JSON.parse(row.portal) as PortalLink),
-  };
 }
 
 /** A page of rows of any tenant or one, by a column that says when they were made. */

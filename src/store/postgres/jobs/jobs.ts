@@ -20,7 +20,8 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf } from "../engine/page.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import { countsOf, EVERY_TENANT, findJob, jobOf, NONE, viewOf, type Counts, type JobRow } from "./job-rows.ts";
+import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../sqlite/jobs/job-rows.ts";
+import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import { stepJob } from "./job-steps.ts";
 

@@ -1,5 +1,5 @@
 /** Attempts as they are shown, and deliveries with their last ones. */
-import { answered, type AttemptError, type BodyError, type Outcome } from "../../../domain/deliveries/attempt.ts";
+import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import { readWay, type Way } from "../../sqlite/attempts/attempt-way.ts";
 import {
   attemptId,
@@ -10,30 +10,15 @@ import {
   triggerOf,
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
+import type { AttemptRow as StoredAttempt } from "../../sqlite/attempts/attempt-row.ts";
 import { shownStatus } from "../../sqlite/numbers/endpoint-index.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 
-export interface AttemptRow {
-  readonly event: number;
-  readonly endpoint: number;
-  readonly number: number;
+/** Here each has its whole URL. */
+export interface AttemptRow extends Omit<StoredAttempt, "url"> {
   readonly url: string;
-  readonly trigger: number;
-  readonly round: number;
-  readonly retry: number;
-  readonly started_at: number;
-  readonly duration_ms: number;
-  readonly outcome: number;
-  readonly status_code: number | null;
-  readonly error: AttemptError | null;
-  readonly body_error: BodyError | null;
-  readonly secret_version: number | null;
-  readonly truncated: number;
-  readonly body: Buffer | null;
-  readonly details: string | null;
-  readonly way: Buffer | null;
   /** Of the event. */
   readonly random: string;
   /** Of the endpoint. */

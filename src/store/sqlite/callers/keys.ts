@@ -7,7 +7,7 @@ import type { Walk } from "../engine/page.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
 
-interface Row {
+export interface KeyRow {
   readonly number: number;
   readonly id: string;
   readonly name: string;
@@ -36,9 +36,9 @@ const MAX_REMEMBERED = 10_000;
 export class Keys {
   readonly #db: Database;
   readonly #insert: Statement<unknown[]>;
-  readonly #select: Statement<[string], Row>;
+  readonly #select: Statement<[string], KeyRow>;
   readonly #hasAdmin: Statement<[number], number>;
-  readonly #lists = new Map<string, Statement<unknown[], Row>>();
+  readonly #lists = new Map<string, Statement<unknown[], KeyRow>>();
   readonly #revoke: Statement<{ id: string; now: number }>;
   readonly #touch: Statement<[number, string]>;
   readonly #ends: Statement<[number, number], End>;
@@ -85,22 +85,22 @@ export class Keys {
     if (known !== undefined) return known;
     const row = this.#select.get(id);
     if (row === undefined) return null;
-    const key = view(row);
+    const key = keyOf(row);
     if (this.#known.size >= MAX_REMEMBERED) this.forget();
     this.#known.set(id, key);
     return key;
   }
 
-  list(query: KeyQuery): Walk<Row, ApiKey> {
+  list(query: KeyQuery): Walk<KeyRow, ApiKey> {
     const statement = this.#listStatement(query);
-    const isWanted = (row: Row) => query.portal === undefined || query.portal === (row.portal !== null);
+    const isWanted = (row: KeyRow) => query.portal === undefined || query.portal === (row.portal !== null);
     return {
       list: "keys",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([key], limit) => statement.all({ key, limit, tenant: query.tenant }),
       keysOf: (row) => [row.number],
       has: isWanted,
-      look: (row) => ({ item: isWanted(row) ? view(row) : null, rows: 0 }),
+      look: (row) => ({ item: isWanted(row) ? keyOf(row) : null, rows: 0 }),
     };
   }
 
@@ -144,12 +144,12 @@ export class Keys {
     return this.#deletePortal.run(before, CHUNK).changes;
   }
 
-  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], Row> {
+  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], KeyRow> {
     const oldest = order === "oldest";
     const sql = `SELECT * FROM api_key WHERE number ${oldest ? ">" : "<"} @key
       ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], Row>(sql)));
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], KeyRow>(sql)));
     return statement;
   }
 
@@ -159,7 +159,8 @@ export class Keys {
   }
 }
 
-function view(row: Row): ApiKey {
+/** As the rest of the program has it, whichever store has its row. */
+export function keyOf(row: KeyRow): ApiKey {
   return {
     id: row.id,
     name: row.name,

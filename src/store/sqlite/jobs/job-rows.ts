@@ -22,7 +22,7 @@ export interface JobRow {
   readonly ended_at: number | null;
 }
 
-interface Counts {
+export interface Counts {
   readonly matched: number;
   readonly delivered: number;
   readonly failed: number;
@@ -30,7 +30,7 @@ interface Counts {
   readonly skipped: number;
 }
 
-const EVERY_TENANT = "*";
+export const EVERY_TENANT = "*";
 const NAMED = 100;
 
 export class JobRows {
@@ -128,25 +128,7 @@ export class JobRows {
   }
 
   view(row: JobRow): Job {
-    const { matched, delivered, failed, cancelled, skipped } = this.#counts.get(row.num)!;
-    return {
-      id: row.id,
-      tenant: row.tenant === EVERY_TENANT ? null : row.tenant,
-      action: row.action,
-      filter: JSON.parse(row.filter) as JobFilter,
-      ratePerSecond: row.rate_per_second,
-      canary: row.canary === 1,
-      reason: row.reason,
-      status: row.status as JobStatus,
-      pausedReason: row.paused_reason,
-      createdAt: row.created_at,
-      endedAt: row.ended_at,
-      matched,
-      done: delivered + failed + cancelled,
-      delivered,
-      failed,
-      skipped,
-    };
+    return jobOf(row, this.#counts.get(row.num)!);
   }
 
   results(job: number): JobResult[] {
@@ -258,4 +240,26 @@ export class OldJobs {
     }
     return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.num) };
   }
+}
+
+/** As it is shown, whichever store has its row. */
+export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
+  return {
+    id: row.id,
+    tenant: row.tenant === EVERY_TENANT ? null : row.tenant,
+    action: row.action,
+    filter: JSON.parse(row.filter) as JobFilter,
+    ratePerSecond: row.rate_per_second,
+    canary: row.canary === 1,
+    reason: row.reason,
+    status: row.status as JobStatus,
+    pausedReason: row.paused_reason,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    matched,
+    done: delivered + failed + cancelled,
+    delivered,
+    failed,
+    skipped,
+  };
 }
