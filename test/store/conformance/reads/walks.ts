@@ -3,8 +3,6 @@ import type { Attempt, Page, PageQuery, Store } from "../../../../src/store/stor
 import { addEndpoint, delivered, draft, failed, noRoom, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
-const PAGE = 100;
-
 type Walk = (store: Store, query: PageQuery, endpoint: string) => Promise<Page<{ readonly id: string }>>;
 
 const WALKS: Record<string, Walk> = {
@@ -37,6 +35,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
       await arrive(store, count);
+      const limit = count / 20;
       const walking = Object.entries(WALKS).flatMap(([name, walk]) =>
         (["newest", "oldest"] as const).map((order) => ({ name, walk, order, seen: [] as string[], cursor: "" })),
       );
@@ -48,7 +47,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
       for (let open = walking; open.length > 0; open = open.filter(({ cursor }) => cursor !== "end")) {
         if (open === walking || open[0]!.seen.length % (count / 10) === 0) await arrive(store, count / 100);
         for (const each of open) {
-          const query = { tenant: null, limit: PAGE, order: each.order, ...(each.cursor && { cursor: each.cursor }) };
+          const query = { tenant: null, limit, order: each.order, ...(each.cursor && { cursor: each.cursor }) };
           const { data, nextCursor } = await each.walk(store, query, endpoint);
           each.seen.push(...data.map(({ id }) => id));
           each.cursor = nextCursor ?? "end";
