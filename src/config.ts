@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigError, type Mistake } from "./config/error.ts";
 import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
-import type { ConfigInputs } from "./config/inputs.ts";
-import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket } from "./config/places.ts";
+import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket, type ConfigInputs } from "./config/inputs.ts";
 import {
   DEFAULTS,
   isLive,

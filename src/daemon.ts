@@ -9,7 +9,7 @@ import { requireFree } from "./api/server/listen.ts";
 import { Peers } from "./api/server/socket.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Config, Reread } from "./config.ts";
-import { choresOf, TICK } from "./daemon/chores.ts";
+import { choresOf, switchSecrets, TICK } from "./daemon/chores.ts";
 import { Front } from "./daemon/front.ts";
 import { Reloaded } from "./daemon/reloaded.ts";
 import { loadSenders } from "./daemon/senders.ts";
@@ -29,7 +29,6 @@ import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
-import { switchSecrets } from "./upkeep/each-second.ts";
 import { version } from "./version.ts";
 
 /** What a test may replace, and what a process is given at its start. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { parse, resolve } from "node:path";
-import { renderConfig } from "../../src/config/example.ts";
+import { renderConfig } from "./example.ts";
 import { DEFAULTS } from "../../src/config/schema.ts";
 import { type ArgsOf, command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

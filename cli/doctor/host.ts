@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
-import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/open-files.ts";
+import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/files.ts";
 import type { Io } from "../io.ts";
 import { count, size } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";

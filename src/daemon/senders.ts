@@ -9,7 +9,7 @@ import { ThreadsOnDemand } from "../delivery/threads/on-demand.ts";
 import { SenderPool } from "../delivery/threads/sender-pool.ts";
 import type { StartThread } from "../delivery/threads/thread-port.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
-import { roomWithin } from "../domain/open-files.ts";
+import { roomWithin } from "../domain/files.ts";
 import type { Log } from "../log.ts";
 import { startThread } from "../thread.ts";
 import { version } from "../version.ts";

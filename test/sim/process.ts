@@ -11,7 +11,7 @@ import { SenderPool } from "../../src/delivery/threads/sender-pool.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Ladder } from "../../src/domain/deliveries/due-time.ts";
 import { silentLog } from "../../src/log.ts";
-import { switchSecrets } from "../../src/upkeep/each-second.ts";
+import { switchSecrets } from "../../src/daemon/chores.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import type { StartBackup } from "../../src/store/backup/backup.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import { saveCounters } from "../../src/upkeep/each-second.ts";
+import { saveCounters } from "../../src/daemon/chores.ts";
 import { Retention } from "../../src/upkeep/retention.ts";
 import { silentLog } from "../../src/log.ts";
 import { publishOne } from "../store/fixtures.ts";

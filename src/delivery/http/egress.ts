@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import type { Clock } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
-import { softLimitOf } from "../../domain/open-files.ts";
+import { softLimitOf } from "../../domain/files.ts";
 import { packed } from "../../packed.ts";
 import { IDLE_MS } from "./answer.ts";
 import { dialTcp, type Dial } from "./dial.ts";

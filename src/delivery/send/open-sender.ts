@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { roomWithin, type Room } from "../../domain/open-files.ts";
+import { roomWithin, type Room } from "../../domain/files.ts";
 import { Egress, openFilesLimit, type EgressSettings, type Network } from "../http/egress.ts";
 import { Exchange } from "../http/exchange.ts";
 import { Sender, type SenderParts } from "./sender.ts";

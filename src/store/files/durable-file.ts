@@ -12,7 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { changeableBy, modeText } from "../../domain/keys/access.ts";
+import { changeableBy, modeText } from "../../domain/files.ts";
 import { isFull, refusedFull, StoreRefused } from "./refused.ts";
 
 /**

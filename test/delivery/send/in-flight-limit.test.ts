@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InFlightLimit } from "../../../src/delivery/send/sender.ts";
-import { openFilesFor, roomWithin } from "../../../src/domain/open-files.ts";
+import { openFilesFor, roomWithin } from "../../../src/domain/files.ts";
 
 describe("how many attempts may be in flight", () => {
   it("is what got through at a shortage, and twice as many with each second, up to what there was", () => {

@@ -1,4 +1,4 @@
-import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "./schema.ts";
+import { isLive, nameOf, SETTINGS, writeSetting, type Settings } from "../../src/config/schema.ts";
 
 const WIDTH = 112;
 
