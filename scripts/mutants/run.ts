@@ -1,6 +1,6 @@
 /** Plants bugs in a copy of the checkout, one at a time, and runs the tests on it. */
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { planted, type Mutant } from "./mutant.ts";
@@ -27,8 +27,9 @@ export class Copy {
     const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
     if (listed.status !== 0) throw new Error("git cannot list the files of this checkout");
     for (const file of listed.stdout.toString().split("\0").filter(Boolean)) {
+      // One that was removed is listed until that is committed.
+      if (!existsSync(join(root, file))) continue;
       mkdirSync(dirname(join(this.dir, file)), { recursive: true });
-      // One that was removed and is still listed is missing here too.
       cpSync(join(root, file), join(this.dir, file), { force: true, recursive: true });
     }
     symlinkSync(join(root, "node_modules"), join(this.dir, "node_modules"));
