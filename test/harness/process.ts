@@ -196,12 +196,18 @@ export class DaemonProcess {
   }
 
   async request(method: string, path: string, body?: unknown, key = this.key): Promise<{ status: number; body: any }> {
-    const response = await fetch(new URL(path, this.url), {
-      method,
-      headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+    const answer = async () => {
+      const response = await fetch(new URL(path, this.url), {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(body !== undefined && { "content-type": "application/json" }) },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return { response, text: await response.text() };
+    };
+    const { response, text } = await answer().catch((error: unknown) => {
+      const printed = `${this.process.stdout}${this.process.stderr}`.slice(-4000);
+      throw new Error(`${method} ${path} had no answer; the daemon printed\n${printed}`, { cause: error });
     });
-    const text = await response.text();
     const isJson = response.headers.get("content-type")?.includes("json") === true;
     return { status: response.status, body: isJson ? JSON.parse(text) : text };
   }
