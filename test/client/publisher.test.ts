@@ -17,8 +17,8 @@ interface Request {
   readonly at: number;
 }
 
-/** Null is a connection that breaks before it answers. */
-type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown };
+/** Null is a connection that breaks before it answers; with `cut` it breaks in the middle of the answer. */
+type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown; cut?: boolean };
 const OK: Answer = { status: 202, body: PUBLISHED };
 
 let server: Server;
@@ -31,8 +31,15 @@ beforeEach(async () => {
     requests.push({ path: url, headers, body: JSON.parse(await text(request)), at: performance.now() });
     const answer = script.shift();
     if (answer === undefined || answer === null) return request.socket.destroy();
-    response.writeHead(answer.status, { "content-type": "application/json", ...answer.headers });
-    response.end(JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" }));
+    const body = JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" });
+    const length = Buffer.byteLength(body);
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      "content-length": length,
+      ...answer.headers,
+    });
+    if (answer.cut) response.write(body.slice(0, 20), () => request.socket.destroy());
+    else response.end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
@@ -67,6 +74,20 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     const waits = requests.slice(1).map(({ at }, index) => at - requests[index]!.at);
     // At least half of 100, 200, 400 and 800 ms.
     waits.forEach((wait, index) => expect(wait).toBeGreaterThanOrEqual(49 * 2 ** index));
+  });
+
+  it("sends again what got an answer that was cut short", async () => {
+    script = [{ ...OK, cut: true }, OK];
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({ answer: PUBLISHED });
+    expect(requests.map(({ headers }) => headers["idempotency-key"])).toEqual(["goal-1", "goal-1"]);
+  });
+
+  it("does not take another server's page for an answer", async () => {
+    script = [{ status: 200, headers: { "content-type": "text/html" }, body: "<h1>It works!</h1>" }];
+    expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({
+      error: { code: "unreachable", events: [{ ...EVENT, idempotency_key: "goal-1" }], faults: [] },
+    });
+    expect(requests).toHaveLength(1);
   });
 
   it.each([

@@ -32,7 +32,7 @@ class PublishError(Exception):
     """
 
     def __init__(self, message: str, *, events: List[BatchItem], answer: Optional[_Answer] = None) -> None:
-        problem = _problem(answer)
+        problem = {} if answer is None else _object(answer)
         super().__init__(str(problem.get("detail", message)))
         self.events = events
         #: The code of the daemon's answer, or ``unreachable``.
@@ -63,6 +63,7 @@ class Client:
         parts = urlsplit(url)
         if socket_path is None and (parts.scheme not in ("http", "https") or parts.hostname is None):
             raise ValueError("url must begin with http:// or https:// and have a host")
+        self._place = url if socket_path is None else socket_path
         self._parts = parts
         self._path = "" if socket_path is not None else parts.path.rstrip("/")
         self._socket_path = socket_path
@@ -119,7 +120,10 @@ class Client:
             except (OSError, http.client.HTTPException) as error:
                 cause = error
             if answer is not None and 200 <= answer[0] <= 299:
-                return cast("Dict[str, Any]", json.loads(answer[2]))
+                published = _object(answer)
+                if not published:
+                    raise PublishError(f"what answers at {self._place} is not webhookd", events=events, answer=answer)
+                return published
             wait = _wait_after(tries, answer)
             if not _may_pass(answer) or time.monotonic() + wait > until:
                 what = f"cannot reach webhookd ({cause})" if answer is None else f"the answer was {answer[0]}"
@@ -135,6 +139,9 @@ class Client:
             connection.request("POST", path, body, dict(headers))
             response = connection.getresponse()
             text = response.read(_MAX_ANSWER_BYTES)
+            # Given a limit, `read` says nothing of an answer that is cut short.
+            if response.length:
+                raise http.client.IncompleteRead(text, response.length)
         except BaseException:
             connection.close()
             # If the daemon was restarted, the other connections are gone as well.
@@ -166,14 +173,13 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._socket_path)
 
 
-def _problem(answer: Optional[_Answer]) -> Dict[str, Any]:
-    if answer is None:
-        return {}
+def _object(answer: _Answer) -> Dict[str, Any]:
+    """Empty if the body is no JSON object."""
     try:
-        problem = json.loads(answer[2])
+        body = json.loads(answer[2])
     except ValueError:
         return {}
-    return problem if isinstance(problem, dict) else {}
+    return body if isinstance(body, dict) else {}
 
 
 def _may_pass(answer: Optional[_Answer]) -> bool:
