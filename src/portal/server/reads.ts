@@ -66,6 +66,14 @@ export class Reads {
     }
   }
 
+  /** As `changed`, but at once: whoever did something waits for what it did. */
+  acted(): void {
+    for (const entry of this.#entries.values()) {
+      entry.readAt = 0;
+      if (entry.listeners.size > 0) void this.#read(entry);
+    }
+  }
+
   /** Forgets all, as for another tenant. */
   clear(): void {
     for (const [key, entry] of this.#entries) {
@@ -99,13 +107,12 @@ export class Reads {
   #soon(entry: Entry): void {
     if (entry.cancel !== null) return;
     const wait = Math.max(50, entry.readAt + LEAST_PAUSE_MS - now());
-    entry.cancel = after(wait, () => {
-      entry.cancel = null;
-      void this.#read(entry);
-    });
+    entry.cancel = after(wait, () => void this.#read(entry));
   }
 
   async #read(entry: Entry): Promise<void> {
+    entry.cancel?.();
+    entry.cancel = null;
     if (entry.loading) return void (entry.stale = true);
     entry.loading = true;
     entry.stale = false;

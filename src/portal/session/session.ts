@@ -51,7 +51,7 @@ export function useCall() {
     try {
       return await client.call(operation, inTenant(ask, tenant));
     } finally {
-      reads.changed(null);
+      reads.acted();
     }
   };
 }
