@@ -9,6 +9,8 @@ import { Site } from "./site.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+/** What a change from light to dark may break. */
+const COLORS = ["color-contrast", "link-in-text-block"];
 
 /** Once no colour is on its way from light to dark. */
 const DRAWN = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
@@ -19,10 +21,10 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
-async function violations(page: Page): Promise<string[]> {
+async function violations(page: Page, rules = RULES): Promise<string[]> {
   // Not as a <script>, which the page's policy refuses.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  const run = `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ["violations"] })`;
+  const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"] })`;
   const { violations: found } = (await page.evaluate(run)) as { violations: Violation[] };
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
@@ -45,7 +47,7 @@ describe.skipIf(!hasChromium)("the page", () => {
   let shown: Shown;
 
   beforeAll(async () => {
-    site = await Site.start({ RETRY_DELAYS: "10ms", SIGNATURE_HEADER: "X-Acme-Signature" });
+    site = await Site.start({ RETRY_DELAYS: "10ms", SIGNATURE_HEADER: "X-Acme-Signature", SERVER_DOCS: "key" });
     await site.register({ description: "Ledger" });
     await site.publish();
     await site.receiver.next();
@@ -60,16 +62,17 @@ describe.skipIf(!hasChromium)("the page", () => {
   afterAll(() => site.stop());
 
   it.each([...SCREENS, ...MORE])("has no fault that axe finds, and fits 320 pixels: $name", async (screen) => {
+    await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize({ width: 320, height: 640 });
     await show(page, screen, shown);
+    await page.evaluate(DRAWN);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(320);
-    expect(await violations(page)).toEqual([]);
+    expect(await violations(page), "narrow and light").toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.evaluate(DRAWN);
-      expect(await violations(page), colorScheme).toEqual([]);
-    }
+    expect(await violations(page, COLORS), "wide and light").toEqual([]);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.evaluate(DRAWN);
+    expect(await violations(page), "wide and dark").toEqual([]);
   });
 
   it("has no fault that axe finds where the link has expired", async () => {
@@ -172,6 +175,27 @@ describe.skipIf(!hasChromium)("the page", () => {
     await timed.getByRole("row").nth(25).waitFor();
     expect(Math.min(...answers)).toBeLessThanOrEqual(100);
     await timed.context().close();
+  });
+
+  it("at /docs asks for a key, refuses a wrong one, and shows the description for a right one", async () => {
+    const docs = await site.browser.newPage();
+    const said: string[] = [];
+    const asked: string[] = [];
+    docs.on("console", (message) => said.push(message.text()));
+    docs.on("request", (request) => asked.push(request.url()));
+    await docs.goto(`${site.daemon.url}/docs`);
+    const key = docs.getByLabel("API key");
+    await key.fill("whk_wrong");
+    await docs.getByRole("button").click();
+    await docs.getByText("This key does not open it.").waitFor();
+    await key.fill(site.key);
+    await docs.getByRole("button").click();
+    await docs.getByRole("heading", { name: "Make a link to the portal" }).waitFor();
+    const columns = await docs.evaluate(() => getComputedStyle(document.body).display);
+    expect(columns, "its style is taken too").toBe("grid");
+    expect(said.filter((text) => /Content Security Policy/i.test(text))).toEqual([]);
+    await docs.close();
+    expect(asked.filter((url) => url.includes("whk_"))).toEqual([]);
   });
 
   it("asks nobody but the daemon, and nothing that its policy refuses", () => {
