@@ -6,7 +6,7 @@ import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
 import { isSigningSecret } from "../domain/endpoints/secret.ts";
-import { checkEndpointUrl, type UrlPolicy } from "../domain/network/url.ts";
+import { checkEndpointUrl, wholeDetail, type UrlPolicy } from "../domain/network/url.ts";
 import type { Store } from "../store/store.ts";
 
 export type EndpointStore = Pick<Store, "endpoints" | "secrets">;
@@ -61,7 +61,7 @@ export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy
 function usableUrl(key: "url" | "slack_url", url: string, urlPolicy: UrlPolicy): string {
   const checked = checkEndpointUrl(url, urlPolicy);
   if ("url" in checked) return checked.url;
-  throw new ConfigError([{ where: `[alerts] ${key}`, what: `${checked.detail}.` }]);
+  throw new ConfigError([{ where: `[alerts] ${key}`, what: `${wholeDetail(checked)}.` }]);
 }
 
 /** The file's text is in no message. */

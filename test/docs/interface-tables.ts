@@ -29,7 +29,9 @@ function types(): string[] {
 
 function fields(): string[] {
   const schemas = new Schemas();
-  schemas.of(registrationSchema({ types: catalogue(), signatureHeader: "", urlPolicy: aUrlPolicy() }));
+  schemas.of(
+    registrationSchema({ types: catalogue(), signatureHeader: "", urlPolicy: aUrlPolicy(), namesSettings: true }),
+  );
   const { properties, required } = schemas.components()["Registration"] as {
     readonly properties: Readonly<Record<string, JsonObject>>;
     readonly required: readonly string[];

@@ -202,7 +202,7 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
     ...pageOf(query, tenant),
     ...periodOf(query),
     ...resultOf(query),
-    ...labelsOf(query),
+    ...labelsOf(query, principal),
     ...names,
     status: Status.read(query),
     test: Test.read(query) ?? false,

@@ -14,7 +14,7 @@ import {
 import type { EventType } from "../../domain/events/event-type.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { mergePatch, type JsonObject } from "../../domain/json/merge-patch.ts";
-import { checkEndpointUrl, MAX_URL_BYTES, type UrlPolicy } from "../../domain/network/url.ts";
+import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
 import {
   anObject,
   AnyObject,
@@ -39,6 +39,8 @@ export interface RegistrationRules {
   readonly signatureHeader: string;
   /** For the tenant whose endpoint it is. */
   readonly urlPolicy: UrlPolicy;
+  /** Whether a refusal says which setting decided. */
+  readonly namesSettings: boolean;
 }
 
 /** How a field is shown, whoever sets it. */
@@ -74,7 +76,7 @@ export const uidSchema = v.object({
 const ASKED = {
   url: asked({
     wire: "url",
-    reads: ({ urlPolicy }) => address(urlPolicy),
+    reads: address,
     shape: described(v.string(), "In the normal form of the WHATWG URL standard."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
@@ -245,7 +247,7 @@ export function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
   return Object.fromEntries(ROWS.map(({ wire, show }) => [wire, show(endpoint)]));
 }
 
-function address(urlPolicy: UrlPolicy) {
+function address({ urlPolicy, namesSettings }: RegistrationRules) {
   return v.pipe(
     described(
       v.string(),
@@ -255,7 +257,7 @@ function address(urlPolicy: UrlPolicy) {
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const checked = checkEndpointUrl(dataset.value, urlPolicy);
       if ("url" in checked) return checked.url;
-      addIssue({ message: `${checked.code}: ${checked.detail}` });
+      addIssue({ message: `${checked.code}: ${namesSettings ? wholeDetail(checked) : checked.detail}` });
       return NEVER;
     }),
   );

@@ -22,9 +22,14 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const DEFAULTS: Partial<EndpointSettings> = DEFAULT_SETTINGS;
 
-/** For an endpoint of this tenant. */
-export function rulesFor({ catalogue, config, urlPolicy }: ApiParts, tenant: string): RegistrationRules {
-  return { types: catalogue.types, signatureHeader: config.signature.header, urlPolicy: urlPolicy(tenant) };
+/** For an endpoint of this tenant. What an operator could set is nothing that the customer of a link can do. */
+export function rulesFor(
+  { catalogue, config, urlPolicy }: ApiParts,
+  tenant: string,
+  { isPortal }: Pick<Principal, "isPortal">,
+): RegistrationRules {
+  const { header: signatureHeader } = config.signature;
+  return { types: catalogue.types, signatureHeader, urlPolicy: urlPolicy(tenant), namesSettings: !isPortal };
 }
 
 export function registrationSchema(rules: RegistrationRules) {

@@ -4,7 +4,7 @@ import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
-import { allows, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
+import { allows, ANYONE, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
 import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
 import { endpointId, uidOf, unknownName } from "../pipeline/names.ts";
 import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
@@ -62,7 +62,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "manage",
       query: [TenantParameter],
-      body: { ...SMALL_BODY, schema: registrationSchema(rulesFor(parts, "")) },
+      body: { ...SMALL_BODY, schema: registrationSchema(rulesFor(parts, "", ANYONE)) },
       audit: "endpoint.register",
       operation: registerEndpoint,
       again: (call, remembered) => registeredBefore(parts, call, remembered),
@@ -84,7 +84,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       access: "manage",
       body: {
         ...SMALL_BODY,
-        schema: changeSchema(rulesFor(parts, "")),
+        schema: changeSchema(rulesFor(parts, "", ANYONE)),
         types: ["application/json", "application/merge-patch+json"],
       },
       audit: "endpoint.update",
@@ -103,7 +103,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       ...one,
       method: "PUT",
       access: "manage",
-      body: { ...SMALL_BODY, schema: replacementSchema(rulesFor(parts, "")) },
+      body: { ...SMALL_BODY, schema: replacementSchema(rulesFor(parts, "", ANYONE)) },
       audit: "endpoint.put",
       operation: putEndpoint,
       handle: (call) => put(parts, call),
@@ -114,7 +114,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
 async function register(parts: ApiParts, { principal, query, body, now, request }: Call): Promise<Reply> {
   const { store, config } = parts;
   const tenant = tenantToWrite(principal, namedTenant(query));
-  const settings = readRegistration(body, rulesFor(parts, tenant));
+  const settings = readRegistration(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, settings.headers);
   const own = idAndSecret(parts, now);
   const endpoint = await store.endpoints.add(
@@ -154,7 +154,7 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
   const tenant = tenantToRead(principal, namedTenant(query));
   const owner = tenant ?? (await store.endpoints.tenantOf(id));
   if (owner === null) throw notFound();
-  const rules = rulesFor(parts, owner);
+  const rules = rulesFor(parts, owner, principal);
   const patch = readChange(body, rules);
   requireForValues(principal, patch.headers ?? {});
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
@@ -273,7 +273,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
 }
 
 function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Replacement {
-  const given = readReplacement(body, rulesFor(parts, tenant));
+  const given = readReplacement(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, given.headers);
   return given;
 }

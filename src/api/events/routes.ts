@@ -8,7 +8,7 @@ import { isId } from "../../domain/id.ts";
 import type { EventQuery, EventSummary, EventView, LeftAlone, Page, Replay, Withdrawal } from "../../store/store.ts";
 import { attemptsReply, listEventAttempts } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
-import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
+import { namedTenant, type Principal, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import {
   LABELS,
   labelsOf,
@@ -115,13 +115,13 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const { principal, query } = call;
   const { store } = parts;
   const include = included(query);
-  const asked = eventQuery(query, tenantToRead(principal, namedTenant(query)));
+  const asked = eventQuery(query, principal);
   await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
   const read = include === null ? "listEvents" : "listWholeEvents";
   const page: Page<EventSummary | EventView> = await store.reads[read](asked, callerOf(call));
   // The one that a key for some endpoints only has named.
-  const endpoints = principal.endpoints && [asked.endpoint!];
-  const seen = await Promise.all(page.data.map((event) => partOf(store, endpoints, event)));
+  const asking = { ...principal, endpoints: principal.endpoints && [asked.endpoint!] };
+  const seen = await Promise.all(page.data.map((event) => partOf(store, asking, event)));
   const texts = seen.map((event) => eventText(event, include ?? WHOLE));
   return pageReply(PATH, query, page, texts);
 }
@@ -170,7 +170,7 @@ async function retriedBefore(parts: ApiParts, call: Call, leftAlone: string): Pr
 async function found({ store }: ApiParts, { principal, params, query }: Call): Promise<EventView> {
   const event = await store.reads.getEvent(tenantToRead(principal, namedTenant(query)), eventId(params));
   if (event === null) throw notFound();
-  return partOf(store, principal.endpoints, event);
+  return partOf(store, principal, event);
 }
 
 function eventId({ id = "" }: Call["params"]): string {
@@ -178,12 +178,12 @@ function eventId({ id = "" }: Call["params"]): string {
   return id;
 }
 
-function eventQuery(query: Query, tenant: string | null): EventQuery {
+function eventQuery(query: Query, principal: Principal): EventQuery {
   return {
-    ...pageOf(query, tenant),
+    ...pageOf(query, tenantToRead(principal, namedTenant(query))),
     ...periodOf(query),
     ...resultOf(query),
-    ...labelsOf(query),
+    ...labelsOf(query, principal),
     status: Status.read(query),
     type: Type.read(query),
     endpoint: DeliveredTo.read(query),
@@ -225,7 +225,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const event = await store.reads.getEvent(tenant, id);
     if (event === null) throw notFound();
     if (cancelled === 0) await requireOwed(store, tenant, id, endpoint);
-    const part = await partOf(store, call.principal.endpoints, event);
+    const part = await partOf(store, call.principal, event);
     // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
     return jsonText(200, eventText(part, SUMMARY, { cancelled }));
   }

@@ -89,7 +89,7 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
     return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
   }
   if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
-  await requireFewOpen(parts, tenant);
+  await requireFewOpen(parts, tenant, principal);
   const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
   const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
   if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
@@ -98,13 +98,21 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
 
 /** What a tenant may have open: each takes its turns with the others, and somebody has to keep them apart. */
 const MAX_OPEN = 50;
+/** Of a tenant, for a link: so that its customers leave the other half to the tenant's own keys. */
+const MAX_OPEN_FOR_LINKS = 25;
+/** About the endpoints of a link that is for some only: so that one of these leaves room for the others. */
+const MAX_OPEN_OF_SOME = 10;
 
 /** Throws `rate_limited`. Of the last hundred: who makes more has them open there. */
-async function requireFewOpen({ store }: ApiParts, tenant: string | null): Promise<void> {
+async function requireFewOpen({ store }: ApiParts, tenant: string | null, asking: Principal): Promise<void> {
+  const { endpoints, isPortal } = asking;
   const { data } = await store.jobs.list({ tenant, limit: 100, order: "newest" });
   const open = data.filter(({ status }) => status === "running" || status === "paused");
-  if (open.length < MAX_OPEN) return;
-  const detail = `${MAX_OPEN} jobs are open already; wait until some are done, or cancel them`;
+  const most = isPortal ? MAX_OPEN_FOR_LINKS : MAX_OPEN;
+  const own = endpoints === null ? [] : open.filter((job) => isJobWithin(asking, job));
+  if (open.length < most && own.length < MAX_OPEN_OF_SOME) return;
+  const reached = open.length < most ? MAX_OPEN_OF_SOME : most;
+  const detail = `${reached} jobs are open already; wait until some are done, or cancel them`;
   throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: 30 });
 }
 

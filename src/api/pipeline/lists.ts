@@ -1,7 +1,7 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import type { Caller, LabelFilter, Page, PageQuery, Period, ResultFilter, StatusCodes } from "../../store/store.ts";
-import { TenantParameter } from "./access.ts";
+import { type Principal, TenantParameter } from "./access.ts";
 import {
   flagParameter,
   instantParameter,
@@ -11,6 +11,7 @@ import {
   type Parameter,
   type Query,
   choiceParameter,
+  invalidQuery,
   numberParameter,
 } from "./query.ts";
 import { jsonText, type Header, type Reply } from "./reply.ts";
@@ -101,7 +102,10 @@ export function resultOf(query: Query): ResultFilter {
   return { error: LastError.read(query), statusCode: StatusCode.read(query) };
 }
 
-export function labelsOf(query: Query): LabelFilter {
+/** Tags are between the publisher and the operator (`partOf`): the key of a link finds by its publisher's id alone. */
+export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter {
+  const refused = isPortal && [Tag, Label].find(({ name }) => query.has(name));
+  if (refused) throw invalidQuery(refused.name, "cannot be used with the key of a portal link", "unknown_field");
   return { publisherId: PublisherId.read(query), tag: Tag.read(query), label: Label.read(query) };
 }
 

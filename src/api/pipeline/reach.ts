@@ -107,15 +107,19 @@ export function isJobWithin({ endpoints }: Principal, { filter }: Pick<Job, "fil
   return endpoints === null || (filter.endpoint !== undefined && endpoints.includes(filter.endpoint));
 }
 
-/** Of an event that others got too, what was for these endpoints: what became of it elsewhere does not show. */
+/**
+ * Of an event, what the key may see: to a link's no tags, which may say what an operator thinks of a customer; and if it is
+ * for some endpoints only, not what became of the event elsewhere.
+ */
 export async function partOf<E extends EventSummary | EventView>(
   store: Pick<Store, "reads">,
-  endpoints: readonly string[] | null,
+  { isPortal, endpoints }: Pick<Principal, "isPortal" | "endpoints">,
   event: E,
 ): Promise<E> {
-  if (endpoints === null) return event;
+  const seen = isPortal ? { ...event, tags: [] } : event;
+  if (endpoints === null) return seen;
   const deliveries = await owedTo(store, event.tenant, endpoints, event.id);
-  const part = { ...event, status: eventStatus(deliveries.map(({ status }) => status)) };
+  const part = { ...seen, status: eventStatus(deliveries.map(({ status }) => status)) };
   return "deliveries" in event ? { ...part, deliveries, deliveryCount: deliveries.length } : part;
 }
 

@@ -24,6 +24,8 @@ export interface UrlPolicy {
 export interface UrlFault {
   readonly code: FieldCode;
   readonly detail: string;
+  /** The setting that decides it: for operators, because a customer can change nothing about it. */
+  readonly setting?: string;
 }
 
 export const MAX_URL_BYTES = 2048;
@@ -75,11 +77,11 @@ const BAD_PORTS = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-const ADDRESS_DETAIL: Record<AddressFault, string> = {
-  address_not_public: "the address is not public; [egress] allow_cidrs can allow it",
-  address_metadata: "the address belongs to a cloud metadata service",
-  address_denied: "the address is in [egress] deny_cidrs",
-  address_self: "the address belongs to this host",
+const ADDRESS_FAULT: Record<AddressFault, readonly [detail: string, setting?: string]> = {
+  address_not_public: ["the address is not public", "[egress] allow_cidrs can allow it"],
+  address_metadata: ["the address belongs to a cloud metadata service"],
+  address_denied: ["the address is not allowed", "it is in [egress] deny_cidrs"],
+  address_self: ["the address belongs to this host"],
 };
 
 /** The URL in its WHATWG form, which is what is stored and used, or its first fault. */
@@ -118,11 +120,12 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
   const literal = url.hostname.replace(/^\[(.*)\]$/, "$1");
   if (isIP(literal) === 0) return policy.dev && url.hostname === "localhost" ? null : checkHostName(url.hostname);
   const code = policy.address.check({ ip: literal, port: portOf(url), tenant: policy.tenant });
-  if (code !== null) return fault(code, ADDRESS_DETAIL[code]);
+  if (code !== null) return fault(code, ...ADDRESS_FAULT[code]);
   if (written.toLowerCase() !== url.hostname) {
     return fault("host_noncanonical", `the address is written in an unusual form; write ${url.hostname}`);
   }
-  if (!policy.allowIpHosts) return fault("host_is_ip", "[egress] allow_ip_hosts is off: use a host name");
+  if (!policy.allowIpHosts)
+    return fault("host_is_ip", "use a host name, not an address", "[egress] allow_ip_hosts is off");
   return null;
 }
 
@@ -147,7 +150,7 @@ function checkPort(url: URL, policy: UrlPolicy): UrlFault | null {
   // Allowing http without its port would allow nothing.
   const plain = url.protocol === "http:" && port === 80;
   if (plain || isPortAllowed(port, policy.dev ? "any" : policy.ports)) return null;
-  return fault("port_not_allowed", `port ${port} is not allowed; [egress] ports lists the allowed ones`);
+  return fault("port_not_allowed", `port ${port} is not allowed`, "[egress] ports lists the allowed ones");
 }
 
 function isPortAllowed(port: number, allowed: readonly number[] | "any"): boolean {
@@ -169,6 +172,11 @@ function rawHost(raw: string): string {
   return (AUTHORITY.exec(raw)?.[1] ?? "").replace(/:\d*$/, "");
 }
 
-function fault(code: FieldCode, detail: string): UrlFault {
-  return { code, detail };
+function fault(code: FieldCode, detail: string, setting?: string): UrlFault {
+  return setting === undefined ? { code, detail } : { code, detail, setting };
+}
+
+/** For operators. */
+export function wholeDetail({ detail, setting }: UrlFault): string {
+  return setting === undefined ? detail : `${detail}; ${setting}`;
 }

@@ -56,7 +56,5 @@ function headersOf(draft: Draft, before: Endpoint | null): Record<string, string
 export function refusalOf(fault: ClientError | undefined, pointer: string): string | undefined {
   const detail = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail;
   if (detail === undefined) return undefined;
-  // What an operator could set is nothing that a customer can do.
-  const text = detail.replace(/; \[[a-z_.]+\].*$/, "").replace(/\.$/, "");
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return `${detail.charAt(0).toUpperCase()}${detail.slice(1).replace(/\.$/, "")}.`;
 }

@@ -160,6 +160,73 @@ describe("what a link hands out", () => {
   });
 });
 
+describe("what an operator keeps to itself", () => {
+  it("are the tags of an event: a link neither sees them nor finds by them", async () => {
+    const draft = { ...EVENT, publisher_id: "order-1042", tags: ["vip"] };
+    const { body: published } = await api.post(`/v1/webhooks/events?tenant=${world.tenant}`, draft);
+    const event = `/v1/webhooks/events/${published.id}`;
+    const labels = ({ publisher_id, tags }: any) => ({ publisher_id, tags });
+    expect(labels((await api.get(event)).body)).toEqual({ publisher_id: "order-1042", tags: ["vip"] });
+    const hidden = { publisher_id: "order-1042", tags: [] };
+    for (const key of [await world.link(ALL), await world.link(ALL, [world.mine.ep])]) {
+      expect(labels((await api.get(event, { key })).body)).toEqual(hidden);
+      const list = async (query: string) => api.get(`/v1/webhooks/events?${query}`, { key });
+      expect((await list("publisher_id=order-1042")).body.data.map(labels)).toEqual([hidden]);
+      const cancelled = await api.post(`${event}/cancel`, {}, { key });
+      expect(cancelled.text).not.toContain("vip");
+      for (const what of ["events", "deliveries"])
+        for (const name of ["tag", "label"]) {
+          const refused = await api.get(`/v1/webhooks/${what}?${name}=vip`, { key });
+          expect([refused.status, refused.body.errors]).toMatchObject([422, [{ pointer: `?${name}` }]]);
+        }
+    }
+    expect((await api.get("/v1/webhooks/events?tag=vip")).body.data).toHaveLength(1);
+  });
+
+  it("is what it could set: a URL is refused without naming a setting", async () => {
+    const refusal = async (url: string, key?: string) => {
+      const asked = await api.post(
+        "/v1/webhooks",
+        { url, events: ["goal.achieved"] },
+        key === undefined ? {} : { key },
+      );
+      return asked.body.errors[0].detail as string;
+    };
+    const key = await world.link(ALL);
+    for (const url of ["https://10.0.0.7/h", "https://a.example.com:9999/h"]) {
+      const [told, whole] = [await refusal(url, key), await refusal(url)];
+      expect(whole).toMatch(/; .*\[egress\] \w+/);
+      expect(told).toBe(whole.split("; ")[0]);
+    }
+  });
+});
+
+describe("a tenant's open jobs", () => {
+  it("are never all of a link's: 10 for a link's endpoints, and half of them for all links", async () => {
+    const server = await World.server();
+    const made = await World.make(server);
+    const { mine, beside, tenant } = made;
+    const link = (endpoints?: string[]) => made.link(ALL, endpoints);
+    const open = async (endpoint: string, key?: string) => {
+      const body = { action: "attempt_now", filter: { endpoint } };
+      const asked = await server.post(`/v1/webhooks/jobs?tenant=${tenant}`, body, key === undefined ? {} : { key });
+      return asked.status;
+    };
+    const most = async (endpoint: string, key?: string) => {
+      for (let count = 0; ; count++) if ((await open(endpoint, key)) === 429) return count;
+    };
+    const all = (await server.get(`/v1/webhooks/jobs?tenant=${tenant}&limit=100`)).body.data;
+    const ofMine = all.filter(({ filter }: any) => filter.endpoint === mine.ep).length;
+    expect(await most(mine.ep, await link([mine.ep]))).toBe(10 - ofMine);
+    expect(await most(mine.ep, await link([mine.ep]))).toBe(0);
+    expect(await open(beside.ep, await link([beside.ep]))).toBe(202);
+    await most(beside.ep, await link());
+    expect((await server.get(`/v1/webhooks/jobs?tenant=${tenant}&limit=100`)).body.data).toHaveLength(25);
+    expect(await open(beside.ep, await link([beside.ep]))).toBe(429);
+    expect(await most(mine.ep)).toBe(25);
+  });
+});
+
 describe("the end of a link", () => {
   const opens = async (key: string) => (await api.get("/v1/webhooks", { key })).status === 200;
 
