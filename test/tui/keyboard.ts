@@ -137,6 +137,8 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   r: "Replay event",
   R: /Replay \d/,
   c: "Canary replay of",
+  X: /Cancel \d+ waiting deliver/,
+  M: /Back-fill \d+ missing deliver/,
   B: "Pause sending",
   y: "copied evt_",
   Y: "In a shell",

@@ -13,7 +13,7 @@ const GROUP = {
   until: FIXED,
 };
 
-function on(tab: "events" | "deliveries" | "failures", setup: Setup = {}): Dashboard {
+function on(tab: "events" | "deliveries" | "failures" | "endpoints", setup: Setup = {}): Dashboard {
   return new Dashboard({ tab, jobs: [], ...setup }).connected();
 }
 
@@ -208,6 +208,84 @@ describe("a replay of many", () => {
   });
 });
 
+describe("a cancellation of many", () => {
+  const WAITING = { status: "pending", plan: { action: "cancel", timed_out: 38 } } as const;
+
+  it.each([
+    ["failures", { endpoint: anAttempt.endpoint, error: "http_status", status_code: "503", until: FIXED }],
+    ["endpoints", { endpoint: expect.stringMatching(/^ep_/) as string, until: FIXED }],
+    ["events", { until: FIXED }],
+  ] as const)("on %s is over what waits, with its plan first and its number typed", (tab, filter) => {
+    const dashboard = on(tab, WAITING).press("X");
+    expect(shown(dashboard)).toMatch(/Cancel 441 waiting deliveries[^]*390 +answers +example.com/);
+    expect(shown(dashboard)).toContain("never sent and cannot be replayed");
+    // Nothing is sent, so that nothing of a pace or a canary is asked.
+    expect(shown(dashboard)).not.toMatch(/Pace|canary|TIMED OUT/);
+    dashboard.press("c", "p", "enter");
+    expect(drafts(dashboard).jobs).toEqual([]);
+    dashboard.type("441").press("enter");
+    expect(drafts(dashboard)).toEqual({
+      plans: [{ action: "cancel", filter, dry_run: true }],
+      jobs: [{ action: "cancel", filter, expect: 441 }],
+    });
+    expect(shown(dashboard)).toMatch(/cancellation of 441: running as job_…\d+/);
+  });
+
+  it("takes the status of the filter, and says why where it can not", () => {
+    const plans = (status: string) =>
+      drafts(on("deliveries", WAITING).press("/").type(`status:${status}`).press("enter", "X")).plans;
+    expect(plans("held")).toMatchObject([{ filter: { status: "held" } }]);
+    expect(plans("pending,held")).toEqual([{ action: "cancel", filter: { until: FIXED }, dry_run: true }]);
+    const failed = on("deliveries").press("f", "X");
+    expect(shown(failed)).toContain("X is off: only what waits can be cancelled, but the filter says status:failed");
+  });
+
+  it("is a command of a shell, too, unless it names several events", () => {
+    expect(shown(on("failures", WAITING).press("X", "C"))).toMatch(
+      /webhookd deliveries cancel --endpoint=ep_\S+[^]*or=http_status[^]*--expec[^]*t=441/,
+    );
+    expect(shown(on("events").press("space", "space", "X", "C"))).toContain("No one command cancels several events");
+  });
+});
+
+describe("a back-fill", () => {
+  const since = (hours: number) => new Date(NOW - hours * 3_600_000).toISOString();
+
+  it("is of what an endpoint never got, as far back as is asked", () => {
+    const dashboard = on("endpoints").press("M");
+    expect(shown(dashboard)).toMatch(/Back-fill 441 missing deliveries[^]*Since +the last 24h/);
+    for (const period of ["the last 7d", "the last 30d", "all that is kept", "the last 1h"]) {
+      expect(shown(dashboard.press("s"))).toMatch(new RegExp(`Since +${period}`));
+    }
+    dashboard.press("c", "enter");
+    const { plans, jobs } = drafts(dashboard) as { plans: { filter: { since?: string } }[]; jobs: object[] };
+    expect(plans.map(({ filter }) => filter.since)).toEqual([
+      since(24),
+      since(7 * 24),
+      since(30 * 24),
+      undefined,
+      since(1),
+    ]);
+    const endpoint = expect.stringMatching(/^ep_/) as string;
+    expect(jobs).toMatchObject([
+      {
+        action: "replay",
+        filter: { missing: true, endpoint, since: since(1), until: FIXED },
+        canary: true,
+        expect: 441,
+      },
+    ]);
+    expect(shown(dashboard)).toMatch(/canary back-fill of 441: running as/);
+  });
+
+  it("takes type and period from the filter of the endpoint's page", () => {
+    const dashboard = on("endpoints").press("enter", "/").type("type:a.b since:2h").press("enter", "M");
+    expect(drafts(dashboard).plans).toMatchObject([{ filter: { missing: true, type: "a.b", since: since(2) } }]);
+    expect(shown(dashboard)).not.toContain("since when");
+    expect(shown(dashboard.press("C"))).toMatch(/webhookd replay --endpoint=\S+[^]*--type=a\.b[^]*--missing/);
+  });
+});
+
 describe("a job that runs", () => {
   it("is shown with its progress wherever one looks, and what it came to is told", () => {
     const dashboard = on("events", { jobs: [{ matched: 441, done: 120, delivered: 118, failed: 2, skipped: 1 }] });
@@ -217,10 +295,20 @@ describe("a job that runs", () => {
     expect(shown(dashboard)).toMatch(/replay job_…\w+ done; 437 delivered, 4 failed/);
   });
 
-  it("says why it paused itself", () => {
+  it("says why it paused itself, and where it is resumed once that was said", () => {
     const dashboard = on("events", { jobs: [{}] });
     dashboard.daemon.holds.jobs = [{ status: "paused", paused_reason: "the canary failed" }];
     expect(shown(dashboard.pass(1000))).toContain("paused itself: the canary failed");
+    expect(shown(dashboard.pass(10_000))).toContain("replay paused at 121/441 ✓ 118 ✗ 2  5 resumes");
+  });
+
+  it("says where to stop it, and of a cancellation how many are cancelled", () => {
+    expect(shown(on("events", { jobs: [{ action: "cancel" }] }))).toContain("cancel 121/441  5 stops it");
+    const filter = { missing: true };
+    const dashboard = on("events", { jobs: [{ filter }] });
+    expect(shown(dashboard)).toContain("back-fill 121/441 ✓ 118 ✗ 2  5 stops it");
+    dashboard.daemon.holds.jobs = [{ action: "cancel", status: "done", done: 441, skipped: 0 }];
+    expect(shown(dashboard.pass(1000))).toMatch(/cancel job_…\w+ done; 441 cancelled/);
   });
 
   it("is known from the moment it was made", () => {

@@ -156,3 +156,25 @@ it("pulls the brake, and releases it", async () => {
   await site!.shows("attempts start again");
   await expect.poll(async () => (await site!.second(), receiver.requests.length)).toBe(1);
 });
+
+it("cancels all that waits, and sends an endpoint what it never got", async () => {
+  const { receiver, daemon } = await Site.open("endpoints");
+  const { body } = await daemon.request("GET", "/v1/webhooks");
+  await daemon.request("PATCH", `/v1/webhooks/${body.data[0].id}`, { enabled: false, when_disabled: "hold" });
+  await site!.publish(5);
+  await site!.second();
+  site!.type("X");
+  await site!.shows("Cancel 5 waiting deliveries");
+  site!.type("5", "enter");
+  await site!.until("done; 5 cancelled");
+  // The newest endpoint is the first, and chose what was published before it was there.
+  await daemon.register(receiver.url);
+  site!.type("ctrl+r", "g");
+  await site!.shows("▶ ✓ ok");
+  site!.type("M");
+  await site!.shows("Back-fill 35 missing deliveries");
+  site!.type("3", "5", "enter");
+  await site!.until("back-fill job_");
+  await site!.until("done; 35 delivered, 0 failed");
+  expect(receiver.requests).toHaveLength(35);
+});

@@ -37,7 +37,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     label: "edit",
     help: "edit this endpoint: its URL, event types and description",
     on: ENDPOINTS,
-    footer: 41,
+    footer: 40,
     acts: true,
     off: whyNoEndpoint,
     run: (state) => only(ask(hold(state), editForm(endpointHere(state)!))),

@@ -3,6 +3,7 @@ import type { Job } from "../../src/client/operations.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { State, Step } from "../model/state.ts";
 import { perform } from "../state/acts.ts";
+import { jobAction } from "../state/jobs.ts";
 import { resumeForm } from "../state/dialogs/forms.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { here } from "../state/lists/places.ts";
@@ -55,13 +56,14 @@ function pauseOrResume(state: State): Step {
   return perform(hold(state), { label: `${verb} ${shortId(id)}`, request: { operation, ask: { id } }, event: null });
 }
 
-function cancelDialog({ id, action, done, skipped, matched }: Job) {
+function cancelDialog(job: Job) {
+  const { id, done, skipped, matched } = job;
   const left = Math.max(0, matched - done - skipped);
   return {
     kind: "confirm",
     title: "Cancel job",
     facts: [
-      `${id}, ${action.replaceAll("_", " ")} of ${countText(matched)}`,
+      `${id}, ${jobAction(job)} of ${countText(matched)}`,
       "",
       `The remaining ${countText(left)} are not touched. What is done stays done, and what was sent cannot be undone.`,
     ],

@@ -1,12 +1,16 @@
-/** Keys that send again what failed. */
+/** Keys that act on failed deliveries, one or many. */
 import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
 import type { Request } from "../model/call.ts";
-import type { State } from "../model/state.ts";
+import type { State, Step } from "../model/state.ts";
 import { openPlan } from "../state/dialogs/plan.ts";
-import { replaySetHere } from "../state/replay-set.ts";
+import { jobSetHere, missingSetHere, type Many } from "../state/job-set.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold, subject, type Subject } from "./subject.ts";
+
+const MANY = ["events", "deliveries", "endpoint", "endpoints", "failures", "overview"] as const;
+const replayable = (state: State) => jobSetHere(state, "replay");
+const cancellable = (state: State) => jobSetHere(state, "cancel");
 
 export const REPLAYS: readonly Binding[] = [
   {
@@ -25,11 +29,11 @@ export const REPLAYS: readonly Binding[] = [
     show: "R",
     label: "many",
     help: "replay the marked rows, or everything listed that failed; shows the plan first",
-    on: ["events", "deliveries", "endpoint", "failures", "overview"],
+    on: MANY,
     footer: 41,
     acts: true,
-    off: whyNoMany,
-    run: (state) => only(planMany(state, false)),
+    off: whyNot(replayable),
+    run: plan(replayable),
   },
   {
     keys: ["c"],
@@ -39,19 +43,45 @@ export const REPLAYS: readonly Binding[] = [
     on: ["failures", "overview"],
     footer: 40,
     acts: true,
-    off: whyNoMany,
-    run: (state) => only(planMany(state, true)),
+    off: whyNot(replayable),
+    run: plan(replayable, { canary: true }),
+  },
+  {
+    keys: ["X"],
+    show: "X",
+    label: "cancel many",
+    help: "cancel the marked rows, or everything listed that waits; shows the plan first",
+    on: MANY,
+    footer: 52,
+    acts: true,
+    off: whyNot(cancellable),
+    run: plan(cancellable),
+  },
+  {
+    keys: ["M"],
+    show: "M",
+    label: "back-fill",
+    help: "send this endpoint the events of its types that it never got; shows the plan first",
+    on: ["endpoints", "endpoint"],
+    footer: 53,
+    acts: true,
+    off: whyNot(missingSetHere),
+    run: plan(missingSetHere),
   },
 ];
 
-function whyNoMany(state: State): string | null {
-  const found = replaySetHere(state);
-  return typeof found === "string" ? found : null;
+function whyNot(find: (state: State) => Many | string): (state: State) => string | null {
+  return (state) => {
+    const found = find(state);
+    return typeof found === "string" ? found : null;
+  };
 }
 
-function planMany(state: State, canary: boolean): State {
-  const found = replaySetHere(state);
-  return typeof found === "string" ? state : openPlan(hold(state), { ...found, canary });
+function plan(find: (state: State) => Many | string, { canary = false } = {}): (state: State) => Step {
+  return (state) => {
+    const found = find(state);
+    return only(typeof found === "string" ? state : openPlan(hold(state), { ...found, canary }));
+  };
 }
 
 function whyNoReplay(state: State): string | null {

@@ -96,20 +96,23 @@ export interface SecretDialog {
   readonly secret: string;
 }
 
-/** Which deliveries a job is to be over, as its draft takes it: settled when the dialog was opened. */
-export interface ReplaySet {
+/** What a job is to do, and with which deliveries, as its draft takes it: settled when the dialog was opened. */
+export interface JobSet {
+  readonly action: "replay" | "cancel";
   readonly filter: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly tenant: string | undefined;
 }
 
-/** Replays many by a plan that the daemon makes first: the number is typed, or a canary goes ahead. */
+/** Acts on many by a plan that the daemon makes first: the number is typed, or a canary goes ahead. */
 export interface PlanDialog {
   readonly kind: "plan";
   /** Another one for each plan that is asked for: a late answer to an older question is dropped. */
   readonly number: number;
   /** What the set is, in a few words; outside text. */
   readonly about: string;
-  readonly set: ReplaySet;
+  readonly set: JobSet;
+  /** How far back a back-fill looks, among `PERIODS`; null where the list's filter says it, and for all other jobs. */
+  readonly period: string | null;
   /** Null until the daemon has answered. */
   readonly plan: JobPlan | null;
   /** Why there is no plan, or why the job was refused. */

@@ -5,6 +5,7 @@ import { age, countText, shortId } from "../draw/numbers.ts";
 import { statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
+import { jobAction } from "../state/jobs.ts";
 import { KEY_OF } from "../state/lists/places.ts";
 import { tableRows, type Column } from "./table.ts";
 
@@ -28,7 +29,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
       rank: 1,
       cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
     },
-    { head: "OUTCOME", width: 12, rank: 0, cell: (row) => ({ text: isJob(row) ? row.action : row.outcome }) },
+    { head: "OUTCOME", width: 12, rank: 0, cell: (row) => ({ text: isJob(row) ? jobAction(row) : row.outcome }) },
     { head: "BY", width: 13, rank: 4, cell: (row) => ({ text: isJob(row) ? row.tenant : byText(row) }) },
     {
       head: "ON",
@@ -56,9 +57,12 @@ function isJob(row: Row): row is Job {
 
 /** Where there is little room, the counts say it without a bar. */
 export function jobText(look: Look, job: Job, width: number): string {
-  const { id, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
+  const { id, action, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
   const gone = `${countText(done + skipped)}/${countText(matched)}`;
-  const counts = `${glyph(look, "delivered")} ${countText(delivered)} ${glyph(look, "failed")} ${countText(failed)}`;
+  const counts =
+    action === "cancel"
+      ? `${countText(skipped)} skipped`
+      : `${glyph(look, "delivered")} ${countText(delivered)} ${glyph(look, "failed")} ${countText(failed)}`;
   const share = matched === 0 ? 1 : Math.min(1, (done + skipped) / matched);
   const full = Math.floor(share * BAR);
   const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(BAR - full);

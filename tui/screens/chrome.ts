@@ -3,13 +3,13 @@ import type { Status } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
-import { tailOf } from "../draw/text.ts";
+import { shown, tailOf, widthOf } from "../draw/text.ts";
 import { bindingsHere, whyOff } from "../keys/table.ts";
 import type { Binding } from "../keys/binding.ts";
 import type { Line } from "../model/dialog.ts";
 import { TABS, type List } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
-import { runningJob } from "../state/jobs.ts";
+import { jobAction, openJob } from "../state/jobs.ts";
 import { here } from "../state/lists/places.ts";
 
 /** What is left of a header beside the reason why nothing is sent. */
@@ -123,20 +123,34 @@ export function statusRow(state: State): string {
       { text: filter, style: "cyan" },
     ],
     size.columns,
-    toast === null ? jobSpans(state) : [],
+    jobSpans(state, widthOf(shown(text + filter, settings.look)) + 2),
   );
 }
 
-/** How far the job is that runs, wherever one looks. */
-function jobSpans({ known, settings: { look }, link }: State): Span[] {
-  const job = link.kind === "live" ? runningJob(known) : null;
+/** How far the job is that is open, wherever one looks, and where to stop it; what is said comes before that. */
+function jobSpans(state: State, used: number): Span[] {
+  const { known, settings, link, toast, size } = state;
+  const job = link.kind === "live" ? openJob(known) : null;
   if (job === null) return [];
-  const { action, done, skipped, matched, delivered, failed } = job;
-  return [
-    { text: `${action.replaceAll("_", " ")} ${countText(done + skipped)}/${countText(matched)} `, style: "cyan" },
-    { text: `${glyph(look, "delivered")} ${countText(delivered)} `, style: "green" },
-    { text: `${glyph(look, "failed")} ${countText(failed)} `, style: failed > 0 ? "red" : undefined },
+  const { look } = settings;
+  const { action, status, done, skipped, matched, delivered, failed } = job;
+  const isPaused = status === "paused";
+  const gone = `${countText(done + skipped)}/${countText(matched)}`;
+  const isAt5 = here(state).kind === "activity";
+  const where: Span[] =
+    isAt5 || settings.readOnly ? [] : [{ text: isPaused ? " 5 resumes" : " 5 stops it" }, { text: " " }];
+  const spans: Span[] = [
+    { text: `${jobAction(job)} ${isPaused ? "paused at " : ""}${gone} `, style: isPaused ? "yellow" : "cyan" },
+    ...(action === "cancel"
+      ? []
+      : [
+          { text: `${glyph(look, "delivered")} ${countText(delivered)} `, style: "green" as const },
+          { text: `${glyph(look, "failed")} ${countText(failed)} `, style: failed > 0 ? ("red" as const) : undefined },
+        ]),
   ];
+  const fits = (some: readonly Span[]) => widthOfSpans(look, some) <= size.columns - used;
+  if (fits([...spans, ...where])) return [...spans, ...where];
+  return toast === null || fits(spans) ? spans : [];
 }
 
 function positionText(place: Place, look: Look): string {

@@ -10,6 +10,7 @@ import { failureRowsBelow } from "../layout.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
+import { jobAction } from "../state/jobs.ts";
 import { KEY_OF } from "../state/lists/places.ts";
 import { endpointName } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
@@ -121,9 +122,16 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
 /** The newest job that works on it. */
 function handledText({ known }: State, group: FailureGroup): string {
   const job = known.jobs?.value.find((job) => isOpen(job) && isAbout(job, group));
-  if (job === undefined) return "no job is working on it; press R to replay them";
-  const { id, action, status, done, matched, failed } = job;
-  return `${action} ${shortId(id)} is ${status}: ${countText(done)} of ${countText(matched)} done, ${countText(failed)} failed`;
+  if (job === undefined) {
+    const ways = [
+      ...(group.failed > 0 ? ["R replays them"] : []),
+      ...(group.pending + group.held > 0 ? ["X cancels what waits"] : []),
+    ];
+    return ["no job is working on it", ways.join(", ")].filter((text) => text !== "").join("; ");
+  }
+  const { id, status, done, matched, failed } = job;
+  const steer = status === "paused" ? "5 resumes it" : "5 stops it";
+  return `${jobAction(job)} ${shortId(id)} is ${status}: ${countText(done)} of ${countText(matched)} done, ${countText(failed)} failed; ${steer}`;
 }
 
 function isOpen({ status }: Job): boolean {

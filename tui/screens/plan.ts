@@ -1,11 +1,11 @@
-/** The plan of a replay of many. */
+/** The plan of a job over many. */
 import type { JobPlan } from "../../src/client/operations.ts";
 import type { PlanDialog } from "../model/dialog.ts";
 import { age, countText, longAge } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
 import { fit, prose } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
-import { etaSeconds } from "../state/dialogs/plan.ts";
+import { etaSeconds, kindOf } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
 
 /** Of the content of a box. A low screen leaves out those of the highest rank first. */
@@ -16,10 +16,41 @@ interface Ranked {
 
 const ENDPOINT_RANK = 5;
 
-export function planTitle({ plan, canary, about }: PlanDialog): string {
-  if (plan === null) return `Replay ${about}`;
-  const what = `${countText(plan.matched)} failed ${plan.matched === 1 ? "delivery" : "deliveries"}`;
-  return canary ? `Canary replay of ${what}` : `Replay ${what}`;
+interface Words {
+  readonly verb: string;
+  /** What its deliveries are now. */
+  readonly adjective: string;
+  /** Before what is typed to agree. */
+  readonly agree: string;
+  readonly nothing: string;
+}
+
+const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
+  replay: {
+    verb: "Replay",
+    adjective: "failed",
+    agree: "To replay all now",
+    nothing: "None of them has failed for good: there is nothing to replay.",
+  },
+  "back-fill": {
+    verb: "Back-fill",
+    adjective: "missing",
+    agree: "To send all now",
+    nothing: "It missed nothing in this time: there is nothing to send.",
+  },
+  cancellation: {
+    verb: "Cancel",
+    adjective: "waiting",
+    agree: "To cancel all for good",
+    nothing: "None of them is waiting: there is nothing to cancel.",
+  },
+};
+
+export function planTitle({ plan, canary, about, set }: PlanDialog): string {
+  const { verb, adjective } = WORDS[kindOf(set)];
+  if (plan === null) return `${verb} ${about}`;
+  const what = `${countText(plan.matched)} ${adjective} ${plan.matched === 1 ? "delivery" : "deliveries"}`;
+  return canary ? `Canary ${verb.toLowerCase()} of ${what}` : `${verb} ${what}`;
 }
 
 /** At most `height` rows. */
@@ -59,8 +90,11 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
   }
   return [
     row(3, { text: "What      ", style: "grey" }, { text: about }),
+    ...(dialog.period === null
+      ? []
+      : [row(1, { text: "Since     ", style: "grey" }, { text: sinceText(dialog.period), style: "bold" })]),
     row(4, { text: "Fixed     ", style: "grey" }, { text: fixedText(dialog) }),
-    ...endpointRows(state, plan).map((spans) => row(ENDPOINT_RANK, ...spans)),
+    ...endpointRows(state, plan, kindOf(dialog.set) === "replay").map((spans) => row(ENDPOINT_RANK, ...spans)),
     ...plan.left_alone.slice(0, 3).map(({ endpoint, deliveries, reason }) =>
       row(ENDPOINT_RANK, {
         text: `${countText(deliveries)} not replayed: ${endpointName(state, endpoint)} (${reason.replaceAll("_", " ")})`,
@@ -68,33 +102,54 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       }),
     ),
     row(6),
-    row(1, ...paceSpans(dialog, plan)),
-    ...(plan.timed_out === 0
-      ? []
-      : [
-          row(2, { text: "Careful   ", style: "yellow" }, { text: timedOutText(plan) }),
-          row(6, { text: "          The event id stays the same, so a receiver that checks ids drops duplicates." }),
-        ]),
+    ...(dialog.set.action === "cancel" ? [] : [row(1, ...paceSpans(dialog, plan))]),
+    ...carefulLines(dialog, plan).map((text, index) =>
+      index === 0 ? row(2, { text: "Careful   ", style: "yellow" }, { text }) : row(6, { text: `          ${text}` }),
+    ),
     row(6),
     ...said,
     ...agreeRows(dialog, plan).map((spans) => row(0, ...spans)),
   ];
 }
 
+function sinceText(period: string): string {
+  return period === "all" ? "all that is kept" : `the last ${period}`;
+}
+
+function carefulLines({ set }: PlanDialog, { timed_out: timedOut, matched }: JobPlan): string[] {
+  switch (kindOf(set)) {
+    case "replay":
+      if (timedOut === 0) return [];
+      return [
+        `${countText(timedOut)} timed out: the receiver may have handled them.`,
+        "The event id stays the same, so a receiver that checks ids drops duplicates.",
+      ];
+    case "back-fill":
+      return [];
+    case "cancellation":
+      return matched === 0 ? [] : ["What is cancelled is never sent and cannot be replayed."];
+  }
+}
+
 function fixedText({ set, plan }: PlanDialog): string {
   const { until, events } = set.filter;
   const few = Array.isArray(events) ? events.length - (plan?.matched ?? 0) : 0;
-  if (few > 0) return `by id; at least ${few} of them have no failed deliveries`;
+  if (few > 0) return `by id; at least ${few} of them have no ${WORDS[kindOf(set)].adjective} deliveries`;
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 
 /** Of the table, without the spaces between. */
 const WIDTHS = { count: 10, timedOut: 10, health: 20 };
 
-function endpointRows(state: State, { endpoints }: JobPlan): Span[][] {
+/** Only of what is replayed does it matter how many timed out. */
+function endpointRows(state: State, { endpoints }: JobPlan, isReplay: boolean): Span[][] {
   const row = (count: string, timedOut: string, health: Span, endpoint: string): Span[] => [
     {
-      text: `${fit(count, WIDTHS.count, { align: "right" })}  ${fit(timedOut, WIDTHS.timedOut, { align: "right" })}  `,
+      text: [
+        fit(count, WIDTHS.count, { align: "right" }),
+        ...(isReplay ? [fit(timedOut, WIDTHS.timedOut, { align: "right" })] : []),
+        "",
+      ].join("  "),
     },
     { text: fit(health.text, WIDTHS.health), style: health.style },
     { text: `  ${endpoint}` },
@@ -129,13 +184,11 @@ function paceSpans({ pace, field, typed }: PlanDialog, plan: JobPlan): Span[] {
   ];
 }
 
-function timedOutText({ timed_out: count }: JobPlan): string {
-  return `${countText(count)} timed out: the receiver may have handled them.`;
-}
-
-function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobPlan): Span[][] {
+function agreeRows({ set, period, canary, field, typed, sent }: PlanDialog, { matched }: JobPlan): Span[][] {
+  const words = WORDS[kindOf(set)];
+  const since: [string, string][] = period === null ? [] : [["s", "since when"]];
   if (sent !== null) return [[{ text: "Requested; waiting for the daemon." }], keySpans([["Esc", "leave"]])];
-  if (matched === 0) return [[{ text: "There is nothing to replay." }], keySpans([["Esc", "leave"]])];
+  if (matched === 0) return [[{ text: words.nothing }], keySpans([...since, ["Esc", "leave"]])];
   if (field === "pace")
     return [
       [],
@@ -145,15 +198,20 @@ function agreeRows({ canary, field, typed, sent }: PlanDialog, { matched }: JobP
       ]),
     ];
   const keys: [string, string][] = [
-    ["c", canary ? "no canary" : "canary first"],
-    ["p", "pace"],
+    ...since,
+    ...(set.action === "cancel"
+      ? []
+      : ([
+          ["c", canary ? "no canary" : "canary first"],
+          ["p", "pace"],
+        ] satisfies [string, string][])),
     ["C", "command"],
     ["Esc", "cancel"],
   ];
   if (!canary) {
     return [
       keySpans(keys),
-      [{ text: `To replay all now, type ${matched} and press Enter:  ` }, { text: `${typed} `, style: "reverse" }],
+      [{ text: `${words.agree}, type ${matched} and press Enter:  ` }, { text: `${typed} `, style: "reverse" }],
     ];
   }
   return [

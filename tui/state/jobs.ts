@@ -9,9 +9,15 @@ export function hasRunningJob({ jobs }: Known): boolean {
   return jobs?.value.some(({ status }) => status === "running") ?? false;
 }
 
-/** The newest of those that run. */
-export function runningJob({ jobs }: Known): Job | null {
-  return jobs?.value.find(({ status }) => status === "running") ?? null;
+/** The newest of those that run, or else of those that wait to be resumed. */
+export function openJob({ jobs }: Known): Job | null {
+  const newest = (status: Job["status"]) => jobs?.value.find((job) => job.status === status);
+  return newest("running") ?? newest("paused") ?? null;
+}
+
+/** What a job does, in a word or two. */
+export function jobAction({ action, filter }: Pick<Job, "action" | "filter">): string {
+  return filter["missing"] === true ? "back-fill" : action.replaceAll("_", " ");
 }
 
 /** A job as it is now, known at once and not only when jobs are read again. */
@@ -33,12 +39,13 @@ export function tellJobs(before: State, after: State): State {
 }
 
 function resultText(job: Job): string {
-  const { id, action, status, delivered, failed, skipped, paused_reason: why } = job;
+  const { id, action, status, done, delivered, failed, skipped, paused_reason: why } = job;
   const counts = [
-    `${countText(delivered)} delivered`,
-    `${countText(failed)} failed`,
+    ...(action === "cancel"
+      ? [`${countText(done)} cancelled`]
+      : [`${countText(delivered)} delivered`, `${countText(failed)} failed`]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
   ];
   const what = status === "paused" && why !== null ? `paused itself: ${why}` : status;
-  return `${action} ${shortId(id)} ${what}; ${counts.join(", ")}`;
+  return `${jobAction(job)} ${shortId(id)} ${what}; ${counts.join(", ")}`;
 }

@@ -1,10 +1,10 @@
 /** What to type in a shell for what is on the screen: whatever the dashboard does, the command line can do. */
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
-import type { CommandsDialog, PlanDialog, ReplaySet } from "../model/dialog.ts";
+import type { CommandsDialog, JobSet, PlanDialog } from "../model/dialog.ts";
 import type { Place, State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";
 import { here } from "./lists/places.ts";
-import { replaySetHere } from "./replay-set.ts";
+import { jobSetHere } from "./job-set.ts";
 
 type Command = CommandsDialog["commands"][number];
 
@@ -111,32 +111,48 @@ function ofJob({ id, status }: Job): Command[] {
 }
 
 function ofMany(state: State): Command[] {
-  const found = replaySetHere(state);
-  return typeof found === "string" ? [] : [replayCommand("replay them all, with a plan", found.set, ["--canary"])];
+  const [replay, cancel] = [jobSetHere(state, "replay"), jobSetHere(state, "cancel")];
+  return [
+    ...(typeof replay === "string" ? [] : manyCommand("replay them all, with a plan", replay.set, ["--canary"])),
+    ...(typeof cancel === "string" ? [] : manyCommand("cancel what waits, with a plan", cancel.set, [])),
+  ];
 }
 
 /** What the dialog would do. */
-export function planCommand({ set, plan, pace, canary }: PlanDialog): Command {
+export function planCommand({ set, plan, pace, canary }: PlanDialog): Command[] {
   const flags = [
-    `--pace=${pace}/s`,
+    ...(set.action === "cancel" ? [] : [`--pace=${pace}/s`]),
     ...(canary ? ["--canary"] : []),
     ...(plan === null ? [] : [`--expect=${plan.matched}`]),
   ];
-  return replayCommand("this replay", set, flags);
+  return manyCommand("this in a shell", set, flags);
 }
 
-function replayCommand(what: string, { filter, tenant }: ReplaySet, more: readonly string[]): Command {
+/** None where no one command does it: `deliveries cancel` takes one event by its id. */
+function manyCommand(what: string, { action, filter, tenant }: JobSet, more: readonly string[]): Command[] {
   const {
     events = [],
     test,
+    missing,
     status_code: code,
     ...rest
   } = filter as Readonly<Record<string, string>> & {
     readonly events?: readonly string[];
     readonly test?: boolean;
+    readonly missing?: boolean;
   };
-  const flags = { ...rest, "status-code": code, filter: test === undefined ? undefined : `test:${test}`, tenant };
-  return command(what, ["replay", ...(events as readonly string[])], flags, more);
+  const ids: readonly string[] = events;
+  if (action === "cancel" && ids.length > 1) return [];
+  const words = action === "cancel" ? ["deliveries", "cancel"] : ["replay", ...ids];
+  const event = action === "cancel" ? ids[0] : undefined;
+  const flags = {
+    ...rest,
+    event,
+    "status-code": code,
+    filter: test === undefined ? undefined : `test:${test}`,
+    tenant,
+  };
+  return [command(what, words, flags, [...(missing === true ? ["--missing"] : []), ...more])];
 }
 
 function command(

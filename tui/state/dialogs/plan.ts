@@ -1,12 +1,13 @@
-/** The plan dialog: what a replay of many would do, and the consent to exactly that. */
+/** The plan dialog: what a job over many would do, and the consent to exactly that. */
 import type { JobPlan } from "../../../src/client/operations.ts";
 import { countText } from "../../draw/numbers.ts";
 import type { KeyName } from "../../keystrokes.ts";
 import type { About, Call } from "../../model/call.ts";
-import type { Dialog, PlanDialog, ReplaySet } from "../../model/dialog.ts";
+import type { Dialog, JobSet, PlanDialog } from "../../model/dialog.ts";
 import type { State, Step } from "../../model/state.ts";
 import { perform, whyNoActs } from "../acts.ts";
 import { changePlan } from "./plan-answers.ts";
+import { withNextPeriod, type Many } from "../job-set.ts";
 import { planCommand, withCommands } from "../shell-commands.ts";
 
 const DEFAULT_PACE = 20;
@@ -14,18 +15,17 @@ const DEFAULT_PACE = 20;
 export const MAX_PACE = 500;
 const MAX_DIGITS = 9;
 
-export interface Planned {
-  readonly about: string;
-  readonly set: ReplaySet;
+export interface Planned extends Many {
   readonly canary: boolean;
 }
 
-export function openPlan(state: State, { about, set, canary }: Planned): State {
+export function openPlan(state: State, { about, set, period, canary }: Planned): State {
   const dialog: PlanDialog = {
     kind: "plan",
     number: state.counter,
     about,
     set,
+    period,
     plan: null,
     problem: null,
     pace: DEFAULT_PACE,
@@ -52,14 +52,27 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
   if (dialog.sent !== null) return { state, effects: [] };
   if (dialog.problem !== null) return key === "enter" ? put({ problem: null, plan: null }) : { state, effects: [] };
   const { typed, field } = dialog;
+  const isSent = dialog.set.action !== "cancel";
   if (/^\d$/.test(key)) return typed.length < MAX_DIGITS ? put({ typed: typed + key }) : { state, effects: [] };
   if (key === "backspace") return put({ typed: typed.slice(0, -1) });
   if (key === "ctrl+u") return put({ typed: "" });
   if (field === "pace") return key === "enter" || key === "p" ? put(withPace(dialog)) : { state, effects: [] };
-  if (key === "p") return put({ field: "pace", typed: "" });
-  if (key === "C") return { state: withCommands(state, [planCommand(dialog)]), effects: [] };
-  if (key === "c") return put({ canary: !dialog.canary, typed: "" });
+  if (key === "p" && isSent) return put({ field: "pace", typed: "" });
+  if (key === "C") {
+    const commands = planCommand(dialog);
+    if (commands.length === 0) return put({ note: "No one command cancels several events by their ids." });
+    return { state: withCommands(state, commands), effects: [] };
+  }
+  if (key === "c" && isSent) return put({ canary: !dialog.canary, typed: "" });
+  if (key === "s" && dialog.period !== null) return lookBack(state, dialog);
   return key === "enter" ? agree(state, dialog, put) : { state, effects: [] };
+}
+
+/** Another period is another question. */
+function lookBack(state: State, dialog: PlanDialog): Step {
+  const next = { ...withNextPeriod(dialog, state.now), number: state.counter, plan: null, typed: "", note: null };
+  const changed = changePlan(state, dialog.number, (one) => ({ ...one, ...next }));
+  return { state: { ...changed, counter: state.counter + 1 }, effects: [] };
 }
 
 function withPace({ typed }: PlanDialog): Partial<PlanDialog> {
@@ -72,7 +85,7 @@ function withPace({ typed }: PlanDialog): Partial<PlanDialog> {
 function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialog>) => Step): Step {
   const { plan, canary, typed, set } = dialog;
   if (plan === null) return put({ note: "There is no plan yet." });
-  if (plan.matched === 0) return put({ note: "There is nothing to replay." });
+  if (plan.matched === 0) return put({ note: "There is nothing to do." });
   // Of a canary one goes, and no more unless it arrives: one key will do.
   if (!canary && typed !== String(plan.matched)) {
     return put({ typed: "", note: typed === "" ? `Type ${plan.matched} first.` : `${typed} is not ${plan.matched}.` });
@@ -81,7 +94,7 @@ function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialo
   if (why !== null) return put({ note: why });
   const body = { ...draftOf(dialog), expect: plan.matched };
   const ask = { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS };
-  const label = `${canary ? "canary replay" : "replay"} of ${countText(plan.matched)}`;
+  const label = `${canary ? "canary " : ""}${kindOf(set)} of ${countText(plan.matched)}`;
   const asked = perform(state, { label, request: { operation: "createJob", ask }, event: null });
   const sent = asked.state.acts.at(-1)!.key;
   return { ...asked, state: changePlan(asked.state, dialog.number, (one) => ({ ...one, sent, note: null })) };
@@ -108,6 +121,12 @@ export function plannedEndpoints(dialog: Dialog): string[] {
   return dialog.plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
 }
 
-export function draftOf({ set, pace, canary }: PlanDialog) {
-  return { action: "replay", filter: set.filter, rate_per_second: pace, canary };
+/** What is cancelled is not sent, so that it has no pace. */
+export function draftOf({ set: { action, filter }, pace, canary }: PlanDialog) {
+  return action === "cancel" ? { action, filter } : { action, filter, rate_per_second: pace, canary };
+}
+
+export function kindOf({ action, filter }: JobSet): "replay" | "back-fill" | "cancellation" {
+  if (action === "cancel") return "cancellation";
+  return filter["missing"] === true ? "back-fill" : "replay";
 }
