@@ -3,12 +3,19 @@ import type { Plant } from "./plants.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
+interface Asked {
+  readonly enabled: boolean;
+  /** From when on it may have been disabled: a disable of what is disabled takes nothing back. */
+  readonly heldAt: number;
+  answered: boolean;
+}
+
 export class Holds {
   readonly #random: Random;
   readonly #now: () => number;
   readonly #unheard: Plant["unheard"];
   /** What was asked for last, and whether it was answered. */
-  readonly #asked = new Map<string, { readonly enabled: boolean; readonly at: number; answered: boolean }>();
+  readonly #asked = new Map<string, Asked>();
   readonly #monotonic: () => number;
   /** Where what was held was cancelled; when the last such answer came, Infinity while one may be on its way. */
   readonly #cancelledAt = new Map<string, number>();
@@ -41,7 +48,7 @@ export class Holds {
    */
   heldSince(endpoint: string): number | null {
     const asked = this.#asked.get(endpoint);
-    return asked !== undefined && !asked.enabled && asked.answered ? asked.at : null;
+    return asked !== undefined && !asked.enabled && asked.answered ? asked.heldAt : null;
   }
 
   /** Whether it may ever have been disabled. */
@@ -55,7 +62,8 @@ export class Holds {
   }
 
   async #set(process: Process, endpoint: string, enabled: boolean, held: "release" | "cancel"): Promise<void> {
-    const asked = { enabled, at: this.#monotonic(), answered: false };
+    const heldAt = this.isOpen(endpoint) ? this.#monotonic() : this.#asked.get(endpoint)!.heldAt;
+    const asked = { enabled, heldAt, answered: false };
     this.#asked.set(endpoint, asked);
     if (held === "cancel") this.#cancelledAt.set(endpoint, Number.POSITIVE_INFINITY);
     try {
