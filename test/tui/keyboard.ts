@@ -187,6 +187,16 @@ const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promis
     await keyboard.terminal.press(nameOf(key));
     await keyboard.terminal.until((screen) => !screen.includes("marked"));
   },
+  // Once around, so that the keys after it find the list as it was.
+  o: async ({ terminal }) => {
+    const orderIn = (screen: string) => /^ \d+ of [^,\n]+(?:, \d+ marked)?, (\D+?) *( \/.*)?$/m.exec(screen)?.[1];
+    for (let before: string | undefined; ;) {
+      await terminal.press("o");
+      const order = await terminal.until((screen) => orderIn(screen) !== before).then(orderIn);
+      if (order === undefined) return;
+      before = order;
+    }
+  },
   // The line between the halves, not their words, says which one has the keys.
   Tab: async ({ terminal }, key) => {
     const before = await terminal.painted();
@@ -214,7 +224,7 @@ async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Prom
   await keyboard.terminal.until((screen) => positionIn(screen) === 1);
   await keyboard.terminal.press("C-d");
   const middle = positionIn(await keyboard.terminal.until((screen) => positionIn(screen) > 20));
-  const isUp = /up|newest/.test(label);
+  const isUp = /up|first/.test(label);
   await keyboard.terminal.press(nameOf(key));
   await keyboard.terminal.until((screen) => (isUp ? positionIn(screen) < middle : positionIn(screen) !== middle));
 }

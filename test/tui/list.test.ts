@@ -38,7 +38,7 @@ function fill(list: List<Row>, size: number, height: number): List<Row> {
     const cursor = now.pages[page]?.cursor ?? (page === 0 ? null : now.next);
     const start = Number(cursor ?? 0);
     const names = Array.from({ length: Math.min(10, size - start) }, (_, at) => at + start);
-    const rows = names.map((at) => String(now.edge === "newest" ? size - at : at + 1));
+    const rows = names.map((at) => String(now.edge === "first" ? size - at : at + 1));
     const next = start + 10 < size ? String(start + 10) : null;
     now = scrolled(read(now, page, rows, next), height);
   }
@@ -47,7 +47,7 @@ function fill(list: List<Row>, size: number, height: number): List<Row> {
 
 describe("a window on a list", () => {
   const steps = fc.array(
-    fc.oneof(fc.integer({ min: -700, max: 700 }), fc.constantFrom("oldest" as const, "newest" as const)),
+    fc.oneof(fc.integer({ min: -700, max: 700 }), fc.constantFrom("last" as const, "first" as const)),
     {
       maxLength: 30,
     },
@@ -64,7 +64,7 @@ describe("a window on a list", () => {
             at = Math.max(0, Math.min(size - 1, at + step));
           } else {
             list = fill({ ...readAnew(list, { edge: step, follow: false }), selected: null, index: 0 }, size, height);
-            at = step === "newest" ? 0 : size - 1;
+            at = step === "first" ? 0 : size - 1;
           }
           expect(list.selected).toBe(String(size - at));
           expect(list.index - list.top).toBeGreaterThanOrEqual(0);

@@ -53,6 +53,8 @@ const GLYPHS = {
   rule: ["─", "-"],
   ellipsis: ["…", "~"],
   crumb: ["›", ">"],
+  rises: ["▲", "^"],
+  falls: ["▼", "v"],
   least: ["≥", ">="],
   first: ["┬", "+"],
   middle: ["├", "+"],

@@ -12,8 +12,8 @@ export const MOVES: readonly Binding[] = [
   move(["pageup", "ctrl+b"], "PgUp ^b", "page up", (height) => -height),
   move(["ctrl+d"], "^d", "half a page down", (height) => Math.ceil(height / 2)),
   move(["ctrl+u"], "^u", "half a page up", (height) => -Math.ceil(height / 2)),
-  { keys: ["g", "home"], show: "g Home", label: "newest row", run: (state) => only(toEdge(state, "newest")) },
-  { keys: ["G", "end"], show: "G End", label: "oldest row", run: (state) => only(toEdge(state, "oldest")) },
+  { keys: ["g", "home"], show: "g Home", label: "first row", run: (state) => only(toEdge(state, "first")) },
+  { keys: ["G", "end"], show: "G End", label: "last row", run: (state) => only(toEdge(state, "last")) },
 ];
 
 function move(keys: string[], show: string, label: string, by: (height: number) => number, footer?: number): Binding {
@@ -33,14 +33,14 @@ function move(keys: string[], show: string, label: string, by: (height: number) 
   return { keys, show, label, moves: true, run, ...(footer !== undefined && { footer }) };
 }
 
-function toEdge(state: State, edge: "newest" | "oldest"): State {
+function toEdge(state: State, edge: "first" | "last"): State {
   const place = here(state);
-  if (place.kind === "event") return changeHere(state, () => ({ ...place, top: edge === "newest" ? 0 : 10_000 }));
+  if (place.kind === "event") return changeHere(state, () => ({ ...place, top: edge === "first" ? 0 : 10_000 }));
   const { list: height } = layoutOf(state);
   return changeHere(state, (now) =>
     onList(now, (list, keyOf) => {
-      const isThere = edge === "newest" ? list.edge === edge && list.pages[0]?.rows : list.next === null;
-      if (isThere) return moveTo(list, edge === "newest" ? 0 : list.rows.length - 1, height, keyOf);
+      const isThere = edge === "first" ? list.edge === edge && list.pages[0]?.rows : list.next === null;
+      if (isThere) return moveTo(list, edge === "first" ? 0 : list.rows.length - 1, height, keyOf);
       return { ...readAnew(list, { edge, follow: false }), selected: null, index: 0, top: 0 };
     }),
   );

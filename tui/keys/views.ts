@@ -7,7 +7,8 @@ import { newLine } from "../state/line-editor.ts";
 import { retry } from "../state/connection.ts";
 import { moveBy, readAnew, selectedRow } from "../state/lists/paged-list.ts";
 import { openEndpoint, openEvent, openGroup, setFilter } from "../state/lists/navigation.ts";
-import { back, changeHere, here, onList, showTab } from "../state/lists/places.ts";
+import { back, changeHere, here, onList, rowsKind, showTab } from "../state/lists/places.ts";
+import { nextSort } from "../state/lists/sorts.ts";
 import { toast } from "../state/toast.ts";
 import { layoutOf } from "../layout.ts";
 import { LISTS, only, type Binding } from "./binding.ts";
@@ -59,6 +60,15 @@ export const VIEWS: readonly Binding[] = [
     on: LISTS,
     footer: 60,
     run: (state) => only(toggleFollow(state)),
+  },
+  {
+    keys: ["o"],
+    show: "o",
+    label: "sort",
+    help: "sort the list another way; the line below it says which",
+    on: LISTS,
+    footer: 61,
+    run: (state) => only(sortAnew(state)),
   },
   {
     keys: ["space"],
@@ -179,9 +189,18 @@ function toggleFailed(state: State): State {
 function toggleFollow(state: State): State {
   return changeHere(state, (place) =>
     onList(place, (list) =>
-      list.follow ? { ...list, follow: false } : readAnew(list, { follow: true, edge: "newest" }),
+      list.follow ? { ...list, follow: false } : readAnew(list, { follow: true, edge: "first" }),
     ),
   );
+}
+
+/** From its top, which is why one sorts. */
+function sortAnew(state: State): State {
+  return changeHere(state, (place) => {
+    if (place.kind === "event") return place;
+    const sort = nextSort(rowsKind(place), place.list);
+    return onList(place, (list) => readAnew(list, { sort, edge: "first", follow: sort === null }));
+  });
 }
 
 function toggleMark(state: State): State {

@@ -19,8 +19,10 @@ export interface Rows {
 export interface List<T> {
   /** As it was typed and accepted. */
   readonly filter: string;
-  /** From which end it is read. */
-  readonly edge: "newest" | "oldest";
+  /** Its name among the sorts of its kind; null for the one it begins with. */
+  readonly sort: string | null;
+  /** From which end of that order it is read. */
+  readonly edge: "first" | "last";
   /** One more each time it is read anew: answers to older questions are dropped. */
   readonly generation: number;
   /** In the order of reading, all that were ever read: a page that was let go is read again by its cursor. */
@@ -29,7 +31,7 @@ export interface List<T> {
   readonly next: string | null | undefined;
   /** Rows before all others that belong to no page. */
   readonly pinned: readonly T[];
-  /** The pinned ones and what the pages hold, newest first whichever end it was read from. */
+  /** The pinned ones and what the pages hold, in that order whichever end it was read from. */
   readonly rows: readonly T[];
   readonly selected: string | null;
   /** Of the selected row, or of where it was. */
@@ -38,7 +40,7 @@ export interface List<T> {
   readonly owed: number;
   /** Of the first row on the screen. */
   readonly top: number;
-  /** Whether the newest row stays on top. */
+  /** Whether the first row stays on top. */
   readonly follow: boolean;
   /** Rows that came since it was held, as far as they were told one by one. */
   readonly newer: number;

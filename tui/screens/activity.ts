@@ -6,7 +6,6 @@ import { statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { jobAction } from "../state/jobs.ts";
-import { KEY_OF } from "../state/lists/places.ts";
 import { tableRows, type Column } from "./table.ts";
 
 type Row = AuditRecord | Job;
@@ -43,7 +42,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
   const empty = state.known.forbidden.has("listAudit")
     ? ["", "The audit log needs a key with the admin scope."]
     : ["", "Nothing has been done yet."];
-  return tableRows(state, { list, keyOf: KEY_OF.activity, columns, ...room, empty });
+  return tableRows(state, { list, kind: "activity", columns, ...room, empty });
 }
 
 /** Over the socket the login name says more than that it was the socket. */

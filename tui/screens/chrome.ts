@@ -10,7 +10,8 @@ import type { Line } from "../model/dialog.ts";
 import { TABS, type List } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
 import { jobAction, openJob } from "../state/jobs.ts";
-import { here } from "../state/lists/places.ts";
+import { here, rowsKind } from "../state/lists/places.ts";
+import { sortOf } from "../state/lists/sorts.ts";
 
 /** What is left of a header beside the reason why nothing is sent. */
 const HEADER_LEAST = 30;
@@ -97,7 +98,7 @@ function followText(place: Place): string {
   if (place.kind === "event") return "";
   const { list } = place;
   if (list.follow) return "FOLLOW";
-  if (list.edge === "oldest") return "HOLD from the oldest";
+  if (list.edge === "last") return "HOLD from the end";
   return list.newer > 0 ? `HOLD +${countText(list.newer)} newer` : "HOLD";
 }
 
@@ -158,12 +159,13 @@ function positionText(place: Place, look: Look): string {
   const { list } = place;
   if (list.rows.length === 0) return "";
   if (list.problem !== null) return `not refreshed: ${list.problem}`;
-  const marks = list.marks.size > 0 ? `, ${list.marks.size} marked` : "";
+  const order = list.sort === null ? "" : `, ${sortOf(rowsKind(place), list).text}`;
+  const marks = `${list.marks.size > 0 ? `, ${list.marks.size} marked` : ""}${order}`;
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
   const total = isWhole ? countText(list.rows.length) : totalText(list, look);
   // Which row it is counts only where all before it are known.
-  if (list.edge === "oldest") return `${countText(list.rows.length - list.index)} from the end${marks}`;
+  if (list.edge === "last") return `${countText(list.rows.length - list.index)} from the end${marks}`;
   return before > 0
     ? `page ${before + 1 + Math.floor(list.index / 100)}${marks}`
     : `${countText(list.index + 1)} of ${total}${marks}`;

@@ -7,7 +7,6 @@ import { age, shortCount, tookText } from "../draw/numbers.ts";
 import { shortUrl, statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
-import { KEY_OF } from "../state/lists/places.ts";
 import { endpointName } from "./lists.ts";
 import { NO_ENDPOINT } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
@@ -69,7 +68,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
       cell: ({ description }) => ({ text: description }),
     },
   ];
-  return tableRows(state, { list, keyOf: KEY_OF.endpoints, columns, ...room, empty: NO_ENDPOINT });
+  return tableRows(state, { list, kind: "endpoints", columns, ...room, empty: NO_ENDPOINT });
 }
 
 /** Why nothing arrives there, as far as anything fails. */

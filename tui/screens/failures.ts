@@ -11,7 +11,6 @@ import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { jobAction } from "../state/jobs.ts";
-import { KEY_OF } from "../state/lists/places.ts";
 import { endpointName } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
 
@@ -82,7 +81,7 @@ export function failureTable(
       }),
     },
   ];
-  return tableRows(state, { list, keyOf: KEY_OF.failures, columns, ...room, empty });
+  return tableRows(state, { list, kind: "failures", columns, ...room, empty });
 }
 
 function aboutGroup(state: State, group: FailureGroup, width: number): string[] {

@@ -7,7 +7,6 @@ import { resultText, shortUrl, shownStatus, statusCell } from "../draw/status.ts
 import type { List } from "../model/list.ts";
 import type { Known } from "../model/known.ts";
 import type { State } from "../model/state.ts";
-import { KEY_OF } from "../state/lists/places.ts";
 import { firstRun } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 
@@ -54,7 +53,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
       cell: (row, width) => ({ text: endpointsText(state, row, filter, width) }),
     },
   ];
-  return tableRows(state, { list, keyOf: KEY_OF.events, columns, ...room, empty: firstRun(state) });
+  return tableRows(state, { list, kind: "events", columns, ...room, empty: firstRun(state) });
 }
 
 /**
@@ -169,7 +168,7 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Room): st
       cell: ({ endpoint }, width) => ({ text: endpointName(state, endpoint, width) }),
     },
   ];
-  return tableRows(state, { list, keyOf: KEY_OF.deliveries, columns, ...room, empty: firstRun(state) });
+  return tableRows(state, { list, kind: "deliveries", columns, ...room, empty: firstRun(state) });
 }
 
 export function nextText({ now }: State, at: string | null): string {

@@ -1,9 +1,11 @@
 /** A list as a table: its head, the rows on the screen, and what is said when there are none. */
-import { paint } from "../draw/look.ts";
+import { glyph, paint } from "../draw/look.ts";
 import { spanRow, tableRow, type Cell } from "../draw/row.ts";
-import type { List } from "../model/list.ts";
+import type { List, RowsKind } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { visibleRows, type KeyOf } from "../state/lists/paged-list.ts";
+import { KEY_OF } from "../state/lists/places.ts";
+import { sortOf } from "../state/lists/sorts.ts";
 
 export interface Column<T> {
   readonly head: string;
@@ -24,8 +26,8 @@ export interface Column<T> {
 }
 
 export interface Table<T> {
+  readonly kind: RowsKind;
   readonly list: List<T>;
-  readonly keyOf: KeyOf<T>;
   readonly columns: readonly Column<T>[];
   readonly width: number;
   /** With its head. */
@@ -36,12 +38,13 @@ export interface Table<T> {
 }
 
 export function tableRows<T>(state: State, table: Table<T>): string[] {
-  const { list, keyOf, width, height, empty } = table;
+  const { list, kind, width, height, empty } = table;
+  const keyOf = KEY_OF[kind] as unknown as KeyOf<T>;
   const { look } = state.settings;
   const columns = fitColumns(table.columns, width);
   const head = tableRow(
     look,
-    columns.map(({ head: text, ...rest }) => ({ text, ...sizeOf(rest) })),
+    columns.map(({ head: text, ...rest }) => ({ text: headText(state, table, text, rest.width), ...sizeOf(rest) })),
     width,
   );
   const isOld = state.link.kind !== "live";
@@ -57,6 +60,18 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
   const said =
     rows.length > 0 ? [] : emptyText(list, empty).map((text) => spanRow(look, [{ text: `  ${text}` }], width));
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
+}
+
+/** With a mark on the column that the list is sorted by, unless it is in the order it begins with. */
+function headText(
+  { settings: { look } }: State,
+  { list, kind }: Pick<Table<unknown>, "kind"> & { readonly list: Pick<List<unknown>, "sort"> },
+  head: string,
+  width: number,
+): string {
+  const sort = sortOf(kind, list);
+  if (list.sort === null || sort.head !== head) return head;
+  return head.slice(0, width - 1) + glyph(look, sort.falls ? "falls" : "rises");
 }
 
 function sizeOf({ width, align }: { readonly width: number; readonly align?: "left" | "right" }) {

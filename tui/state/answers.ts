@@ -19,6 +19,7 @@ import { patchRows, pin, takePage, type KeyOf } from "./lists/paged-list.ts";
 import { planMade, planRefused } from "./dialogs/plan-answers.ts";
 import { openFound } from "./lists/navigation.ts";
 import { changePlaces, KEY_OF, onList, rowsKind } from "./lists/places.ts";
+import { sorted } from "./lists/sorts.ts";
 import { askKey } from "./questions.ts";
 
 /** Before a question that failed is asked again. */
@@ -92,7 +93,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
   const { about } = call;
   if (about.for !== "page") return state;
   const { place: number, generation, page } = about;
-  const { data: rows, next_cursor: next = null, ...counted } = answer as Page<unknown>;
+  const { data, next_cursor: next = null, ...counted } = answer as Page<unknown>;
   const taken = changePlaces(
     state,
     (place) => {
@@ -101,6 +102,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
       const stays = !place.list.follow && page === 0 && place.list.pages.length > 0;
       return onList(place, (before, keyOf) => {
         const list = withTotal(before, counted, state.now);
+        const rows = sorted(kind, list, data, state.known);
         // Groups and endpoints that are held keep their places, and are shown as they are now.
         if (stays && kind !== "events" && kind !== "deliveries") {
           const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
@@ -112,7 +114,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
     number,
   );
   if (call.operation !== "listEndpoints") return taken;
-  const endpoints = named(taken.known, rows as readonly Endpoint[]);
+  const endpoints = named(taken.known, data as readonly Endpoint[]);
   return openFound({ ...taken, known: { ...taken.known, endpoints } });
 }
 

@@ -10,6 +10,7 @@ import { hasRunningJob } from "./jobs.ts";
 import { filterQuery, LIST_OPERATIONS } from "./lists/list-query.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./lists/paged-list.ts";
 import { here, rowsKind, type WithList } from "./lists/places.ts";
+import { sortQuery } from "./lists/sorts.ts";
 import { wantedEvent } from "./lists/event-pane.ts";
 import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
@@ -130,7 +131,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const isCounted = page === 0 && kind !== "failures" && state.now - (list.total?.at ?? 0) >= REST_MS.total;
   const query = {
     ...filterQuery(state, place),
-    ...(kind !== "failures" && { limit, order: list.edge, cursor }),
+    ...(kind !== "failures" && { limit, ...sortQuery(kind, list), cursor }),
     ...(isCounted && { total: true }),
   };
   yield ask(LIST_OPERATIONS[kind], about, { query: kind === "events" ? { ...query, include: "deliveries" } : query });

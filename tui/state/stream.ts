@@ -153,7 +153,8 @@ function touch(place: Place, news: News): Place {
 
 /** Ids grow with time. */
 function countNewer<T>(list: List<T>, { fresh }: News): List<T> {
-  if (list.edge !== "newest") return list;
+  // In another order they come anywhere.
+  if (list.edge !== "first" || list.sort !== null) return list;
   const first = list.rows[0] as { readonly id: string; readonly event?: string } | undefined;
   let newest = list.newest || (first?.event ?? first?.id ?? "");
   let newer = list.newer;

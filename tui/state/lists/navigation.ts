@@ -29,7 +29,7 @@ export function openGroup(state: State, { endpoint, error, status_code: code, fa
 
 export function setFilter(state: State, filter: string): State {
   const next = changeHere(state, (place) =>
-    onList(place, (list) => readAnew(list, { filter, edge: "newest", follow: true })),
+    onList(place, (list) => readAnew(list, { filter, edge: "first", follow: true })),
   );
   if (filter === "") return next;
   return { ...next, toast: null, history: [...state.history.filter((one) => one !== filter), filter].slice(-50) };

@@ -11,7 +11,8 @@ export type KeyOf<T> = (row: T) => string;
 export function newList<T>(filter = ""): List<T> {
   return {
     filter,
-    edge: "newest",
+    sort: null,
+    edge: "first",
     generation: 0,
     pages: [],
     next: undefined,
@@ -35,11 +36,14 @@ export function newList<T>(filter = ""): List<T> {
 }
 
 /** From the beginning, as if nothing had been read; what is shown stays until the first page is there. */
-export function readAnew<T>(list: List<T>, change: Partial<Pick<List<T>, "filter" | "edge" | "follow">> = {}): List<T> {
-  const { rows, pinned, generation, filter, edge, follow, marks, total } = list;
-  const fresh = { ...newList<T>(), filter, edge, follow, ...change, generation: generation + 1 };
-  // Of another filter or end nothing is right.
-  const same = fresh.filter === filter && fresh.edge === edge;
+export function readAnew<T>(
+  list: List<T>,
+  change: Partial<Pick<List<T>, "filter" | "sort" | "edge" | "follow">> = {},
+): List<T> {
+  const { rows, pinned, generation, filter, sort, edge, follow, marks, total } = list;
+  const fresh = { ...newList<T>(), filter, sort, edge, follow, ...change, generation: generation + 1 };
+  // Of another filter, order or end nothing is right.
+  const same = fresh.filter === filter && fresh.sort === sort && fresh.edge === edge;
   return same
     ? { ...fresh, rows, pinned, marks, total, selected: list.selected, index: list.index, top: list.top }
     : fresh;
@@ -51,7 +55,7 @@ export function wantedPage<T>(list: List<T>, height: number): number | null {
   const loaded = list.pages.findIndex(({ rows }) => rows !== null);
   const end = list.pages.findLastIndex(({ rows }) => rows !== null) + 1;
   const [above, below] = [list.top, list.rows.length - list.top - height];
-  const [behind, ahead] = list.edge === "newest" ? [above, below] : [below, above];
+  const [behind, ahead] = list.edge === "first" ? [above, below] : [below, above];
   // What follows is read again and again, and only what is seen of it.
   if (ahead < (list.follow ? 0 : height) && (end < list.pages.length || list.next !== null)) return end;
   return behind < height && loaded > 0 ? loaded - 1 : null;
@@ -67,7 +71,9 @@ export interface PageRead<T> {
 export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T>, keyOf: KeyOf<T>): List<T> {
   const isFirst = page === 0 && (list.follow || list.pages.length === 0);
   if (isFirst) {
-    const pages = list.pages.length > 1 ? refreshed(list.pages, rows, keyOf) : [{ cursor: null, rows }];
+    // Of another order there is no telling where the old rows belong.
+    const isMerged = list.pages.length > 1 && list.sort === null;
+    const pages = isMerged ? refreshed(list.pages, rows, keyOf) : [{ cursor: null, rows }];
     return settle(
       {
         ...list,
@@ -149,13 +155,13 @@ function take<T>(rows: Map<string, T>, key: string): T | undefined {
 /** Rows anew from the pages; the selected one stays where it is on the screen, or the first stays on top. */
 function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   const read = list.pages.flatMap(({ rows }) => rows ?? []);
-  const rows = [...list.pinned, ...(list.edge === "newest" ? read : read.toReversed())];
-  if (list.follow && list.edge === "newest") {
+  const rows = [...list.pinned, ...(list.edge === "first" ? read : read.toReversed())];
+  if (list.follow && list.edge === "first") {
     return { ...list, rows, selected: rows[0] === undefined ? null : keyOf(rows[0]), index: 0, top: 0 };
   }
   const found = list.selected === null ? -1 : rows.findIndex((row) => keyOf(row) === list.selected);
   // From the oldest end a list begins at its bottom.
-  const start = list.edge === "oldest" && list.selected === null ? rows.length - 1 : list.index;
+  const start = list.edge === "last" && list.selected === null ? rows.length - 1 : list.index;
   const wanted = (found >= 0 ? found : start) + list.owed;
   const index = Math.max(0, Math.min(wanted, rows.length - 1));
   const selected = rows[index] === undefined ? null : keyOf(rows[index]);
@@ -171,7 +177,7 @@ export function moveBy<T>(list: List<T>, by: number, height: number, keyOf: KeyO
 /** What the cursor could not go, if there is anything to be read on that side. */
 function owedOf<T>({ pages, next, edge }: List<T>, over: number): number {
   if (over === 0) return 0;
-  const isAhead = over > 0 === (edge === "newest");
+  const isAhead = over > 0 === (edge === "first");
   const isMore = isAhead ? next !== null || pages.at(-1)?.rows === null : pages[0]?.rows === null;
   return isMore ? over : 0;
 }

@@ -1,0 +1,97 @@
+/** The orders in which each list can be read; the first is the one it begins with. */
+import type { FailureGroup } from "../../../src/client/operations.ts";
+import { causeText } from "../../../src/domain/deliveries/attempt.ts";
+import type { List, RowsKind } from "../../model/list.ts";
+import type { Known } from "../../model/known.ts";
+
+export interface Sort {
+  /** Kept with the list. */
+  readonly name: string;
+  /** As it is said: `oldest first`. */
+  readonly text: string;
+  /** The column that it goes by, and whether the greatest of what that shows comes first. */
+  readonly head: string;
+  readonly falls: boolean;
+  /** What the daemon is asked for; of a list that it gives as a whole nothing. */
+  readonly query: Readonly<Record<"order", "newest" | "oldest">> | null;
+  /** Of a list that the daemon gives as a whole: sorted here. */
+  readonly compare?: (one: never, other: never, known: Known) => number;
+}
+
+const NEWEST: Sort = {
+  name: "newest",
+  text: "newest first",
+  head: "AGE",
+  falls: false,
+  query: { order: "newest" },
+};
+const OLDEST: Sort = { name: "oldest", text: "oldest first", head: "AGE", falls: true, query: { order: "oldest" } };
+
+const byFailures = (
+  name: string,
+  text: string,
+  [head, falls]: readonly [string, boolean],
+  compare: (one: FailureGroup, other: FailureGroup, known: Known) => number,
+): Sort => ({ name, text, head, falls, query: null, compare });
+const waiting = ({ pending, held }: FailureGroup) => pending + held;
+const cause = ({ error, status_code: code }: FailureGroup) => causeText(error, code);
+
+export const SORTS: { readonly [K in RowsKind]: readonly Sort[] } = {
+  events: [NEWEST, OLDEST],
+  deliveries: [NEWEST, OLDEST],
+  endpoints: [
+    { ...NEWEST, head: "" },
+    { ...OLDEST, head: "" },
+  ],
+  failures: [
+    byFailures("missing", "most missing first", ["", true], (one, other) => {
+      const missing = (group: FailureGroup) => group.failed + waiting(group);
+      return missing(other) - missing(one) || other.last_at.localeCompare(one.last_at);
+    }),
+    byFailures("failed", "most failed first", ["FAILED", true], (one, other) => other.failed - one.failed),
+    byFailures("waiting", "most waiting first", ["RETRYING", true], (one, other) => waiting(other) - waiting(one)),
+    byFailures("cause", "by cause", ["CAUSE", false], (one, other) => cause(one).localeCompare(cause(other))),
+    byFailures("endpoint", "by endpoint", ["ENDPOINT", false], (one, other, { endpoints }) => {
+      const url = ({ endpoint }: FailureGroup) => endpoints.get(endpoint)?.url ?? endpoint;
+      return url(one).localeCompare(url(other));
+    }),
+    byFailures("since", "longest failing first", ["SINCE", true], (one, other) =>
+      one.first_at.localeCompare(other.first_at),
+    ),
+    byFailures("last", "latest failure first", ["LAST", false], (one, other) =>
+      other.last_at.localeCompare(one.last_at),
+    ),
+  ],
+  activity: [NEWEST, OLDEST],
+};
+
+type Sorted = Pick<List<unknown>, "sort">;
+
+export function sortOf(kind: RowsKind, { sort }: Sorted): Sort {
+  return SORTS[kind].find(({ name }) => name === sort) ?? SORTS[kind][0]!;
+}
+
+/** Null for the one that it begins with. */
+export function nextSort(kind: RowsKind, list: Sorted): string | null {
+  const all = SORTS[kind];
+  const next = (all.indexOf(sortOf(kind, list)) + 1) % all.length;
+  return next === 0 ? null : all[next]!.name;
+}
+
+/** What a page is asked for with; from the other end of the list the other way round. */
+export function sortQuery(
+  kind: RowsKind,
+  list: Pick<List<unknown>, "sort" | "edge">,
+): Readonly<Record<string, string>> {
+  const { query } = sortOf(kind, list);
+  if (query === null) return {};
+  if (list.edge === "first") return query;
+  return { ...query, order: query.order === "newest" ? "oldest" : "newest" };
+}
+
+/** Rows of a list that the daemon gives as a whole, in its order. */
+export function sorted<T>(kind: RowsKind, list: Sorted, rows: readonly T[], known: Known): readonly T[] {
+  const { compare } = sortOf(kind, list);
+  if (compare === undefined || list.sort === null) return rows;
+  return rows.toSorted((one, other) => compare(one as never, other as never, known));
+}
