@@ -9,7 +9,13 @@ type Words = { [W in FilterWord]?: string };
 
 /** The words in one filter. */
 export function joined(filter: string | undefined, words: readonly string[]): string | undefined {
-  return words.length === 0 ? filter : [filter ?? "", ...words].join(" ").trim();
+  return words.length === 0 ? filter : [filter ?? "", ...words.map(quoted)].join(" ").trim();
+}
+
+/** A value with spaces that the shell has taken the quotes from. */
+function quoted(word: string): string {
+  const [, path, value] = /^(data\.[^\s:]+:)([^"].*\s.*)$/s.exec(word) ?? [];
+  return path === undefined ? word : path + JSON.stringify(value);
 }
 
 /** Throws a Failure where there is neither. */

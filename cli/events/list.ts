@@ -36,6 +36,7 @@ const WORDS = FILTER_WORDS.filter((word) => word !== "event");
 export const eventsList = command({
   args: { ...FOUND_BY, ...FILTER, tenant: TENANT, ...LIST },
   examples: [
+    "webhookd events list data.customer_id:cus_123 --since 1h",
     "webhookd events list acme",
     "webhookd events list tag:customer:1042 status:failed",
     "webhookd events list --status failed --since 2h",

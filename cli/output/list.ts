@@ -10,7 +10,8 @@ import { glyphsOf } from "./glyphs.ts";
 import { note, say, sayJson } from "./print.ts";
 import { sayColumns } from "./table.ts";
 import { readCount } from "../values.ts";
-import { grouped } from "./words.ts";
+import { ago, count, grouped } from "./words.ts";
+import { Progress } from "./progress.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
 
@@ -52,7 +53,8 @@ export async function list<O extends Listing>(
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
   // Counted once; ids and fields have no place to say it.
-  let total: Total | undefined = args.ids || args.plain ? {} : undefined;
+  let total: Total | undefined = args.ids || args.plain || query.data !== undefined ? {} : undefined;
+  const search = query.data === undefined ? null : new Search(io);
   do {
     const wanted = Math.min(PAGE, limit - items.length);
     const asked = { ...query, order: args.order, limit: wanted, cursor, ...(total === undefined && { total: true }) };
@@ -60,7 +62,9 @@ export async function list<O extends Listing>(
     items.push(...page.data);
     cursor = page.next_cursor ?? null;
     total ??= { total: page.total, total_is: page.total_is };
+    search?.show(page, items.length);
   } while (cursor !== null && items.length < limit);
+  search?.end();
   if (!args.json && !args.ids) await shown.learn?.(items);
   const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
   show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
@@ -69,6 +73,31 @@ export async function list<O extends Listing>(
 /** `include` says what is shown of each, not which are. */
 function narrows([name, value]: [string, unknown]): boolean {
   return value !== undefined && name !== "include";
+}
+
+/** On a terminal, how far a search of events' data is. */
+class Search {
+  readonly #io: Io;
+  readonly #progress: Progress | null;
+  #events = 0;
+
+  constructor(io: Io) {
+    this.#io = io;
+    this.#progress = io.stderr.isTTY ? new Progress(io) : null;
+  }
+
+  show({ searched }: Page<unknown>, found: number): void {
+    if (searched === undefined) return;
+    this.#events += searched.events;
+    const { until } = searched;
+    const reached = until === null ? "" : `, as far as ${ago(until, this.#io.now())}`;
+    this.#progress?.show(`${found} found in ${grouped(this.#events)} events${reached}`);
+  }
+
+  end(): void {
+    this.#progress?.end();
+    if (this.#progress !== null) note(this.#io, `Looked into the data of ${count(this.#events, "event", "events")}.`);
+  }
 }
 
 type Total = Pick<Page<unknown>, "total" | "total_is">;

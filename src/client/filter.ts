@@ -1,11 +1,13 @@
 /**
  * Which deliveries are meant, as people type it: `status:failed status_code:5xx endpoint:ep_… since:2h`. The words are
- * the parameters of the API's lists, so what one place shows can be typed in any other.
+ * the parameters of the API's lists, so what one place shows can be typed in any other. What events' data says is one
+ * parameter, and a word for each of its conditions: `data.customer_id:cus_123`.
  */
 import { nearest } from "../config/nearest.ts";
 import { parseDuration } from "../config/units.ts";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import type { EventStatus } from "../domain/deliveries/delivery.ts";
+import { parseDataFilter } from "../domain/events/data-filter.ts";
 import { PUBLISHER_ID, TAG } from "../domain/events/event.ts";
 import { isId } from "../domain/id.ts";
 
@@ -16,6 +18,7 @@ export const FILTER_WORDS = [
   "event",
   "publisher_id",
   "tag",
+  "data",
   "error",
   "status_code",
   "since",
@@ -26,7 +29,7 @@ export const FILTER_WORDS = [
 ] as const;
 /** Those that a job takes, and what is followed. */
 export const DELIVERY_WORDS = FILTER_WORDS.filter(
-  (word) => word !== "match" && word !== "publisher_id" && word !== "tag",
+  (word) => word !== "match" && word !== "publisher_id" && word !== "tag" && word !== "data",
 );
 export type FilterWord = (typeof FILTER_WORDS)[number];
 
@@ -45,18 +48,28 @@ export interface ReadFilter {
   readonly mistakes: readonly FilterMistake[];
 }
 
+/** Words have no spaces, but for a quoted value of the data. */
+const WORDS = /data\.[^\s:]+:"(?:[^"\\]|\\.)*"(?!\S)|\S+/g;
+const CONDITIONS = /[^\s:]+:"(?:[^"\\]|\\.)*"(?!\S)|\S+/g;
+
 export function readFilter(text: string): ReadFilter {
   const filter: { [W in FilterWord]?: string } = {};
   const mistakes: FilterMistake[] = [];
-  for (const { 0: typed, index: at } of text.matchAll(/\S+/g)) {
+  for (const { 0: typed, index: at } of text.matchAll(WORDS)) {
     const colon = typed.indexOf(":");
     const name = colon < 0 ? typed : typed.slice(0, colon);
     const value = colon < 0 ? "" : typed.slice(colon + 1);
     // A word by itself is what something contains, unless it is a filter's name or value that stands alone.
     const isBare = colon < 0 && alone(name) === null && filter.match === undefined;
     const word = isBare ? "match" : FILTER_WORDS.find((known) => known === name);
+    const ofData = typed.startsWith("data.") ? typed.slice("data.".length) : null;
     const add = (what: string, hint: string) => mistakes.push({ at, what, hint });
-    if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? `The filters are ${list(FILTER_WORDS)}.`);
+    if (ofData !== null) {
+      const all = filter.data === undefined ? ofData : `${filter.data} ${ofData}`;
+      const fault = faultOf("data", all);
+      if (fault === null) filter.data = all;
+      else add(`"${typed}" does not say what to look for`, fault);
+    } else if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? strange(colon < 0 ? null : typed));
     else if (isBare) filter.match = typed;
     else if (value === "") add(`${word}: needs a value`, `For example ${EXAMPLES[word]}.`);
     else if (filter[word] !== undefined) add(`${word}: is given twice`, "Give it once.");
@@ -70,7 +83,9 @@ export function readFilter(text: string): ReadFilter {
 }
 
 export function printFilter(filter: Filter): string {
-  return FILTER_WORDS.flatMap((word) => (filter[word] === undefined ? [] : [`${word}:${filter[word]}`])).join(" ");
+  const printed = (word: FilterWord, value: string) =>
+    word === "data" ? value.match(CONDITIONS)!.map((condition) => `data.${condition}`) : [`${word}:${value}`];
+  return FILTER_WORDS.flatMap((word) => (filter[word] === undefined ? [] : printed(word, filter[word]))).join(" ");
 }
 
 /** As parameters of the API; `now` in epoch milliseconds settles durations such as `2h`. */
@@ -103,6 +118,8 @@ export function faultOf(word: FilterWord, value: string): string | null {
       return PUBLISHER_ID.test(value) ? null : "It takes 1 to 128 visible ASCII characters.";
     case "tag":
       return value.split(",").every((one) => TAG.test(one)) ? null : "It takes 1 to 64 visible ASCII characters.";
+    case "data":
+      return parseDataFilter(value) === null ? "For example data.customer.id:cus_123; at most 5 of them." : null;
     case "test":
       return oneOf(value, ["true", "false"]);
     case "match":
@@ -133,6 +150,7 @@ const EXAMPLES: { readonly [W in FilterWord]: string } = {
   event: "event:evt_…",
   publisher_id: "publisher_id:order-1042",
   tag: "tag:customer:1042",
+  data: "data.customer.id:cus_123",
   error: "error:timeout",
   status_code: "status_code:5xx",
   since: "since:2h",
@@ -151,6 +169,12 @@ function alone(word: string): string | null {
   if (ATTEMPT_ERRORS.some((error) => error === word)) return `Did you mean error:${word}?`;
   const near = nearest(word, FILTER_WORDS);
   return near === null ? null : `Did you mean ${near}?`;
+}
+
+/** For a word that is near to none. */
+function strange(typed: string | null): string {
+  const ofData = typed === null ? "" : ` For what an event's data says: data.${typed}.`;
+  return `The filters are ${list(FILTER_WORDS)}.${ofData}`;
 }
 
 /** Several with commas between them. */

@@ -131,6 +131,8 @@ export interface Page<T> {
   readonly next_cursor: string | null;
   /** Of all pages, where it was asked for. */
   readonly total?: number | undefined;
+  /** How far a search of events' data got. */
+  readonly searched?: { readonly events: number; readonly until: string | null } | undefined;
   readonly total_is?: "exact" | "at_least" | undefined;
 }
 

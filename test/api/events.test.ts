@@ -192,6 +192,32 @@ describe("the list of events", () => {
     expect(walked).toEqual([unmatched, delivered, failed]);
   });
 
+  it("are found by what their data says, as far as a page got", async () => {
+    const api = await serve();
+    const endpoint = await register(api);
+    const ids: string[] = [];
+    for (const customer of ["cus_1", "cus_2", "cus_1"]) {
+      const data = { customer: { id: customer }, n: ids.length };
+      ids.push((await api.post(EVENTS, { type: "budget.exceeded", data })).body.id);
+    }
+    const asked = async (query: string, path = EVENTS) => (await api.get(`${path}?${query}`)).body;
+    const found = await asked("data=customer.id:cus_1");
+    expect(found.data.map(({ id }: { id: string }) => id)).toEqual([ids[2], ids[0]]);
+    expect(found.searched).toEqual({ events: 3, until: null });
+    expect(found.next_cursor).toBeNull();
+    const first = await asked("data=customer.id:cus_1&limit=1&total=true");
+    expect(first.data).toHaveLength(1);
+    expect(first).toMatchObject({ searched: { until: first.data[0].received_at }, total: 1, total_is: "at_least" });
+    const next = await asked(`data=customer.id:cus_1&limit=1&cursor=${first.next_cursor}`);
+    expect(next.data[0].id).toBe(ids[0]);
+    const both = await asked("data=customer.id:cus_1+n:2", "/v1/webhooks/deliveries");
+    expect(both.data).toMatchObject([{ event: ids[2], endpoint }]);
+    expect((await asked("data=customer.id:cus_3")).data).toEqual([]);
+    const { status, body } = await api.get(`${EVENTS}?data=cus_1`);
+    expect([status, body.code]).toEqual([422, "invalid_query"]);
+    expect(body.detail).toContain("customer.id:cus_123");
+  });
+
   it("are found by their publisher's id and tags until their data is erased", async () => {
     const api = await serve();
     const ids = async (query: string) =>

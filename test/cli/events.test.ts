@@ -270,6 +270,23 @@ describe("webhookd events list", () => {
     expect(asked[1]).not.toHaveProperty("match");
   });
 
+  it("looks into what events say, page by page, and says on a terminal how far it is", async () => {
+    const pages = [
+      { data: [], next_cursor: "c", cut_short: true, searched: { events: 800_000, until: anEvent.received_at } },
+      { data: [anEvent], next_cursor: null, searched: { events: 204, until: null } },
+    ];
+    const words = ["list", "data.customer.id:cus_123", "data.name:Ann Smith", "--since=1h"];
+    const { out, err, daemon } = await events([...words, "--ids"], { answers: { listEvents: pages }, isTTY: true });
+    const [first, second] = daemon.seen.map(({ path }) => new URL(path, "http://d").searchParams);
+    expect(first!.get("data")).toBe('customer.id:cus_123 name:"Ann Smith"');
+    expect(first!.has("total")).toBe(false);
+    expect(second!.get("cursor")).toBe("c");
+    expect(err).toMatch(/0 found in 800,000 events, as far as .+ ago/);
+    expect(err).toContain("Looked into the data of 800,204 events.");
+    expect(out).toBe(`${id}\n`);
+    expect((await events(words, { answers: { listEvents: pages } })).err).toBe("");
+  });
+
   it("finds a word that is none of them in what is known of endpoints", async () => {
     const none = { data: [], next_cursor: null };
     const { err, daemon } = await events(["list", "acme"], {

@@ -31,11 +31,21 @@ describe("a filter", () => {
     ["endpoint:ep_1", 0, 'endpoint: does not take "ep_1"', /ep_ followed by 26/],
     ["publisher_id:é", 0, 'publisher_id: does not take "é"', /1 to 128 visible/],
     ["tag:a,,b", 0, 'tag: does not take "a,,b"', /1 to 64 visible/],
+    ["customer:1", 0, '"customer:1" is not a filter', /For what an event's data says: data\.customer:1\./],
+    ["type:a data.customer", 7, '"data.customer" does not say what to look for', /data\.customer\.id:cus_123/],
+    ["data.a:1 data.b..c:2", 9, '"data.b..c:2" does not say what to look for', /at most 5/],
     ["__proto__:1", 0, '"__proto__:1" is not a filter', /^The filters are/],
   ])("says of %j where and what is wrong, and what to type", (text, at, what, hint) => {
     const [mistake] = readFilter(text).mistakes;
     expect(mistake).toMatchObject({ at, what });
     expect(mistake!.hint).toMatch(hint);
+  });
+
+  it("takes a word for each condition on the data", () => {
+    const { filter, mistakes } = readFilter('data.customer.id:cus_123 since:1h data.name:"Ann Smith" data.note:a:b');
+    expect(mistakes).toEqual([]);
+    expect(filter).toEqual({ data: 'customer.id:cus_123 name:"Ann Smith" note:a:b', since: "1h" });
+    expect(printFilter(filter)).toBe('data.customer.id:cus_123 data.name:"Ann Smith" data.note:a:b since:1h');
   });
 
   it("printed and read again is the same", () => {
@@ -47,6 +57,12 @@ describe("a filter", () => {
       event: fc.constant(`evt_${ID}`),
       publisher_id: fc.stringMatching(/^[!-~]{1,12}$/),
       tag: fc.stringMatching(/^[a-z:]{1,8}(,[a-z]{1,3})?$/),
+      data: fc
+        .array(fc.tuple(fc.stringMatching(/^[a-z]{1,4}(\.[a-z0-9]{1,3})?$/), fc.string({ minLength: 1 })), {
+          minLength: 1,
+          maxLength: 3,
+        })
+        .map((all) => all.map(([path, value]) => `${path}:${JSON.stringify(value)}`).join(" ")),
       error: fc.constantFrom(...ATTEMPT_ERRORS),
       status_code: fc.constantFrom("503", "4xx"),
       since: fc.constantFrom("2h", "30d", "2026-11-20", "2026-11-20T09:00Z"),

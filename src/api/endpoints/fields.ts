@@ -13,8 +13,8 @@ import {
 } from "../../domain/endpoints/endpoint.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
-import { mergePatch, type JsonObject } from "../../domain/json/merge-patch.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
+import { mergePatch, type JsonObject } from "../pipeline/body.ts";
 import {
   anObject,
   AnyObject,

@@ -1,6 +1,6 @@
 /** The headers that an endpoint's attempts carry: which may be registered (`docs/interface.md` §3), and how they merge. */
 import * as v from "valibot";
-import type { JsonObject } from "../../domain/json/merge-patch.ts";
+import type { JsonObject } from "../pipeline/body.ts";
 import { anObject } from "../pipeline/shapes.ts";
 
 const MAX_HEADERS = 16;

@@ -10,12 +10,11 @@ import {
   type EndpointSettings,
 } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { JsonObject } from "../../domain/json/merge-patch.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
-import { checked, readJson } from "../pipeline/body.ts";
+import { checked, type JsonObject, readJson } from "../pipeline/body.ts";
 import { FIELDS, type RegistrationRules } from "./fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

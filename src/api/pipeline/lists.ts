@@ -1,17 +1,28 @@
 /** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
-import type { Caller, LabelFilter, Page, PageQuery, Period, ResultFilter, StatusCodes } from "../../store/store.ts";
+import { formatInstantOrNull } from "../../domain/time/instant.ts";
+import { parseDataFilter } from "../../domain/events/data-filter.ts";
+import type {
+  Caller,
+  DataFilter,
+  LabelFilter,
+  Page,
+  PageQuery,
+  Period,
+  ResultFilter,
+  StatusCodes,
+} from "../../store/store.ts";
 import { type Principal, TenantParameter } from "./access.ts";
 import {
   flagParameter,
   instantParameter,
+  invalidQuery,
   namesParameter,
   severalParameter,
   textParameter,
   type Parameter,
   type Query,
   choiceParameter,
-  invalidQuery,
   numberParameter,
 } from "./query.ts";
 import { jsonText, type Header, type Reply } from "./reply.ts";
@@ -53,11 +64,13 @@ export function callerOf({ principal, whenGone }: Call): Caller {
 
 /** A page of items that are JSON texts already. */
 export function pageReply(path: string, query: Query, page: Page<unknown>, items: readonly string[]): Reply {
-  const { nextCursor, cutShort, total } = page;
+  const { nextCursor, cutShort, total, searched } = page;
   const more = cutShort === true ? ',"cut_short":true' : "";
   const is = total?.atLeast === true ? "at_least" : "exact";
   const all = total === undefined ? "" : `,"total":${total.count},"total_is":"${is}"`;
-  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}${all}}`;
+  const until = searched && { events: searched.events, until: formatInstantOrNull(searched.until) };
+  const looked = until === undefined ? "" : `,"searched":${JSON.stringify(until)}`;
+  const body = `{"data":[${items.join(",")}],"next_cursor":${JSON.stringify(nextCursor)}${more}${all}${looked}}`;
   return jsonText(200, body, linkTo(path, query, nextCursor));
 }
 
@@ -90,9 +103,26 @@ const Label = textParameter(
   "Only what belongs to events with this id of their publisher's, or with this tag.",
 );
 
+const Data: Parameter<DataFilter["data"] & object> = {
+  ...textParameter(
+    "data",
+    "Only what belongs to events whose data has this value at this path: `customer.id:cus_123`. A value in double quotes " +
+      "is a string; without them it may be a number, true, false or null, too. A path reaches into every item of an " +
+      "array. Several conditions, with spaces between them, must all hold. No index knows what data says: a page looks at " +
+      "as many events as it can in half a second, and `searched` says how far it got.",
+  ),
+  read(query) {
+    const text = query.get("data");
+    if (text === undefined) return undefined;
+    const conditions = parseDataFilter(text);
+    if (conditions !== null) return conditions;
+    throw invalidQuery("data", "must be a path and a value such as customer.id:cus_123, or up to 5 of them");
+  },
+};
+
 export const PERIOD = [Since, Until];
 export const RESULT = [LastError, StatusCode];
-export const LABELS = [PublisherId, Tag, Label];
+export const LABELS = [PublisherId, Tag, Label, Data];
 
 export function periodOf(query: Query): Period {
   return { since: Since.read(query), until: Until.read(query) };
@@ -103,10 +133,12 @@ export function resultOf(query: Query): ResultFilter {
 }
 
 /** Tags are between the publisher and the operator (`partOf`): the key of a link finds by its publisher's id alone. */
-export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter {
+export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter & DataFilter {
   const refused = isPortal && [Tag, Label].find(({ name }) => query.has(name));
   if (refused) throw invalidQuery(refused.name, "cannot be used with the key of a portal link", "unknown_field");
-  return { publisherId: PublisherId.read(query), tag: Tag.read(query), label: Label.read(query) };
+  const data = Data.read(query);
+  const labels = { publisherId: PublisherId.read(query), tag: Tag.read(query), label: Label.read(query) };
+  return data === undefined ? labels : { ...labels, data };
 }
 
 /** `503`, or `5xx` for all of 500 to 599. */

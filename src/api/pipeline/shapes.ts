@@ -63,6 +63,15 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
         "Finding these rows took too long: the page is short, perhaps empty, and the list continues at `next_cursor`.",
       ),
     ),
+    searched: v.optional(
+      described(
+        v.object({
+          events: described(Count, "How many events' data this page looked at."),
+          until: described(v.nullable(Instant), "When the last of them was received; null at the end of the list."),
+        }),
+        "With `data`: how far the search got. Nothing before that is missing; it goes on at `next_cursor`.",
+      ),
+    ),
     total: v.optional(described(Count, "With `total=true`: how many rows the list has on all its pages.")),
     total_is: v.optional(
       described(

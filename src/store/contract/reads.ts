@@ -1,5 +1,6 @@
 /** Reads: events, deliveries and attempts, as they are shown, and what every list has in common. */
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
+import type { DataCondition } from "../../domain/events/data-filter.ts";
 import type { EventLabels } from "../../domain/events/event.ts";
 import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.ts";
 
@@ -11,6 +12,15 @@ export interface Page<T> {
   readonly cutShort?: true;
   /** Where the query asks for it. */
   readonly total?: Total;
+  /** Where what events say is sought. */
+  readonly searched?: Searched;
+}
+
+/** How far a page looked into events' data. */
+export interface Searched {
+  readonly events: number;
+  /** When the last of them was received; null where none is left. */
+  readonly until: number | null;
 }
 
 /** How many rows a list has on all its pages. No more than 10,000 are counted, and only for a short time. */
@@ -67,6 +77,11 @@ export interface LabelFilter {
   readonly label?: string;
 }
 
+/** What the event's data says; no index knows, so that a page looks at as many events as there is time for. */
+export interface DataFilter {
+  readonly data?: readonly DataCondition[];
+}
+
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
   /** In the order in which they were committed. */
@@ -104,7 +119,7 @@ export interface TenantSummary {
 }
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
-export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter {
+export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
   readonly status?: OneOf<EventStatus>;
   readonly type?: OneOf<string>;
   readonly endpoint?: string;
@@ -112,7 +127,7 @@ export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter
 }
 
 /** An error or status code is looked for in the delivery's last attempt. */
-export interface DeliveryQuery extends PageQuery, Period, ResultFilter, LabelFilter {
+export interface DeliveryQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
   readonly status?: OneOf<ShownStatus>;
   readonly type?: OneOf<string>;
   readonly endpoint?: string;

@@ -6,6 +6,7 @@ import type { Reserve } from "../files/reserve.ts";
 import type { SetAside } from "../files/set-aside.ts";
 import type { OwnershipStore, Store } from "../store.ts";
 import { Attempts } from "./attempts/attempts.ts";
+import { DataSearch } from "./attempts/data-search.ts";
 import { Responses } from "./attempts/responses.ts";
 import { Sources } from "./attempts/sources.ts";
 import { SqliteAudit } from "./callers/audit.ts";
@@ -128,7 +129,7 @@ export class SqliteStore implements Store {
     this.jobs = new SqliteJobs(engine, { index, idempotency, reader, steps: jobs });
 
     const labels = new Labels(db);
-    const lists = { ...names, attempts, labels, sources: new Sources(db, labels) };
+    const lists = { ...names, attempts, labels, data: new DataSearch(db), sources: new Sources(db, labels) };
     const deliveries = new Deliveries(db, lists);
     const record = new RecordAttempts(db, { index, attempts, fresh, started, manual });
     const shared = { counters, idempotency, manual };

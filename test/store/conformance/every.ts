@@ -3,6 +3,7 @@ import { describe } from "vitest";
 import { audit } from "./callers/audit.ts";
 import { careful } from "./recovery/careful.ts";
 import { clockSet } from "./recovery/clock.ts";
+import { dataSearch } from "./reads/data-search.ts";
 import { deliveryLists } from "./reads/delivery-lists.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
 import { idempotency } from "./callers/idempotency.ts";
@@ -51,6 +52,7 @@ export function everySuite(open: OpenFresh, walked = 10_000): void {
     lists(open);
     deliveryLists(open);
     labels(open);
+    dataSearch(open);
     totals(open);
     walks(open, walked);
   });

@@ -1,13 +1,18 @@
 /** Lists, a page at a time, and statements that are put together for them. */
 import type { Clock } from "../../../clock.ts";
-import { MOST_COUNTED, type Cursors, type Keys } from "../../sqlite/engine/page.ts";
-import type { Page, PageQuery, Total } from "../../store.ts";
+import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../sqlite/engine/page.ts";
+import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
 
 /** A page ends after so long, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;
 /** Rows are counted for so long: a page must not wait for its total. */
 const COUNT_MS = 100;
+
+/** Events that a step of a search looks at, by how long the one before took: they may be large. */
+const LEAST_SIFTED = 500;
+const MOST_SIFTED = 32_000;
+const STEP_MS = 60;
 
 /** How the rows of one list are found, and told from those that are not wanted. */
 export interface Walk<Row, T> {
@@ -19,12 +24,17 @@ export interface Walk<Row, T> {
   keysOf(row: Row): Keys;
   /** For each row what it is shown as; null when it is not wanted. */
   look(rows: readonly Row[]): Promise<readonly (T | null)[]>;
+  /** In place of `rows`, where what is sought is in no index: looks at so many events beyond `after`. */
+  sift?(after: Keys, size: number): Promise<Sifted<Row>>;
+  /** How far this page has looked into events' data, where that is sought. */
+  searched?(after: Keys): Searched;
 }
 
 export async function pageOf<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
-  const page = await read(engine, walk, query);
+  const page = await (walk.sift === undefined ? read(engine, walk, query) : search(engine, walk, query));
   if (query.total !== true) return page;
   const isAll = query.cursor === undefined && page.nextCursor === null;
+  if (walk.sift !== undefined && !isAll) return { ...page, total: { count: page.data.length, atLeast: true } };
   return { ...page, total: isAll ? { count: page.data.length } : await count(walk, engine.clock) };
 }
 
@@ -61,6 +71,31 @@ async function read<Row, T>(engine: Engine, walk: Walk<Row, T>, query: PageQuery
     if (clock.monotonic() - begun >= PAGE_MS) {
       return { data, nextCursor: cursors.encode(walk.list, query.order, after), cutShort: true };
     }
+  }
+}
+
+async function search<Row, T>({ cursors, clock }: Engine, walk: Walk<Row, T>, query: PageQuery): Promise<Page<T>> {
+  const data: T[] = [];
+  const begun = clock.monotonic();
+  let after = startOf(walk, query, cursors);
+  const page = (isEnd: boolean, more: Partial<Page<T>> = {}): Page<T> => {
+    const searched = walk.searched!(after);
+    const nextCursor = isEnd ? null : cursors.encode(walk.list, query.order, after);
+    return { data, nextCursor, searched: isEnd ? { ...searched, until: null } : searched, ...more };
+  };
+  for (let size = LEAST_SIFTED; ;) {
+    const stepBegun = clock.monotonic();
+    const { rows, reached, looked } = await walk.sift!(after, size);
+    for (const [at, item] of (await walk.look(rows)).entries()) {
+      after = walk.keysOf(rows[at]!);
+      if (item !== null) data.push(item);
+      if (data.length === query.limit) return page(false);
+    }
+    if (looked < size) return page(true);
+    after = reached;
+    const now = clock.monotonic();
+    if (now - begun >= PAGE_MS) return page(false, { cutShort: true });
+    size = now - stepBegun < STEP_MS ? Math.min(2 * size, MOST_SIFTED) : Math.max(LEAST_SIFTED, Math.floor(size / 2));
   }
 }
 

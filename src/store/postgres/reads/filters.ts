@@ -2,26 +2,26 @@
 import { matches } from "../../sqlite/attempts/attempts.ts";
 import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
 import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
-import { labelsIn, soughtLabels, type LabelRow } from "../../sqlite/attempts/labels.ts";
-import type { LabelFilter, OneOf, ResultFilter } from "../../store.ts";
+import { soughtLabels, type LabelRow } from "../../sqlite/attempts/labels.ts";
+import type { DataFilter, LabelFilter, OneOf, ResultFilter } from "../../store.ts";
+import { mayMeet } from "./data-search.ts";
 import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
-import type { Queries } from "../engine/database.ts";
 import type { Values } from "../engine/page.ts";
-import type { EventLabels } from "../../../domain/events/event.ts";
 
-interface EventFilter extends LabelFilter {
+interface EventFilter extends LabelFilter, DataFilter {
   readonly tenant: string | null;
   readonly type?: OneOf<string> | undefined;
   readonly test?: boolean | undefined;
 }
 
 /** In SQL: conditions on the event, each with AND before it. */
-export function ofEvent(e: string, { tenant, type, test, ...labels }: EventFilter, values: Values): string {
+export function ofEvent(e: string, { tenant, type, test, data, ...labels }: EventFilter, values: Values): string {
   const conditions = [
     ...soughtLabels(labels).map((some) => `${e}.key IN (${eventsOf(some, tenant, values)})`),
     tenant === null ? null : `${e}.tenant = ${values.add(tenant)}`,
     type === undefined ? null : `${e}.type = ANY(${values.add(severalOf(type))}::text[])`,
     test === undefined ? null : `${e}.test = ${values.add(test ? 1 : 0)}`,
+    data === undefined ? null : mayMeet(e, data, values),
   ];
   return conditions.map((one) => (one === null ? "" : ` AND ${one}`)).join("");
 }
@@ -77,15 +77,4 @@ export function isWanted(
 ): boolean {
   if (query.status !== undefined && !isOneOf(statusOf(row) as string, query.status)) return false;
   return !seeksResult(query) || hasMatch(lasts.get(nameOf(row)), query);
-}
-
-/** By the event's key. */
-export type LabelsOf = ReadonlyMap<number, EventLabels>;
-
-export async function labelsOf(database: Queries, keys: readonly number[]): Promise<LabelsOf> {
-  const rows = await database.rows<LabelRow & { readonly event: number }>(
-    "SELECT event, kind, label FROM event_label WHERE event = ANY($1::bigint[])",
-    [keys],
-  );
-  return new Map([...Map.groupBy(rows, ({ event }) => event)].map(([event, own]) => [event, labelsIn(own)]));
 }

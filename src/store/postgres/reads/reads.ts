@@ -1,12 +1,10 @@
 /** What may be asked of events and of what became of them, without changing it. */
-import { eventStatus } from "../../../domain/deliveries/delivery.ts";
-import { dataOf, NO_LABELS } from "../../../domain/events/event.ts";
+import { dataOf } from "../../../domain/events/event.ts";
 import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
 import {
   attemptId,
   deliveryId,
   eventId,
-  instantOf,
   keysWithin,
   outcomeCode,
   parseAttemptId,
@@ -38,22 +36,21 @@ import {
   FROM_DELIVERY,
   lastAttempts,
   nameOf,
-  statusOf,
   type AttemptRow,
   type DeliveryRow,
 } from "./attempts.ts";
 import { type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
-import { findEvent, type FoundEvent } from "../events/event-changes.ts";
-import { hasMatch, isWanted, labelsOf, type LabelsOf, ofDelivery, ofEvent, ofResult } from "./filters.ts";
+import { findEvent } from "../events/event-changes.ts";
+import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
+import { labelsOf, summaryOf, type EventRow } from "./summaries.ts";
+import { searching } from "./data-search.ts";
 import { attemptPage } from "./attempt-lists.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;
 /** Three characters of an attempt id hold the number. */
 const ATTEMPT_NUMBERS = 32 ** 3;
-
-type EventRow = Omit<FoundEvent, "id">;
 
 const NOTHING: Page<never> = { data: [], nextCursor: null };
 
@@ -97,6 +94,12 @@ export class PostgresReads implements ReadStore {
       rows: ([after]: readonly number[], limit: number) => this.#eventRows(query, endpoint, after!, end, limit),
       keysOf: (row: EventRow) => [row.key],
       look: (rows: readonly EventRow[]) => this.#lookAtEvents(rows, query, endpoint),
+      ...searching(this.#engine.database, {
+        query,
+        end,
+        rows: ([after], to) => this.#eventRows(query, endpoint, after!, to, null),
+        eventOf: (row: EventRow) => row.key,
+      }),
     };
     return pageOf(this.#engine, walk, query);
   }
@@ -119,20 +122,27 @@ export class PostgresReads implements ReadStore {
     if (endpoint === undefined || (query.event !== undefined && event === null)) return NOTHING;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
+    const rows = ([key, minor]: readonly number[], to: number, limit: number | null) => {
+      const values = new Values();
+      const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+      const sql = `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
+        WHERE (d.event, d.endpoint) ${compare} (${values.add(key)}::bigint, ${values.add(minor)}::bigint)
+          AND d.event ${back} ${values.add(to)}::bigint
+          ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
+          ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
+        ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
+      return this.#engine.database.rows<DeliveryRow>(sql, values.all);
+    };
     const walk = {
       list: "deliveries",
       start,
-      rows: ([key, minor]: readonly number[], limit: number) => {
-        const values = new Values();
-        const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
-        const sql = `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
-          WHERE (d.event, d.endpoint) ${compare} (${values.add(key)}::bigint, ${values.add(minor)}::bigint)
-            AND d.event ${back} ${values.add(end)}::bigint
-            ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
-            ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
-          ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
-        return this.#engine.database.rows<DeliveryRow>(sql, values.all);
-      },
+      rows: (after: readonly number[], limit: number) => rows(after, end, limit),
+      ...searching(this.#engine.database, {
+        query,
+        end,
+        rows: (after, to) => rows(after, to, null),
+        eventOf: (row: DeliveryRow) => row.event,
+      }),
       keysOf: (row: DeliveryRow) => [row.event, row.endpoint],
       look: async (rows: readonly DeliveryRow[]) => {
         const lasts = await lastAttempts(this.#engine.database, rows);
@@ -223,7 +233,7 @@ export class PostgresReads implements ReadStore {
     return event !== undefined && (await findEvent(database, tenant, event)) === null ? "event" : null;
   }
 
-  #eventRows(query: EventQuery, endpoint: number | null, after: number, end: number, limit: number) {
+  #eventRows(query: EventQuery, endpoint: number | null, after: number, end: number, limit: number | null) {
     const values = new Values();
     const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
     const statuses = severalOf(query.status);
@@ -281,17 +291,4 @@ export class PostgresReads implements ReadStore {
     );
     return row?.number;
   }
-}
-
-function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[], labels: LabelsOf): EventSummary {
-  return {
-    id: eventId(row.key, row.random),
-    type: row.type,
-    createdAt: row.created_at,
-    receivedAt: instantOf(row.key),
-    tenant: row.tenant,
-    test: row.test === 1,
-    status: eventStatus(deliveries.map(statusOf)),
-    ...(labels.get(row.key) ?? NO_LABELS),
-  };
 }

@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
+import type { DataSearch, PageSearch } from "../attempts/data-search.ts";
 import type { Labels } from "../attempts/labels.ts";
 import {
   WAITING,
@@ -14,7 +15,7 @@ import {
   type Interned,
 } from "../numbers/codes.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Looked, Walk } from "../engine/page.ts";
+import type { Keys, Looked, Sifted, Walk } from "../engine/page.ts";
 import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
@@ -49,12 +50,20 @@ export interface FoundDelivery {
   readonly row: DeliveryRow & OfEvent;
 }
 
+interface Sifting {
+  readonly after: Keys;
+  readonly end: number;
+  readonly limit: number;
+  readonly tenant: number | null;
+}
+
 interface Parts {
   readonly tenants: Interned;
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
   readonly labels: Labels;
+  readonly data: DataSearch;
   readonly sources: Sources;
 }
 
@@ -134,7 +143,7 @@ export class Deliveries {
 
   /** Null when it names what nothing has ever had. */
   list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
-    const { tenants, types, index, labels } = this.#parts;
+    const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
@@ -146,6 +155,11 @@ export class Deliveries {
     const whose = { tenant, endpoint, types: ofTypes };
     const sources = this.#parts.sources.of(query, whose, "pairs");
     if (sources?.length === 0) return null;
+    const search = query.data && data.for(query.data);
+    // Where only the tenant or the type narrows it, to look at all there is takes less.
+    const isNarrow = this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") !== null;
+    const sifts = search !== undefined && !isNarrow;
+    const isFound = (event: number) => sifts || search === undefined || search.has(event);
     const isOf = (row: ListedRow): row is Row =>
       row.endpoint !== null &&
       (tenant === null || row.tenant === tenant) &&
@@ -156,8 +170,12 @@ export class Deliveries {
       labels.has(row.event, query);
     return {
       list: "deliveries",
+      ...(search && { searched: ([key]) => search.searched(key!) }),
+      ...(sifts && {
+        sift: (after, limit) => this.#sift(search, query, { after, end, limit, tenant }),
+      }),
       count: (limit) => this.#totals.of(query, whose, "pairs", limit),
-      has: (row) => isOf(row) && this.#fits(row, query),
+      has: (row) => isOf(row) && this.#fits(row, query) && isFound(row.event),
       start,
       rows: ([key, minor], limit) => {
         if (sources === null) return this.#everything[query.order].all({ key, minor, end, limit });
@@ -169,10 +187,22 @@ export class Deliveries {
       },
       keysOf: (row) => [row.event, row.endpoint ?? 0],
       look: (row): Looked<DeliveryView> => {
-        const wanted = isOf(row) && this.#fits(row, query);
+        const wanted = isOf(row) && this.#fits(row, query) && isFound(row.event);
         return wanted ? { item: this.view(row, row), rows: 1 } : { item: null, rows: seeksResult(query) ? 1 : 0 };
       },
     };
+  }
+
+  #sift(search: PageSearch, { order }: DeliveryQuery, { after, end, limit, tenant }: Sifting): Sifted<Row> {
+    const [key, minor] = after as [number, number];
+    const [step, last] = order === "oldest" ? [1, Number.MAX_SAFE_INTEGER] : [-1, -1];
+    // The page before may have ended among the deliveries of one event.
+    const from = minor === last ? key : key - step;
+    const { keys, reached, looked } = search.step(order, { key: from, end, limit, tenant });
+    const pairs = keys.flatMap((event) => (order === "oldest" ? this.of(event) : this.of(event).toReversed()));
+    const left = pairs.filter(({ event, endpoint }) => event !== key || (endpoint - minor) * step > 0);
+    const rows = left.map(({ event, endpoint }) => this.#listed.get(event, endpoint)!);
+    return { rows, reached: [reached, last], looked };
   }
 
   #fits(row: Row, query: DeliveryQuery): boolean {

@@ -1,6 +1,6 @@
 /** Lists, a page at a time: rows are looked at in key order, a slice at a time. */
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { Page, PageQuery, Total } from "../../store.ts";
+import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
 
 /**
@@ -37,6 +37,11 @@ const COUNT_MS = 15;
 /** Between two looks at the clock. */
 const COUNT_STEP = 200;
 
+/** Events in a slice of a search, by how long the one before took: they may be large. */
+const LEAST_SIFTED = 64;
+const MOST_SIFTED = 4000;
+const SLICE_MS = 8;
+
 /** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
 export type Keys = readonly number[];
 
@@ -52,8 +57,21 @@ export interface Walk<Row, T> {
   look(row: Row): Looked<T>;
   /** Whether it is wanted, where that takes less than to look. */
   has?(row: Row): boolean;
+  /** In place of `rows`, where what is sought is in no index: looks at so many rows beyond `after`. */
+  sift?(after: Keys, size: number): Sifted<Row>;
+  /** How far this page has looked into events' data, where that is sought. */
+  searched?(after: Keys): Searched;
   /** How many are wanted, at most `limit`, where an index tells it; null where the rows have to be looked at. */
   count?(limit: number): number | null;
+}
+
+export interface Sifted<Row> {
+  /** Those that may be wanted, in the order of the list. */
+  readonly rows: readonly Row[];
+  /** The keys of the last one that was looked at. */
+  readonly reached: Keys;
+  /** Fewer than were asked for: there are no more. */
+  readonly looked: number;
 }
 
 export interface Looked<T> {
@@ -112,21 +130,37 @@ export function* pageOfSome<Row, T>(
 ): Reading<Page<T> | null> {
   const walk = walkOf();
   if (walk === null) return null;
+  const sifts = walk.sift !== undefined;
   const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
   let spentMs = 0;
   // One row more than the page needs says whether there is another page. Where few are wanted, more are read at once.
-  for (let size = query.limit + 1; ; size = Math.min(2 * size, CHUNK)) {
+  for (let size = sifts ? LEAST_SIFTED : query.limit + 1; ;) {
     const begun = monotonic();
-    advance(walk, progress, query.limit, size);
-    spentMs += monotonic() - begun;
+    if (sifts) sift(walk, progress, query.limit, size);
+    else advance(walk, progress, query.limit, size);
+    const tookMs = monotonic() - begun;
+    spentMs += tookMs;
     if (progress.end !== "none" || spentMs >= PAGE_MS) break;
+    if (!sifts) size = Math.min(2 * size, CHUNK);
+    else
+      size = Math.max(
+        LEAST_SIFTED,
+        Math.min(Math.ceil(size * (SLICE_MS / Math.max(tookMs, 1))), 2 * size, MOST_SIFTED),
+      );
     yield;
   }
   const { data, after, end } = progress;
   const nextCursor = end === "of list" ? null : cursors.encode(walk.list, query.order, after);
-  const page = { data, nextCursor, ...(end === "none" && { cutShort: true as const }) };
+  const searched = walk.searched?.(after);
+  const page: Page<T> = {
+    data,
+    nextCursor,
+    ...(end === "none" && { cutShort: true }),
+    ...(searched && { searched: end === "of list" ? { ...searched, until: null } : searched }),
+  };
   if (query.total !== true) return page;
   if (end === "of list" && query.cursor === undefined) return { ...page, total: { count: data.length } };
+  if (sifts) return { ...page, total: { count: data.length, atLeast: true } };
   yield;
   return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
 }
@@ -167,6 +201,20 @@ function advance<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: numbe
     progress.after = walk.keysOf(row);
   }
   if (rows.length < size) progress.end = "of list";
+}
+
+function sift<Row, T>(walk: Walk<Row, T>, progress: Progress<T>, limit: number, size: number): void {
+  const { rows, reached, looked } = walk.sift!(progress.after, size);
+  for (const row of rows) {
+    const { item } = walk.look(row);
+    progress.after = walk.keysOf(row);
+    if (item !== null) progress.data.push(item);
+    if (progress.data.length < limit) continue;
+    progress.end = "of page";
+    return;
+  }
+  if (looked < size) progress.end = "of list";
+  else progress.after = reached;
 }
 
 function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: PageQuery, cursors: Cursors): Keys {

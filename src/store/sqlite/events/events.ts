@@ -9,6 +9,7 @@ import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
+import type { DataSearch } from "../attempts/data-search.ts";
 import type { Labels } from "../attempts/labels.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
@@ -40,6 +41,7 @@ interface Parts {
   readonly deliveries: Deliveries;
   readonly attempts: Attempts;
   readonly labels: Labels;
+  readonly data: DataSearch;
   readonly sources: Sources;
 }
 
@@ -94,7 +96,7 @@ export class Events {
 
   /** Null when it names what nothing has ever had. */
   list(query: EventQuery): Walk<EventRow, EventSummary> | null {
-    const { tenants, types, index, labels } = this.#parts;
+    const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
     const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
@@ -104,8 +106,19 @@ export class Events {
     const whose = { tenant, endpoint, types: ofTypes };
     const sources = this.#parts.sources.of(query, whose, "events");
     if (sources?.length === 0) return null;
+    const search = query.data && data.for(query.data);
+    // Where only the tenant or the type narrows it, to look at all there is takes less.
+    const isNarrow = this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") !== null;
+    const sifts = search !== undefined && !isNarrow;
     return {
       list: "events",
+      ...(search && { searched: ([key]) => search.searched(key!) }),
+      ...(sifts && {
+        sift: ([key], limit) => {
+          const { keys, reached, looked } = search.step(query.order, { key: key!, end, limit, tenant });
+          return { rows: keys.map((found) => this.#select.get(found)!), reached: [reached], looked };
+        },
+      }),
       count: (limit) => this.#totals.of(query, whose, "events", limit),
       start: [start],
       rows: ([key], limit) => {
@@ -120,7 +133,8 @@ export class Events {
           (tenant === null || row.tenant === tenant) &&
           (ofTypes === null || ofTypes.has(row.type)) &&
           (query.test === undefined || query.test === (row.test === 1)) &&
-          labels.has(row.key, query);
+          labels.has(row.key, query) &&
+          (sifts || search === undefined || search.has(row.key));
         return wanted ? this.#look(row, endpoint, query) : { item: null, rows: 0 };
       },
     };

@@ -9,6 +9,7 @@ import { Deliveries } from "../deliveries/deliveries.ts";
 import { Meta } from "../engine/meta.ts";
 import { pageOf, pageOfSome, type Cursors, type Walk } from "../engine/page.ts";
 import { Events } from "../events/events.ts";
+import { DataSearch } from "../attempts/data-search.ts";
 import { Labels } from "../attempts/labels.ts";
 import { JobPlanner } from "../jobs/job-plan.ts";
 import { JobSelection } from "../jobs/job-selection.ts";
@@ -39,6 +40,7 @@ export interface Rows extends Names {
   readonly deliveries: Deliveries;
   readonly events: Events;
   readonly labels: Labels;
+  readonly data: DataSearch;
   readonly sources: Sources;
 }
 
@@ -46,7 +48,7 @@ export interface Rows extends Names {
 export function rowsIn(db: Database, names: Names): Rows {
   const attempts = new Attempts(db, { ...names, responses: new Responses(db, new Meta(db)) });
   const labels = new Labels(db);
-  const parts = { ...names, attempts, labels, sources: new Sources(db, labels) };
+  const parts = { ...names, attempts, labels, data: new DataSearch(db), sources: new Sources(db, labels) };
   const deliveries = new Deliveries(db, parts);
   return { ...parts, deliveries, events: new Events(db, { ...parts, deliveries }) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergePatch, type JsonObject } from "../../src/domain/json/merge-patch.ts";
+import { mergePatch, type JsonObject } from "../../../src/api/pipeline/body.ts";
 
 /** The objects of RFC 7396, Appendix A. */
 const CASES: [JsonObject, JsonObject, JsonObject][] = [

@@ -1,0 +1,35 @@
+/** Events as lists show them, and what their publishers call them. */
+import { eventStatus } from "../../../domain/deliveries/delivery.ts";
+import { type EventLabels, NO_LABELS } from "../../../domain/events/event.ts";
+import { labelsIn, type LabelRow } from "../../sqlite/attempts/labels.ts";
+import { eventId, instantOf } from "../../sqlite/numbers/codes.ts";
+import type { EventSummary } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import type { FoundEvent } from "../events/event-changes.ts";
+import { statusOf, type DeliveryRow } from "./attempts.ts";
+
+export type EventRow = Omit<FoundEvent, "id">;
+
+/** By the event's key. */
+export type LabelsOf = ReadonlyMap<number, EventLabels>;
+
+export async function labelsOf(database: Queries, keys: readonly number[]): Promise<LabelsOf> {
+  const rows = await database.rows<LabelRow & { readonly event: number }>(
+    "SELECT event, kind, label FROM event_label WHERE event = ANY($1::bigint[])",
+    [keys],
+  );
+  return new Map([...Map.groupBy(rows, ({ event }) => event)].map(([event, own]) => [event, labelsIn(own)]));
+}
+
+export function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[], labels: LabelsOf): EventSummary {
+  return {
+    id: eventId(row.key, row.random),
+    type: row.type,
+    createdAt: row.created_at,
+    receivedAt: instantOf(row.key),
+    tenant: row.tenant,
+    test: row.test === 1,
+    status: eventStatus(deliveries.map(statusOf)),
+    ...(labels.get(row.key) ?? NO_LABELS),
+  };
+}
