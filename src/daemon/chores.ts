@@ -56,6 +56,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
     { name: "old keys", pattern: "0 17 * * * *", run: () => retention.pruneKeys() },
     { name: "old portal links", pattern: "0 3-59/10 * * * *", run: () => retention.prunePortalKeys() },
+    { name: "old endpoints", pattern: "0 27 * * * *", run: () => retention.pruneEndpoints() },
     { name: "old jobs", pattern: "0 22 * * * *", run: () => retention.pruneJobs() },
   ];
 }

@@ -23,7 +23,7 @@ export interface RetentionRules {
 }
 
 export interface RetentionParts extends Pace {
-  readonly store: Pick<Store, "upkeep" | "audit" | "idempotency" | "statistics" | "jobs" | "keys">;
+  readonly store: Pick<Store, "upkeep" | "audit" | "endpoints" | "idempotency" | "statistics" | "jobs" | "keys">;
   readonly log: Log;
   /** As they are at the beginning of a pass. */
   readonly rules: () => RetentionRules;
@@ -108,6 +108,12 @@ export class Retention {
   async prunePortalKeys(): Promise<void> {
     const { clock, store } = this.#parts;
     await this.#count(() => store.keys.prunePortal(clock.now() - PORTAL_KEPT_MS));
+  }
+
+  /** Deleted ones go after the last of their deliveries, and after the counters that name them. */
+  async pruneEndpoints(): Promise<void> {
+    const before = this.#before(this.#parts.rules().statistics);
+    await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
   }
 
   async pruneCounters(): Promise<void> {

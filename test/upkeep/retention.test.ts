@@ -94,6 +94,8 @@ describe("a pass of retention", () => {
     await addEndpoint(store, { tenant: "held", enabled: false });
     const held = await publishOne(store, { tenant: "held" });
     await addEnded(store);
+    const deleted = await addEndpoint(store);
+    await store.endpoints.delete(null, deleted, START);
     clock.advance(10_000 * DAY);
     await retention.pruneEvents();
     await retention.expireHeld();
@@ -101,6 +103,8 @@ describe("a pass of retention", () => {
     await retention.pruneAudit();
     await retention.pruneKeys();
     await retention.pruneJobs();
+    await retention.pruneEndpoints();
+    expect(await store.endpoints.tenantOf(deleted)).toBe("default");
     expect(await store.keys.get(KEY.id)).not.toBeNull();
     expect(await store.jobs.get(null, JOB.id)).not.toBeNull();
     const attempt = (await store.reads.getEvent(null, done.id))!.deliveries[0]!.lastAttempt!;
@@ -124,6 +128,19 @@ describe("a pass of retention", () => {
     clock.advance(275 * DAY);
     expect(await left()).toEqual([false, false]);
     expect((await store.keys.list(EVERYTHING)).data.map(({ name }) => name)).toEqual(["admin"]);
+  });
+
+  it("removes deleted endpoints once their counters are gone too", async () => {
+    const { store, clock } = await openSqlite();
+    const { retention } = retentionOf(store, clock);
+    const id = await addEndpoint(store);
+    await store.endpoints.delete(null, id, START);
+    clock.advance(8 * DAY);
+    await retention.pruneEndpoints();
+    expect(await store.endpoints.tenantOf(id)).toBe("default");
+    clock.advance(1);
+    await retention.pruneEndpoints();
+    expect(await store.endpoints.tenantOf(id)).toBeNull();
   });
 
   it("lets what was held for too long fail, and warns of it once", async () => {

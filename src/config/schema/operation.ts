@@ -83,7 +83,8 @@ export const UPKEEP = [
     kind: "duration",
     default: "8d",
     max: 3650 * DAY,
-    sentence: "How long to keep the per-minute counters behind /v1/webhooks/stats.",
+    sentence:
+      "How long to keep the per-minute counters behind /v1/webhooks/stats, and an endpoint that was deleted. It stays longer if its deliveries do.",
     live: true,
   },
 ] as const satisfies readonly SettingShape[];

@@ -12,6 +12,7 @@ import type {
   SigningSecrets,
 } from "../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
+import type { Pruned } from "./operations.ts";
 import type { Page, PageQuery } from "./reads.ts";
 
 export interface EndpointStore {
@@ -54,6 +55,11 @@ export interface EndpointStore {
   failingSince(endpoint: string): Promise<number | null>;
   /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
   delete(tenant: string | null, id: string, now: number): Promise<boolean>;
+  /**
+   * Removes endpoints that were deleted before that instant and that no delivery and no job names any more, with all that
+   * was kept for them. Begins after `from`, and looks at no more than 500.
+   */
+  prune(before: number, from: string | null): Promise<Pruned>;
   /** Event types outside `known` that endpoints have chosen, by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
   /** The endpoint as the sender needs it; null when it was deleted. */

@@ -21,7 +21,7 @@ import { SqliteRecovery } from "./deliveries/recovery-store.ts";
 import { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
 import { Health } from "./endpoints/health.ts";
-import { Sweep } from "./endpoints/sweep.ts";
+import { OldEndpoints, Sweep } from "./endpoints/sweep.ts";
 import { Engine, type EngineOptions } from "./engine/engine.ts";
 import type { NativeBinding } from "./engine/open-database.ts";
 import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
@@ -119,6 +119,7 @@ export class SqliteStore implements Store {
       index,
       health,
       sweep,
+      old: new OldEndpoints(db, names),
       manual,
       idempotency,
     }));

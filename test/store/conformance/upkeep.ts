@@ -165,6 +165,72 @@ export function retention(openFresh: OpenFresh): void {
     });
   });
 
+  describe("deleted endpoints", () => {
+    const pruneEndpoints = (store: Store, before: number) => store.endpoints.prune(before, null);
+
+    it("go once they were deleted long ago and none of their deliveries is kept, with all that was theirs", async () => {
+      const harness = await openFresh();
+      let { store } = harness;
+      const id = await addEndpoint(store, { tenant: "gone", uid: "u1" });
+      const { fresh } = await publishOne(store, { tenant: "gone" });
+      await store.deliveries.record([failed(fresh[0]!)]);
+      for (let more = 0; more < 20; more++) {
+        const next = await publishOne(store, { tenant: "gone" });
+        await store.deliveries.record([failed(next.fresh[0]!)]);
+      }
+      expect(await store.statistics.failing("gone", START, 9)).toHaveLength(1);
+      await store.upkeep.saveHealth();
+      expect(await pruneEndpoints(store, START + DAY)).toEqual({ pruned: 0, next: null });
+      await store.endpoints.delete(null, id, START);
+      // It is not the last that there is.
+      const other = await addEndpoint(store, { tenant: "gone", uid: "u1" });
+      expect(await pruneEndpoints(store, START + DAY)).toMatchObject({ pruned: 0 });
+      expect(await prune(store, rulesAt(START + 91 * DAY))).toBe(21);
+      expect(await pruneEndpoints(store, START)).toMatchObject({ pruned: 0 });
+      expect(await store.endpoints.tenantOf(id)).toBe("gone");
+      expect(await pruneEndpoints(store, START + 1)).toEqual({ pruned: 1, next: null });
+      expect(await store.endpoints.tenantOf(id)).toBeNull();
+      expect(await store.endpoints.failingSince(id)).toBeNull();
+      expect(await store.statistics.failing(null, START, 9)).toEqual([]);
+      store = await harness.reopen();
+      expect(await store.endpoints.tenantOf(id)).toBeNull();
+      const last = await addEndpoint(store, { tenant: "gone" });
+      const { fresh: claims } = await publishOne(store, { tenant: "gone" });
+      expect(claims.map(({ endpoint }) => endpoint)).toEqual([other, last]);
+      const recorded = await store.deliveries.record(claims.map(delivered));
+      expect(recorded.map(({ result }) => result)).toEqual(["applied", "applied"]);
+    });
+
+    it("stay as long as a job tells of them", async () => {
+      const { store } = await openFresh();
+      const id = await addEndpoint(store);
+      await addEndpoint(store, { tenant: "other" });
+      const { fresh } = await publishOne(store);
+      await store.deliveries.record([failed(fresh[0]!)]);
+      const filter = { test: false, missing: false };
+      const job = { id: "job_00000000000000000000000001", tenant: "default", action: "replay" as const, filter };
+      await store.jobs.add({ ...job, ratePerSecond: 20, canary: false, reason: "" }, 1, START);
+      await store.jobs.steer(null, job.id, "cancelled", START);
+      await store.jobs.close(job.id, START);
+      await store.endpoints.delete(null, id, START);
+      expect(await prune(store, rulesAt(START + 91 * DAY))).toBe(1);
+      expect(await pruneEndpoints(store, START + DAY)).toMatchObject({ pruned: 0 });
+      expect((await store.jobs.get(null, job.id))!.endpoints).toMatchObject([{ endpoint: id, matched: 1 }]);
+      expect(await store.jobs.prune(START + 1, null)).toMatchObject({ pruned: 1 });
+      expect(await pruneEndpoints(store, START + DAY)).toMatchObject({ pruned: 1 });
+    });
+
+    it("are looked at 500 a step, and one that is still being cancelled stays", async () => {
+      const { store } = await openFresh();
+      const ids = await Promise.all(IDS_IN_ORDER.map(() => addEndpoint(store)));
+      for (const id of ids.slice(0, -1)) await store.endpoints.delete(null, id, START);
+      const first = await pruneEndpoints(store, START + 1);
+      expect(first).toEqual({ pruned: 500, next: expect.any(String) });
+      expect(await store.endpoints.prune(START + 1, first.next)).toEqual({ pruned: 99, next: null });
+      expect((await store.endpoints.list(EVERYTHING)).data.map(({ id }) => id)).toEqual(ids.slice(-1));
+    });
+  });
+
   describe("held deliveries", () => {
     const disabled = { enabled: false, whenDisabled: "hold" } as const;
 

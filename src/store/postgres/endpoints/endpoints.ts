@@ -11,13 +11,13 @@ import type {
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import { stringsOf, targetOf } from "../../sqlite/endpoints/endpoint-row.ts";
-import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { Health } from "./health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import { cancelOpen, type Swept } from "./sweep.ts";
+import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
 
 const CANCEL_AGAIN_MS = 1000;
 /** Until the first step, and between steps, that nobody waits for: others' commits come first. */
@@ -171,6 +171,12 @@ export class PostgresEndpoints implements EndpointStore {
     // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
+  }
+
+  async prune(before: number, from: string | null): Promise<Pruned> {
+    const { pruned, next, numbers } = await this.#engine.write((tx) => pruneDeleted(tx, before, from));
+    for (const number of numbers) this.#parts.health.forget(number);
+    return { pruned, next };
   }
 
   async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {

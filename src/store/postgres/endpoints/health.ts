@@ -75,6 +75,12 @@ export class Health {
     return this.#streaks.get(endpoint)!;
   }
 
+  /** Its row is gone. */
+  forget(endpoint: number): void {
+    this.#streaks.delete(endpoint);
+    this.#news.delete(endpoint);
+  }
+
   async of(row: { number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
     const { failingSince: _, ...streak } = await this.streak(row.number);
     const open = (status: number) => `(SELECT count(*) FROM (

@@ -1,4 +1,5 @@
-/** Cancelling what an endpoint was owed, a chunk a transaction. */
+/** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
+import type { Pruned } from "../../store.ts";
 import { CANCELLED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
@@ -44,4 +45,29 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
   if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
   await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
   return null;
+}
+
+/** Deleted endpoints that nothing names any more. The last number stays: another endpoint would be given it again. */
+export async function pruneDeleted(
+  tx: Queries,
+  before: number,
+  from: string | null,
+): Promise<Pruned & { readonly numbers: readonly number[] }> {
+  const rows = await tx.rows<{ number: number; over: boolean }>(
+    `SELECT number, deleted_at < $1 AND cancel_to IS NULL AND number < (SELECT max(number) FROM endpoint)
+       AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.endpoint = e.number)
+       AND NOT EXISTS (SELECT 1 FROM job_endpoint j WHERE j.endpoint = e.number) AS over
+     FROM endpoint e WHERE deleted_at IS NOT NULL AND number > $2 ORDER BY number LIMIT ${CHUNK}`,
+    [before, from === null ? -1 : Number(from)],
+  );
+  const numbers = rows.filter(({ over }) => over).map(({ number }) => number);
+  if (numbers.length > 0) {
+    for (const [table, key] of [
+      ["health", "endpoint"],
+      ["endpoint", "number"],
+    ] as const) {
+      await tx.change(`DELETE FROM ${table} WHERE ${key} = ANY($1::integer[])`, [numbers]);
+    }
+  }
+  return { pruned: numbers.length, next: rows.length < CHUNK ? null : String(rows.at(-1)!.number), numbers };
 }

@@ -256,8 +256,13 @@ const LABELS = `
   CREATE INDEX event_label_event ON event_label (event);
 `;
 
+const DELETED = `
+  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+  CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST, PORTAL, LABELS];
+const STEPS: readonly string[] = [FIRST, PORTAL, LABELS, DELETED];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

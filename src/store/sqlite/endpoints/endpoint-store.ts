@@ -11,7 +11,7 @@ import type {
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ChangeSettings, EndpointQuery, EndpointStore, Page, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -19,7 +19,7 @@ import { CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { attempt, type Endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
-import type { Sweep, Walked } from "./sweep.ts";
+import type { OldEndpoints, Sweep, Walked } from "./sweep.ts";
 
 const CANCEL_AGAIN_MS = 1000;
 
@@ -28,6 +28,7 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly health: Health;
   readonly sweep: Sweep;
+  readonly old: OldEndpoints;
   readonly manual: ManualAttempts;
   readonly idempotency: IdempotencyKeys;
 }
@@ -124,6 +125,17 @@ export class SqliteEndpoints implements EndpointStore {
     // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
+  }
+
+  async prune(before: number, from: string | null): Promise<Pruned> {
+    const { health, old } = this.#parts;
+    const { clock, commit } = this.#engine;
+    const { numbers, pruned, next } = await commit.run(() => {
+      if (from === null) old.pruneUrls(clock.now());
+      return old.prune(before, from);
+    }, CHUNK_SIZE);
+    for (const number of numbers) health.forget(number);
+    return { pruned, next };
   }
 
   async health(tenant: string | null, id: string): Promise<EndpointHealth | null> {

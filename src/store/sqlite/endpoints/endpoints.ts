@@ -52,6 +52,7 @@ export class Endpoints {
   readonly #lastEvent: Statement<[], number | null>;
   readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
+  readonly #leaveUrl: Statement<[string]>;
   readonly #lists = new Map<string, Statement<unknown[], EndpointRow>>();
 
   constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
@@ -74,6 +75,7 @@ export class Endpoints {
     this.#selectEver = db.prepare("SELECT number, tenant FROM endpoint WHERE id = ?");
     this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
     this.#disable = db.prepare("UPDATE endpoint SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE number = ?");
+    this.#leaveUrl = db.prepare("UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event) WHERE name = ?");
     this.#softDelete = db.prepare(
       `UPDATE endpoint SET deleted_at = ?, cancel_to = ${Number.MAX_SAFE_INTEGER}, headers = NULL, secret = NULL, next_secret = NULL,
        switches_at = NULL WHERE number = ?`,
@@ -120,6 +122,7 @@ export class Endpoints {
     const disabled_reason = changed.enabled === enabled ? endpoint.disabledReason : null;
     const cancel_to = resumed && held === "cancel" ? this.#lastEvent.get()! : row.cancel_to;
     this.#update.run({ ...columnsOf(id, changed, this.#box), disabled_reason, cancel_to, number: row.number, now });
+    if (changed.url !== row.url) this.#leaveUrl.run(row.url);
     this.#unsubscribe.run(row.number);
     this.#subscribeTo(changed.events, row.tenant, row.number);
     this.#changed(row);
@@ -184,6 +187,7 @@ export class Endpoints {
     const row = this.#select.get(id);
     if (row === undefined || !this.#isOf(tenant, row)) return null;
     this.#softDelete.run(now, row.number);
+    this.#leaveUrl.run(row.url);
     this.#unsubscribe.run(row.number);
     this.#changed(row);
     return row.number;

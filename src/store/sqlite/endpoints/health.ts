@@ -112,6 +112,12 @@ export class Health {
     return streak;
   }
 
+  /** Its row is gone. */
+  forget(endpoint: number): void {
+    this.#streaks.delete(endpoint);
+    this.#news.delete(endpoint);
+  }
+
   of({ number, enabled, cancelTo }: EndpointEntry): EndpointHealth {
     const { failingSince: _, ...streak } = this.streak(number);
     const after = cancelTo ?? -1;

@@ -1,8 +1,9 @@
-/** Cancelling what an endpoint was owed, a chunk a transaction. */
+/** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
 import type { Database, Statement } from "better-sqlite3";
+import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import { IS_FRESH, WAITING } from "../numbers/codes.ts";
+import { firstKeyAt, instantOf, type Interned, IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
@@ -78,5 +79,85 @@ export class Sweep {
   #cancelOne(event: number, endpoint: number): void {
     this.#cancel.run(event, endpoint);
     this.#mark.settled(event, endpoint);
+  }
+}
+
+interface Deleted {
+  readonly number: number;
+  readonly id: string;
+  readonly tenant: string;
+  readonly isOver: number;
+}
+
+interface LeftUrl {
+  readonly num: number;
+  readonly name: string;
+  readonly isTaken: number;
+}
+
+/** Until then an attempt to a URL that its endpoint has left may still be recorded. */
+const URL_KEPT_MS = 86_400_000;
+
+/** Rows of deleted endpoints that nothing names any more, and the URLs that they and others had. */
+export class OldEndpoints {
+  readonly #index: EndpointIndex;
+  readonly #urls: Interned;
+  readonly #deleted: Statement<[number, number], Deleted>;
+  readonly #dropHealth: Statement<[number]>;
+  readonly #drop: Statement<[number]>;
+  readonly #oldestEvent: Statement<[], number | null>;
+  readonly #leftUrls: Statement<[number], LeftUrl>;
+  readonly #keepUrl: Statement<[number]>;
+  readonly #dropUrl: Statement<[number]>;
+
+  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned }) {
+    this.#index = parts.index;
+    this.#urls = parts.urls;
+    this.#deleted = db.prepare(
+      `SELECT e.number, e.id, t.name AS tenant, e.deleted_at < ? AND e.cancel_to IS NULL
+         AND NOT EXISTS (SELECT 1 FROM delivery d INDEXED BY delivery_endpoint WHERE d.endpoint = e.number)
+         AND NOT EXISTS (SELECT 1 FROM job_endpoint j WHERE j.endpoint = e.number) AS isOver
+       FROM endpoint e INDEXED BY endpoint_deleted CROSS JOIN tenant t ON t.num = e.tenant
+       WHERE e.deleted_at IS NOT NULL AND e.number > ? ORDER BY e.number LIMIT ${CHUNK}`,
+    );
+    this.#dropHealth = db.prepare("DELETE FROM health WHERE endpoint = ?");
+    this.#drop = db.prepare("DELETE FROM endpoint WHERE number = ?");
+    this.#oldestEvent = db.prepare<[], number | null>("SELECT min(key) FROM event").pluck();
+    // The last number is not given again as long as its row is there.
+    this.#leftUrls = db.prepare(
+      `SELECT num, name, name IN (SELECT url FROM endpoint WHERE deleted_at IS NULL) AS isTaken
+       FROM url INDEXED BY url_left WHERE left_at < ? AND num < (SELECT max(num) FROM url) LIMIT ${CHUNK}`,
+    );
+    this.#keepUrl = db.prepare("UPDATE url SET left_at = NULL WHERE num = ?");
+    this.#dropUrl = db.prepare("DELETE FROM url WHERE num = ?");
+  }
+
+  /** Inside a transaction. The numbers of those that are gone. */
+  prune(before: number, from: string | null): Pruned & { readonly numbers: readonly number[] } {
+    const candidates = this.#deleted.all(before, from === null ? -1 : Number(from));
+    const over = candidates.filter(({ isOver }) => isOver === 1);
+    for (const { number, id, tenant } of over) {
+      this.#dropHealth.run(number);
+      this.#drop.run(number);
+      this.#index.changed(tenant, id);
+    }
+    const next = candidates.length < CHUNK ? null : String(candidates.at(-1)!.number);
+    return { pruned: over.length, next, numbers: over.map(({ number }) => number) };
+  }
+
+  /**
+   * Inside a transaction: at most 500 URLs that no endpoint has and no attempt was made to, because all events are gone
+   * that were there when the last endpoint left them.
+   */
+  pruneUrls(now: number): void {
+    const oldest = this.#oldestEvent.get();
+    const since = oldest === null || oldest === undefined ? now : Math.min(now, instantOf(oldest));
+    for (const { num, name, isTaken } of this.#leftUrls.all(firstKeyAt(since - URL_KEPT_MS))) {
+      if (isTaken === 1) this.#keepUrl.run(num);
+      else {
+        this.#dropUrl.run(num);
+        this.#urls.dropped(num, name);
+      }
+    }
   }
 }

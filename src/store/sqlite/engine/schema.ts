@@ -156,6 +156,18 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX event_label_event ON event_label (event);
   `,
   },
+  {
+    name: "what is left of deleted endpoints",
+    sql: `
+  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+  CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
+  -- The key of the last event when the last endpoint left it; NULL while one has it.
+  ALTER TABLE url ADD COLUMN left_at INTEGER;
+  UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event)
+    WHERE name NOT IN (SELECT url FROM endpoint WHERE deleted_at IS NULL);
+  CREATE INDEX url_left ON url (left_at) WHERE left_at IS NOT NULL;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

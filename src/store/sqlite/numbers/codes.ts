@@ -224,6 +224,12 @@ export class Interned {
     return name;
   }
 
+  /** Its row is gone. */
+  dropped(number: number, name: string): void {
+    this.#numbers.delete(name);
+    this.#names.delete(number);
+  }
+
   forget(): void {
     this.#numbers.clear();
     this.#names.clear();

@@ -20,16 +20,17 @@ import {
   room,
   START,
 } from "../../fixtures.ts";
-import { open, temporaryDirectory } from "../../stores.ts";
+import { ask, open, temporaryDirectory } from "../../stores.ts";
 
-/** Drops the columns of endpoints and keys that a later schema has added. */
+/** Drops the columns of endpoints, keys and URLs that a later schema has added. */
 function dropNewerFields(db: Database.Database, schema: number): void {
   const before = new Database(":memory:");
   // Some steps edit the schema as text.
   before.unsafeMode();
   for (const { sql } of MIGRATIONS.slice(0, schema)) before.exec(sql);
-  db.exec("DROP INDEX IF EXISTS api_key_portal");
-  for (const table of ["endpoint", "api_key"]) {
+  for (const index of ["api_key_portal", "endpoint_deleted", "job_endpoint_endpoint", "url_left"])
+    db.exec(`DROP INDEX IF EXISTS ${index}`);
+  for (const table of ["endpoint", "api_key", "url"]) {
     const columns = (of: Database.Database) => of.pragma(`table_info(${table})`) as { readonly name: string }[];
     const known = columns(before).map(({ name }) => name);
     for (const { name } of columns(db)) if (!known.includes(name)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${name}`);
@@ -109,6 +110,8 @@ it("a store of schema 4 is shown as it was, owes what it owed, and goes on", asy
     ...fresh.slice(5, 8).map(failed),
     ...fresh.slice(8, 10).map((claim) => again(claim, START + 60_000)),
   ]);
+  const left = { url: "https://left.example/" };
+  await store.deliveries.record([ended(fresh[10]!, { status: "delivered" }, left)]);
   const before = await shown(store, endpoint);
   await store.close();
   toSchema4(dir);
@@ -116,8 +119,9 @@ it("a store of schema 4 is shown as it was, owes what it owed, and goes on", asy
   const migrated = await open({ dir, clock });
   expect(await shown(migrated, endpoint)).toEqual(before);
   const due = await migrated.deliveries.due(endpoint, BEGINNING, START, 100);
-  // Three that waited, and two that were fresh.
-  expect(due.claims).toHaveLength(5);
+  // Three that waited, and one that was fresh.
+  expect(due.claims).toHaveLength(4);
+  expect(ask(dir, "SELECT count(*) FROM url WHERE (left_at IS NULL) = (name <> 'https://left.example/')")).toBe(2);
   await migrated.deliveries.record(due.claims.map(delivered));
   expect(await pending(migrated)).toBe(2);
 });
