@@ -192,7 +192,7 @@ export const COMMANDS = {
     async () => (await import("./upkeep/restore.ts")).restore,
   ),
   migrate: listed(
-    "Migrate the store to this version's schema while the daemon is stopped; a copy is kept",
+    "While the daemon is stopped: migrate the store to this version's schema, or move it to PostgreSQL or back",
     async () => (await import("./upkeep/migrate.ts")).migrate,
   ),
   "secrets reissue": listed(

@@ -12,10 +12,11 @@ import { rekeyStore, reissueSecrets, type Affected, type Reissued, type Rekeyed 
 import { openStore } from "./store/opening/open.ts";
 import { restoreKey, type RestoredKey, type RestoreKeyOptions } from "./store/restore/restore-key.ts";
 import { restoreBackup, type FoundBackup, type Restored, type RestoreOptions } from "./store/restore/restore.ts";
+import type { Moved, MoveOptions, MoveProgress } from "./store/move/move.ts";
 import type { BackupFile } from "./store/store.ts";
 import { startThread } from "./thread.ts";
 
-export type { Affected, FoundBackup, MigrateOptions, MigrationReport, Restored };
+export type { Affected, FoundBackup, MigrateOptions, MigrationReport, Moved, MoveProgress, Restored };
 
 type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" | "mustUnseal" | "confirm">;
 
@@ -54,6 +55,16 @@ function placeOf({ data: { dir, secretKeyFile } }: Config) {
 export async function migrate({ data, backup }: Config, how: MigrateOptions["how"]): Promise<MigrationReport> {
   const { dir } = data;
   return asOwner(dir, () => migrateStore({ dir, how, backup, clock: systemClock, nativeBinding: nativeBinding(dir) }));
+}
+
+type Moving = Pick<MoveOptions, "url" | "direction" | "how" | "resume" | "onProgress">;
+
+/** Between the file of the data directory and PostgreSQL. */
+export async function move(config: Config, moving: Moving): Promise<Moved> {
+  const { moveStore } = await import("./store/move/move.ts");
+  const now = systemClock.now();
+  const monotonic = () => systemClock.monotonic();
+  return asOwner(config.data.dir, () => moveStore({ ...moving, ...placeOf(config), now, monotonic }));
 }
 
 /** As the daemon makes one, into `[backup] dir`; `passphrase` seals `secret.key` into it. */

@@ -81,8 +81,14 @@ const RULES: Rule[] = [
       NODE,
       "pg",
     ],
-    types: ["src/store/store.ts"],
+    types: ["src/store/store.ts", "src/store/move/tables.ts"],
     why: "another store, which shares with the first what both write alike",
+  },
+  {
+    from: "src/store/move",
+    may: ["src/store/move", "src/store/postgres", ...STORE_ROOMS, NODE],
+    types: ["better-sqlite3"],
+    why: "from one store to the other, which stands on both",
   },
   ...STORE_ROOMS.map((from, at) => ({
     from,

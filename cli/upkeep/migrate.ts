@@ -1,27 +1,49 @@
-import type { MigrateOptions, MigrationReport } from "../../src/offline.ts";
-import { command, CONFIG, JSON_FLAG } from "../command.ts";
+import { loadConfig } from "../../src/config.ts";
+import type { MigrateOptions, MigrationReport, Moved, MoveProgress } from "../../src/offline.ts";
+import { type ArgsOf, command, CONFIG, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
+import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
-import { configOf, DATA_DIR } from "./data-directory.ts";
+import { Progress } from "../output/progress.ts";
+import { sayTable } from "../output/table.ts";
+import { count } from "../output/words.ts";
+import { configOf, DATA_DIR, directorySettings } from "./data-directory.ts";
+
+const ARGS = {
+  status: { type: "boolean", description: "Only check whether it is needed; exits 0 if not, else 8" },
+  "dry-run": {
+    type: "boolean",
+    description: "Run the steps on the data, then undo them; with --to or --from, try a part",
+  },
+  to: { type: "string", valueHint: "URL", description: "Move the store into this PostgreSQL database, postgres://…" },
+  from: {
+    type: "string",
+    valueHint: "URL",
+    description: "Move the store of this PostgreSQL database into the data directory",
+  },
+  resume: { type: "boolean", description: "With --to or --from: go on with a move that was cut short" },
+  "data-dir": DATA_DIR,
+  json: JSON_FLAG,
+  config: CONFIG,
+} as const;
+type Args = ArgsOf<typeof ARGS>;
 
 export const migrate = command({
-  args: {
-    status: { type: "boolean", description: "Only check whether it is needed; exits 0 if not, else 8" },
-    "dry-run": { type: "boolean", description: "Run the steps on the data, then undo them" },
-    "data-dir": DATA_DIR,
-    json: JSON_FLAG,
-    config: CONFIG,
-  },
+  args: ARGS,
   examples: [
     "webhookd migrate --status",
     "webhookd migrate --dry-run",
     "webhookd migrate --data-dir /var/lib/webhookd",
+    "webhookd migrate --to postgres://webhookd@db1,db2/webhookd --dry-run",
+    "webhookd migrate --from postgres://webhookd@db1,db2/webhookd --data-dir /var/lib/webhookd",
   ],
   async run(args, io) {
     if (args.status && args["dry-run"]) {
       throw usage("--status and --dry-run cannot be combined", "Use one of them.");
     }
+    if (args.to !== undefined || args.from !== undefined) return move(args, io);
+    if (args.resume) throw usage("--resume needs --to or --from", "Type what was typed before, and --resume.");
     const config = configOf(args, io);
     const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
     const { migrate } = await import("../../src/offline.ts");
@@ -39,4 +61,62 @@ function linesOf({ schema, wanted, steps, copy }: MigrationReport, how: MigrateO
   if (how === "status") return [`The store has schema ${schema}, but this version needs ${wanted}:`, ...list];
   if (how === "dry-run") return [`These steps work on this data, and were undone:`, ...list];
   return [`Migrated the store from schema ${schema} to ${wanted}:`, ...list, `To go back: webhookd restore ${copy}`];
+}
+
+const ADDRESS = /^postgres(ql)?:\/\/.+\/.+/;
+
+async function move(args: Args, io: Io): Promise<number> {
+  const url = args.to ?? args.from!;
+  if (args.to !== undefined && args.from !== undefined) throw usage("--to and --from cannot be combined");
+  if (args.status) throw usage("--status is about the schema", "Use --dry-run to see what would be moved.");
+  if (args.resume && args["dry-run"]) throw usage("--resume and --dry-run cannot be combined", "Use one of them.");
+  if (!ADDRESS.test(url))
+    throw usage("--to and --from take the address of a database", "postgres://user@host/database");
+  const settings = directorySettings(args["data-dir"]);
+  // The data directory is meant, whichever store the daemon is going to have.
+  const config = loadConfig(io.configInputs({ config: args.config, settings }));
+  const progress = new Progress(io);
+  const { move } = await import("../../src/offline.ts");
+  const begun = io.monotonic();
+  const moved = await move(config, {
+    url,
+    direction: args.to === undefined ? "to_file" : "to_postgres",
+    how: args["dry-run"] ? "dry-run" : "move",
+    resume: args.resume ?? false,
+    onProgress: (how) => progress.show(progressLine(how, io.monotonic() - begun)),
+  }).finally(() => progress.end());
+  if (args.json) sayJson(io, { ...moved, ms: Math.round(moved.ms) });
+  else tell(moved, args, io, config.data.secretKeyFile);
+  return EXIT.ok;
+}
+
+function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
+  const left = part === 0 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
+  return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;
+}
+
+const seconds = (ms: number) => `${Math.max(1, Math.ceil(ms / 1000))} s`;
+
+function tell({ from, to, tables, bytes, ms }: Moved, args: Args, io: Io, keyFile: string): void {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const size = `${count(rows, "row", "rows")}, ${Math.ceil(bytes / 1024 / 1024)} MiB`;
+  const isTrial = args["dry-run"] === true;
+  if (isTrial) {
+    say(io, `The store in ${from} can be moved to ${to}: ${size}, in about ${seconds(ms)}. Nothing was moved.`);
+  } else {
+    say(io, `Moved the store from ${from} to ${to} in ${seconds(ms)}: ${size}. Both have the same rows.`);
+  }
+  sayTable(io, [
+    isTrial ? ["TABLE", "ROWS"] : ["TABLE", "ROWS", "SUM"],
+    ...tables.map(({ name, rows: some, sum }) => [name, String(some), ...(sum === null ? [] : [sum])]),
+  ]);
+  if (isTrial) return;
+  if (args.to === undefined) {
+    say(io, "The database says that its store was moved, and no daemon starts on it.");
+    say(io, "Next: remove [data] store from the configuration, then start the daemon: webhookd serve");
+  } else {
+    say(io, "The old file is kept in the data directory as webhookd.db.moved-…; no daemon starts on it.");
+    say(io, `Each host needs the same secret.key: copy ${keyFile}.`);
+    say(io, "Next: set [data] store to the address of the database, then start the daemon: webhookd serve");
+  }
 }

@@ -12,18 +12,12 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
-import {
-  makeDataDirectory,
-  noStore,
-  readableByOthers,
-  requireUnchangeable,
-  writeDurably,
-} from "../files/durable-file.ts";
+import { makeDataDirectory, readableByOthers, requireUnchangeable, writeDurably } from "../files/durable-file.ts";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
 import { finishKeyChange } from "../sqlite/secrets/key-change.ts";
 import { refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refused.ts";
 import { Reserve } from "../files/reserve.ts";
-import { finishRestore, MARKER_TEXT } from "./restore-files.ts";
+import { finishRestore, MARKER_TEXT, refuseLoss } from "./restore-files.ts";
 import { SetAside } from "../files/set-aside.ts";
 import type { StartBackup } from "../backup/backup.ts";
 import { Box } from "../sqlite/engine/box.ts";
@@ -173,7 +167,7 @@ function look(options: OpenOptions, lock: Lock): Found {
   const created = !existsSync(join(dir, MARKER));
   // A look at its size opens nothing.
   const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  if (isEmpty) refuseLoss(created, options, database);
+  if (isEmpty) refuseLoss(created, options);
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
   for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
@@ -288,13 +282,4 @@ function pauseOfCopy(copiedAt: number, now: number): Pause {
 
 function noBackups(): never {
   throw new Error("this store was opened without the means to make backups");
-}
-
-/** There is no database, or nothing in it. */
-function refuseLoss(mayBeNew: boolean, { dir, create }: OpenOptions, database: string): void {
-  if (!mayBeNew) {
-    const what = `${dir} held a store, but its database ${database} is missing or empty`;
-    throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
-  }
-  if (!create) throw noStore(dir);
 }

@@ -6,10 +6,13 @@
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { syncDirectory, writeDurably } from "../files/durable-file.ts";
+import { noStore, syncDirectory, writeDurably } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 
 export const MARKER_TEXT = "This directory contains a webhookd store: the database is webhookd.db.\n";
+
+/** After the database's name: of a store that lives elsewhere now. */
+export const MOVED_SUFFIX = ".moved-";
 
 const JOURNAL = "RESTORE";
 const STAGED = ".restoring";
@@ -33,6 +36,29 @@ export interface FinishedRestore {
   readonly backup: string;
   /** The names under which what was there before is kept. */
   readonly kept: readonly string[];
+}
+
+/** What was the database until the store was moved, the latest if it was moved more than once; null if there is none. */
+export function movedAside(dir: string): string | null {
+  const isOne = (name: string) => name.startsWith(DATABASE + MOVED_SUFFIX) && !/-(wal|shm)$/.test(name);
+  return readdirSync(dir).filter(isOne).toSorted().at(-1) ?? null;
+}
+
+/** There is no database, or nothing in it. */
+export function refuseLoss(
+  mayBeNew: boolean,
+  { dir, create }: { readonly dir: string; readonly create: boolean },
+): void {
+  const moved = movedAside(dir);
+  if (moved !== null) {
+    const todo = `start it there, with [data] store; to bring it back as it is now: webhookd migrate --from postgres://…; to go back to what it was then: webhookd restore ${join(dir, moved)}`;
+    throw new StoreRefused(65, `the store of ${dir} was moved to PostgreSQL`, todo);
+  }
+  if (!mayBeNew) {
+    const what = `${dir} held a store, but its database ${join(dir, DATABASE)} is missing or empty`;
+    throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
+  }
+  if (!create) throw noStore(dir);
 }
 
 /** Where the file that is to take this name's place is made. */

@@ -15,6 +15,7 @@ import { Box } from "../sqlite/engine/box.ts";
 import type { NativeBinding } from "../sqlite/engine/open-database.ts";
 import type { Store } from "../store.ts";
 import { Database, hostsOf } from "./engine/database.ts";
+import { requireHere } from "./engine/moved.ts";
 import { versionOf } from "./engine/schema.ts";
 import { LEASE_MS, SoleOwner } from "./sole-owner.ts";
 import { openPostgres } from "./store.ts";
@@ -124,6 +125,7 @@ async function look({ url, create, migrate, log }: ServedOptions): Promise<boole
     if (fsync !== "on") log.warn({}, "PostgreSQL runs with fsync = off: a power cut there loses acknowledged events");
     else if (standbys === "") log.warn({}, NO_STANDBY);
     const { found, wanted, isNew } = await versionOf(database);
+    if (found > 0) await requireHere(database);
     if (isNew && !create) throw new StoreRefused(1, `there is no store in ${hostsOf(url)}`, NO_CREATE);
     if (found > wanted) {
       const what = `the store in PostgreSQL has schema ${found}, and this webhookd knows ${wanted}`;
@@ -145,7 +147,7 @@ const NO_CREATE =
   "name another database in [data] store; `webhookd serve` without --no-create makes a store in this one";
 
 /** What the server says may name the user and the database; it never has the password. */
-function refusalOf(error: unknown, url: string): unknown {
+export function refusalOf(error: unknown, url: string): unknown {
   if (error instanceof StoreRefused || !(error instanceof Error)) return error;
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;
   if (cause === null) return error;

@@ -20,6 +20,7 @@ import { SoleOwner } from "./sole-owner.ts";
 import { OWNS_EVERYTHING, SharedOwnership, type Owner } from "./ownership.ts";
 import { PostgresReads } from "./reads/reads.ts";
 import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
+import { requireHere } from "./engine/moved.ts";
 import { META, migrate } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
@@ -67,6 +68,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
 }
 
 async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions) {
+  await requireHere(tx);
   const isNew = (await getMeta(tx, "key_id")) === null;
   const [last] = await tx.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
@@ -83,6 +85,9 @@ async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: P
     const what = `the secret key ${secretKeyFile} is not the one this database was sealed with`;
     throw new StoreRefused(1, what, "every node of a store has the same key: copy its file from one that runs");
   }
+  // Those of a file whose key was changed.
+  const marks = await getMeta(tx, "marks");
+  if (marks !== null) box.takeMarks(marks);
   return { keys, numbers };
 }
 

@@ -147,7 +147,7 @@ class Session {
 }
 
 /** To the first host that takes writes. */
-async function connect(configs: ClientConfig[], onLost: () => void): Promise<Client> {
+export async function connect(configs: ClientConfig[], onLost: () => void): Promise<Client> {
   let last: unknown = null;
   const order = configs.slice();
   for (const config of order) {
@@ -210,7 +210,7 @@ export function hostsOf(url: string): string {
   return `${hosts}${after.replace(/\?.*/s, "")}`;
 }
 
-function configsOf(url: string): ClientConfig[] {
+export function configsOf(url: string): ClientConfig[] {
   const [, before, hosts, after] = ADDRESS.exec(url) ?? [];
   if (before === undefined) throw new Error("not a postgres:// address");
   return hosts!.split(",").map((host) => ({

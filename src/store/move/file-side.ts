@@ -1,0 +1,234 @@
+/** A store in the file of a data directory, as one that is moved away, or that another is moved into, under the lock. */
+import { randomBytes } from "node:crypto";
+import { existsSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { makeDataDirectory, requireUnchangeable, syncDirectory, writeDurably } from "../files/durable-file.ts";
+import { readOrMakeSecretKey } from "../files/key-files.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { SetAside } from "../files/set-aside.ts";
+import { takeLock, type Lock } from "../opening/lock.ts";
+import { finishRestore, MARKER_TEXT, movedAside, MOVED_SUFFIX } from "../opening/restore-files.ts";
+import { KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
+import { Causes } from "../sqlite/attempts/causes.ts";
+import { Box } from "../sqlite/engine/box.ts";
+import { Meta } from "../sqlite/engine/meta.ts";
+import { applySteps, openDatabase, requireDurable, type NativeBinding } from "../sqlite/engine/open-database.ts";
+import { MIGRATIONS } from "../sqlite/engine/schema.ts";
+import { FileRows } from "./file-rows.ts";
+import type { Facts, Page, Place, Row, Table } from "./tables.ts";
+
+/** Where a file is made that is not whole yet. */
+const STAGED = "webhookd.db.moving";
+/** Of a file that has all it needs but its name. */
+export const WHOLE = "whole";
+const NUMERIC = new Set(["last_instant", "young", "quick_deaths"]);
+
+export interface FilePlace {
+  readonly dir: string;
+  readonly secretKeyFile: string;
+  readonly now: number;
+  readonly nativeBinding?: NativeBinding | undefined;
+}
+
+export class FileSide {
+  readonly name: string;
+  readonly box: Box;
+  readonly #place: FilePlace;
+  readonly #lock: Lock;
+  #file = "";
+  #db: Database | null = null;
+  #rows: FileRows | null = null;
+
+  /** Of either: takes the lock. The key must be there already, because it opens what the other side has. */
+  constructor(place: FilePlace) {
+    const { dir, now, nativeBinding, secretKeyFile } = place;
+    makeDataDirectory({ dir, create: true });
+    requireUnchangeable(dir);
+    this.#place = place;
+    this.name = dir;
+    this.#lock = takeLock(dir, now, nativeBinding);
+    try {
+      finishRestore(dir);
+      this.box = new Box(
+        readOrMakeSecretKey({ file: secretKeyFile, mayCreate: false, random: randomBytes }),
+        randomBytes,
+      );
+    } catch (error) {
+      this.#lock.release();
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#db?.close();
+    this.#lock.release();
+  }
+
+  // --- as the store that is moved away ---
+
+  /** False where it was moved before. */
+  beginSource(): boolean {
+    const { dir, secretKeyFile } = this.#place;
+    const database = join(dir, "webhookd.db");
+    const moved = movedAside(dir);
+    this.#file = existsSync(database) || moved === null ? database : join(dir, moved);
+    if (!existsSync(this.#file)) throw new StoreRefused(1, `there is no store in ${dir}`, "name another: --data-dir");
+    const version = this.#open(this.#file, false);
+    if (version < MIGRATIONS.length) {
+      const what = `the store in ${dir} has schema ${version}, and this webhookd has ${MIGRATIONS.length}`;
+      throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
+    }
+    const meta = new Meta(this.#opened());
+    meta.requireKey(this.box, secretKeyFile);
+    if (meta.copiedAt !== null || new SetAside(dir).isThere) {
+      const what = `the store in ${dir} was restored or damaged, and no daemon has taken it up since`;
+      throw new StoreRefused(1, what, "start the daemon once, look at what is due, and stop it");
+    }
+    return this.#file === database;
+  }
+
+  /** Out of the way, whole, under a name that says when: from here on no daemon starts on it. */
+  retire(): void {
+    const { dir, now } = this.#place;
+    this.#opened().pragma("wal_checkpoint(TRUNCATE)");
+    this.#db?.close();
+    this.#db = null;
+    const at = new Date(now).toISOString().replaceAll(/[-:.]/g, "");
+    renameSync(this.#file, join(dir, `webhookd.db${MOVED_SUFFIX}${at}`));
+    for (const end of ["-wal", "-shm"]) rmSync(this.#file + end, { force: true });
+    syncDirectory(dir);
+  }
+
+  // --- as the store that is moved into ---
+
+  /** Null where there is nothing at all; "whole" where only its name is wrong. */
+  beginTarget(dry: boolean): string | null {
+    const { dir } = this.#place;
+    if ((statSync(join(dir, "webhookd.db"), { throwIfNoEntry: false })?.size ?? 0) > 0) {
+      throw new StoreRefused(1, `there is a store in ${dir} already`, "name an empty directory with --data-dir");
+    }
+    this.#file = join(dir, STAGED);
+    if (dry && existsSync(this.#file)) throw new StoreRefused(1, `${this.#file} is there already`, "use --resume");
+    const version = this.#open(this.#file, true);
+    const db = this.#opened();
+    // What a power cut may undo is undone with where the copy was.
+    db.pragma("synchronous = NORMAL");
+    if (version === 0) applySteps(db, 0, { migrations: MIGRATIONS });
+    const fact = db.prepare<[string], string>("SELECT value FROM meta WHERE name = ?").pluck();
+    return fact.get("moving_in") ?? (fact.get("key_id") === undefined ? null : WHOLE);
+  }
+
+  startCopy(state: string): void {
+    this.#opened().prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('moving_in', ?)").run(state);
+  }
+
+  write(table: Table, rows: readonly Row[], _lines: readonly string[], { after }: { readonly after: string }): void {
+    const write = this.#fileRows().writer(table);
+    const db = this.#opened();
+    const all = db.transaction(() => {
+      for (const row of rows) write(row);
+      this.startCopy(after);
+    });
+    all.immediate();
+  }
+
+  /** A store from here on, under its name. */
+  finish(facts: Facts): void {
+    const { dir } = this.#place;
+    const db = this.#opened();
+    if (Object.keys(facts).length > 0) this.#complete(facts);
+    const broken = db.pragma("foreign_key_check") as readonly { readonly table: string }[];
+    if (broken.length > 0)
+      throw new StoreRefused(65, `${broken[0]!.table} refers to what is not there`, "say so to us");
+    requireDurable(db);
+    db.pragma("wal_checkpoint(TRUNCATE)");
+    db.close();
+    this.#db = null;
+    renameSync(this.#file, join(dir, "webhookd.db"));
+    syncDirectory(dir);
+    writeDurably(join(dir, "STORE"), MARKER_TEXT);
+  }
+
+  /** After a trial. */
+  forget(): void {
+    this.#db?.close();
+    this.#db = null;
+    for (const end of ["", "-wal", "-shm"]) rmSync(this.#file + end, { force: true });
+  }
+
+  #complete(facts: Facts): void {
+    const db = this.#opened();
+    const meta = new Meta(db);
+    const causes = new Causes(db);
+    meta.causesNoted = Number.MAX_SAFE_INTEGER;
+    while (db.transaction(() => causes.noteSome(meta)).immediate());
+    db.pragma("synchronous = FULL");
+    const set = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
+    const all = db.transaction(() => {
+      for (const [name, value] of Object.entries(facts)) set.run(name, NUMERIC.has(name) ? Number(value) : value);
+      set.run("fresh_from", this.lastEvent() + 1);
+      const [event, endpoint] = (facts.responses_forgotten ?? "-1,-1,-1").split(",");
+      set.run("first_responses_forgotten", `${event},${endpoint}`);
+      db.exec("DELETE FROM meta WHERE name = 'moving_in'");
+    });
+    all.immediate();
+  }
+
+  // --- what either is asked ---
+
+  facts(names: readonly string[]): Facts {
+    const db = this.#opened();
+    const rows = db.prepare<[], { name: string; value: string | number }>("SELECT name, value FROM meta").all();
+    const all = new Map(rows.map(({ name, value }) => [name, String(value)]));
+    if (all.get("pause") === "null") all.delete("pause");
+    // Two walks become one, which goes on where the slower one was.
+    const forgotten = ["responses_forgotten", "first_responses_forgotten"].map((name) => placeOf(all.get(name)));
+    all.set("responses_forgotten", forgotten.toSorted(byPlace)[0]!.join());
+    return Object.fromEntries([...all].filter(([name]) => names.includes(name)));
+  }
+
+  lastEvent(): number {
+    return this.#opened().prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0;
+  }
+
+  count({ name }: Table): number {
+    const count = (from: string) => this.#opened().prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck().get()!;
+    return name === "attempt" ? count("attempt") + count(KEPT_FIRST) : count(name);
+  }
+
+  bytes(): number {
+    return statSync(this.#file).size;
+  }
+
+  page(table: Table, after: Place | null): Page {
+    return this.#fileRows().page(table, after);
+  }
+
+  #open(file: string, mayCreate: boolean): number {
+    const { nativeBinding } = this.#place;
+    const { db, version } = openDatabase(file, { nativeBinding, mayCreate, wanted: MIGRATIONS.length });
+    this.#db = db;
+    return version;
+  }
+
+  #opened(): Database {
+    if (this.#db === null) throw new Error("the file is closed");
+    return this.#db;
+  }
+
+  #fileRows(): FileRows {
+    return (this.#rows ??= new FileRows(this.#opened()));
+  }
+}
+
+/** Of the attempt, by its key, up to which answers were forgotten. */
+function placeOf(text = "-1,-1,-1"): number[] {
+  const [event, endpoint, number = -1] = text.split(",").map(Number);
+  return [event!, endpoint!, number];
+}
+
+function byPlace(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return at === -1 ? 0 : one[at]! - other[at]!;
+}

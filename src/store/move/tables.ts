@@ -1,0 +1,146 @@
+/**
+ * What is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has the form that it
+ * has in PostgreSQL, without what each store derives from the rest. `test/store/move` holds both schemas to this list.
+ */
+
+export type Value = number | string | Uint8Array | null;
+/** In the order of the table's columns. */
+export type Row = readonly Value[];
+/** Of the last row that was read. */
+export type Place = readonly Value[];
+
+export interface Page {
+  readonly rows: readonly Row[];
+  /** Null at the end of the table. */
+  readonly next: Place | null;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+  /** Where the file is read in another order. */
+  readonly fileKey: readonly string[];
+  /** Columns for which the file has a number of one of its tables of names. */
+  readonly names: Readonly<Record<string, "tenant" | "event_type" | "url">>;
+  /** Columns that only one of the stores has: they are derived, or made while the daemon runs. */
+  readonly onlyFile: readonly string[];
+  readonly onlyPostgres: readonly string[];
+  /** How many rows of it may be too much to be read at once. */
+  readonly hasBodies: boolean;
+}
+
+interface Differences extends Pick<Table, "names"> {
+  readonly fileKey: string;
+  readonly onlyFile: string;
+  readonly onlyPostgres: string;
+}
+
+function table(name: string, key: string, columns: string, differs: Partial<Differences> = {}): Table {
+  const { fileKey = key, names = {}, onlyFile = "", onlyPostgres = "" } = differs;
+  const all = wordsOf(columns);
+  return {
+    name,
+    key: wordsOf(key),
+    fileKey: wordsOf(fileKey),
+    columns: all,
+    names,
+    onlyFile: wordsOf(onlyFile),
+    onlyPostgres: wordsOf(onlyPostgres),
+    hasBodies: all.includes("body"),
+  };
+}
+
+const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "");
+const OF_TENANT = { tenant: "tenant" } as const;
+const OF_TYPE = { ...OF_TENANT, type: "event_type" } as const;
+
+/** What others refer to comes before them. */
+export const TABLES: readonly Table[] = [
+  table("tenant", "num", "num name"),
+  table("event_type", "name", "name", { fileKey: "num", onlyFile: "num" }),
+  table(
+    "endpoint",
+    "number",
+    `number id tenant uid url events description enabled disabled_reason when_disabled header_names headers secret
+     secret_version next_secret switches_at rate_per_second max_in_flight metadata created_at updated_at deleted_at
+     cancel_to`,
+    { names: OF_TENANT, onlyPostgres: "slot" },
+  ),
+  table("health", "endpoint", "endpoint last_success_at last_failure_at consecutive_failures failing_since"),
+  table("subscription", "tenant type endpoint", "tenant type endpoint", { names: OF_TYPE }),
+  table("api_key", "number", "number id name hash scopes tenant created_at expires_at last_used_at revoked_at portal", {
+    onlyPostgres: "made_by",
+  }),
+  table("audit", "key", "key actor uid user tenant action object request outcome"),
+  table("counter", "subject minute", "subject minute attempts published", {
+    fileKey: "minute subject",
+    onlyPostgres: "life",
+  }),
+  table("idempotency", "tenant key", "tenant key fingerprint expires_at answer", {
+    fileKey: "num",
+    names: OF_TENANT,
+    onlyFile: "num",
+  }),
+  table(
+    "job",
+    "num",
+    `num id tenant action filter rate_per_second canary reason status paused_reason created_at ended_at open`,
+  ),
+  table("job_endpoint", "job endpoint", "job endpoint matched planned released delivered failed cancelled skipped"),
+  table("job_delivery", "job endpoint event", "job endpoint event released"),
+  table("event", "key", "key random tenant type created_at test unmatched trace body_hash body", { names: OF_TYPE }),
+  table("event_label", "kind label tenant event", "kind label tenant event", { names: OF_TENANT }),
+  table("delivery", "event endpoint", "event endpoint status attempts round retry trigger due_at", {
+    onlyFile: `url started_at duration_ms status_code secret_version truncated body way cause failed_at failing_since`,
+    onlyPostgres: "slot",
+  }),
+  table(
+    "attempt",
+    "event endpoint number",
+    `event endpoint number url trigger round retry started_at duration_ms outcome status_code error body_error
+     secret_version truncated body details way`,
+    { names: { url: "url" } },
+  ),
+  table("late_response", "started_at event endpoint number", "started_at event endpoint number"),
+  table("started", "event endpoint", "event endpoint interruptions dialled"),
+  table("manual_attempt", "event endpoint", "event endpoint urgent"),
+];
+
+/** Tables of either store, and why they stay. */
+export const LEFT_OUT: Readonly<Record<string, string>> = {
+  meta: "facts, which are moved by their names",
+  url: "a table of names: attempts bring theirs along",
+  late_attempt: "an index of attempts, which is made anew",
+  settled: "about deliveries above the mark of what is fresh, which nothing lies above after a move",
+  node: "who has the store at present",
+  slot: "who has the store at present",
+};
+
+/** Facts that are moved, by their names in `meta`. */
+export const FACTS = [
+  "key_id",
+  "key_check",
+  "marks",
+  "last_instant",
+  "young",
+  "quick_deaths",
+  "pause",
+  "responses_forgotten",
+] as const;
+export type Facts = Partial<Record<(typeof FACTS)[number], string>>;
+
+/** Facts of one kind of store. */
+export const OWN_FACTS: Readonly<Record<string, string>> = {
+  schema: "of the one that is there",
+  fresh_from: "set anew",
+  typed_from: "events of a new file are all indexed by their types",
+  causes_noted: "set anew",
+  first_responses_forgotten: "made of, and into, responses_forgotten",
+  last_backup: "PostgreSQL has its own backups",
+  damage: "of the file that was mended",
+  copied_at: "of a backup, which is not moved",
+  sealed_key: "of a backup, which is not moved",
+  moving_in: "how far a copy is",
+  moved: "where the store went",
+};

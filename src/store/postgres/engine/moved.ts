@@ -1,0 +1,25 @@
+/** What a database says of a store that was moved out of it, or into it. */
+import { StoreRefused } from "../../files/refused.ts";
+import type { Queries } from "./database.ts";
+
+/** Facts of a store that is being moved: how far what is copied into this one is, and where what was here has gone. */
+export const MOVING_IN = "moving_in";
+export const MOVED = "moved";
+
+/** Refuses what is only half here, and what lives elsewhere now. */
+export async function requireHere(queries: Queries): Promise<void> {
+  const rows = await queries.rows<{ name: string; value: string }>(
+    "SELECT name, value FROM meta WHERE name IN ($1, $2)",
+    [MOVING_IN, MOVED],
+  );
+  for (const { name, value } of rows) {
+    if (name === MOVING_IN) {
+      const todo = "finish it with: webhookd migrate --resume, and what was typed before";
+      throw new StoreRefused(1, "a store is being moved into this PostgreSQL database, and is not whole yet", todo);
+    }
+    const { to, at } = JSON.parse(value) as { to: string; at: number };
+    const what = `the store of this PostgreSQL database was moved to ${to} on ${new Date(at).toISOString()}`;
+    const back = "DELETE FROM meta WHERE name = 'moved'";
+    throw new StoreRefused(1, what, `start it there; to go back to what it was then, run in this database: ${back}`);
+  }
+}

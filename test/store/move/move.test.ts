@@ -1,0 +1,196 @@
+/** A store that moves between the file and PostgreSQL: all of it is there, goes on where it was, and is in one place. */
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, describe, expect, it } from "vitest";
+import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
+import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
+import { moveStore, type MoveOptions } from "../../../src/store/move/move.ts";
+import { FACTS, LEFT_OUT, OWN_FACTS, TABLES } from "../../../src/store/move/tables.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
+import { startServer, withClient } from "../../harness/postgres.ts";
+import { TestReceiver } from "../../harness/receiver.ts";
+import { createDatabase } from "../stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to move a store into");
+afterAll(() => server?.stop());
+
+const freshUrl = async () => server!.urlOf(await createDatabase(server!));
+
+function move(dir: string, url: string, direction: MoveOptions["direction"], more: Partial<MoveOptions> = {}) {
+  return moveStore({
+    dir,
+    url,
+    direction,
+    secretKeyFile: join(dir, "secret.key"),
+    how: "move",
+    resume: false,
+    now: Date.parse("2026-11-20T12:00:00.000Z"),
+    monotonic: () => performance.now(),
+    onProgress: () => {},
+    ...more,
+  });
+}
+
+const refusal = (work: Promise<unknown>) =>
+  work.then(
+    () => "nothing",
+    (error: Error & { hint?: string }) => `${error.message}; ${error.hint}`,
+  );
+
+/** What anyone can see of a store. */
+async function shown(daemon: TestDaemon): Promise<Record<string, unknown>> {
+  const get = async (path: string) => {
+    const { status, body } = await daemon.request("GET", path);
+    if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+    return body;
+  };
+  const events = await get("/v1/webhooks/events?limit=100");
+  const attempts = await Promise.all(events.data.map(({ id }: { id: string }) => daemon.attempts(id)));
+  const bodies = await Promise.all(events.data.map(({ id }: { id: string }) => daemon.event(id)));
+  const paths = [
+    "/v1/webhooks?limit=100",
+    "/v1/webhooks/deliveries?limit=100",
+    "/v1/webhooks/jobs",
+    "/v1/webhooks/failures?since=2026-01-01T00:00:00Z",
+    "/v1/webhooks/stats?window=6h",
+    "/v1/audit?limit=100",
+  ];
+  const rest = await Promise.all(paths.map(get));
+  const { paused } = await get("/v1/status");
+  return {
+    events: events.data,
+    attempts,
+    bodies,
+    paused,
+    ...Object.fromEntries(paths.map((path, at) => [path, rest[at].data ?? rest[at]])),
+  };
+}
+
+const EVENTS = "/v1/webhooks/events";
+
+/** Publishes, failures, a rotation, a job that is half done, and the brake. */
+async function fill(clock: ManualClock) {
+  const dir = aDirectory();
+  const receiver = await TestReceiver.start([503, 200, { status: 503, body: "Zurück\t\\ \u{1f980}" }, 200, 200]);
+  const daemon = await TestDaemon.start({ dir, clock });
+  const { id: endpoint } = await daemon.register(receiver.url, {
+    headers: { "x-secret": "a\\t" },
+    description: "Ä\\N",
+  });
+  const other = { url: receiver.url, events: ["goal.achieved"] };
+  const { id: held } = (await daemon.request("POST", "/v1/webhooks?tenant=acme", other)).body;
+  const due = await daemon.publish('{"text":"\\u0000\\t\\\\x41 – \u{1f980}"}');
+  await daemon.daemon.idle();
+  const labels = { type: "budget.exceeded", data: {}, publisher_id: "order-7", tags: ["eu", "eu-west"] };
+  const keyed = await daemon.request("POST", EVENTS, labels, { "idempotency-key": "a-key" });
+  for (let left = 5; left > 0; left--) await daemon.publish({ left });
+  await daemon.daemon.idle();
+  await daemon.request("POST", `/v1/webhooks/${endpoint}/rotate-secret`, { overlap_seconds: 3600 });
+  await daemon.request("PATCH", `/v1/webhooks/${held}?tenant=acme`, { enabled: false, when_disabled: "hold" });
+  await daemon.request("POST", `${EVENTS}?tenant=acme`, { type: "goal.achieved", data: { held: true } });
+  const job = { action: "replay", filter: { status: "delivered" }, rate_per_second: 0.01 };
+  await daemon.request("POST", "/v1/webhooks/jobs", job);
+  await daemon.daemon.tick();
+  await daemon.daemon.idle();
+  await daemon.request("POST", "/v1/pause", { reason: "moving house" });
+  clock.advance("1m");
+  await daemon.daemon.tick();
+  const before = await shown(daemon);
+  await daemon.stop();
+  return { dir, receiver, due, labels, keyed, before };
+}
+
+describe.skipIf(server === null)("a store that is moved", () => {
+  it("leaves out no table, column or fact of either store without a reason", async () => {
+    const file = new Database(":memory:");
+    applySteps(file, 0, { migrations: MIGRATIONS });
+    const ofFile = file
+      .prepare<[], { name: string; column: string }>(
+        `SELECT t.name, c.name AS column FROM sqlite_schema t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'`,
+      )
+      .all();
+    const url = await freshUrl();
+    const ofPostgres = await withClient(url, async (client) => {
+      const sql = `SELECT table_name AS name, column_name AS column FROM information_schema.columns
+        WHERE table_schema = current_schema()`;
+      return (await client.query<{ name: string; column: string }>(sql)).rows;
+    });
+    for (const [rows, own] of [
+      [ofFile, "onlyFile"],
+      [ofPostgres, "onlyPostgres"],
+    ] as const) {
+      const there = Map.groupBy(rows, ({ name }) => name);
+      for (const name of Object.keys(LEFT_OUT)) there.delete(name);
+      const found = [...there].map(([name, all]) => [name, all.map(({ column }) => column).toSorted()]);
+      const moved = TABLES.map((table) => [table.name, [...table.columns, ...table[own]].toSorted()]);
+      expect(Object.fromEntries(found)).toEqual(Object.fromEntries(moved));
+    }
+  });
+
+  it("goes on in PostgreSQL and back in the file as if nothing had happened", async () => {
+    const clock = new ManualClock();
+    const { dir, receiver, due, labels, keyed, before } = await fill(clock);
+    const sent = receiver.requests.length;
+    const url = await freshUrl();
+    const trial = await move(dir, url, "to_postgres", { how: "dry-run" });
+    expect(trial.tables.find(({ name }) => name === "event")).toMatchObject({ rows: 8, sum: null });
+    const there = await move(dir, url, "to_postgres");
+    expect(there.tables.map(({ name, rows }) => [name, rows])).toEqual(
+      trial.tables.map(({ name, rows }) => [name, rows]),
+    );
+    expect(await refusal(TestDaemon.start({ dir, clock }))).toMatch(
+      /was moved to PostgreSQL; .*webhookd restore .*\.moved-/,
+    );
+
+    const settings = { DATA_STORE: url };
+    const daemon = await TestDaemon.start({ dir, clock, settings });
+    expect(await shown(daemon)).toEqual(before);
+    const again = await daemon.request("POST", EVENTS, labels, { "idempotency-key": "a-key" });
+    expect(again.body.id).toBe(keyed.body.id);
+    expect(receiver.requests).toHaveLength(sent);
+    await daemon.request("POST", "/v1/resume");
+    // The rest of the job waits for its pace.
+    const isDelivered = async () => {
+      clock.advance("1s");
+      await daemon.daemon.tick();
+      return ((await daemon.event(due)) as { status: string }).status;
+    };
+    await expect.poll(isDelivered, { timeout: 10_000 }).toBe("delivered");
+    expect(await daemon.event(due)).toMatchObject({ deliveries: [{ attempts: 2 }] });
+    await daemon.request("POST", "/v1/pause", { reason: "moving back" });
+    const then = await shown(daemon);
+    const count = receiver.requests.length;
+    await daemon.stop();
+
+    const back = await move(dir, url, "to_file");
+    expect(await refusal(TestDaemon.start({ dir, clock, settings }))).toMatch(/was moved to .*; start it there/);
+    const last = await TestDaemon.start({ dir, clock });
+    expect(await shown(last)).toEqual(then);
+    expect(receiver.requests).toHaveLength(count);
+    expect(back.tables.find(({ name }) => name === "event")!.rows).toBe(8);
+    await last.stop();
+    await receiver.close();
+  });
+
+  it("is the same, row for row, after the way there and back", async () => {
+    const { dir, receiver } = await fill(new ManualClock());
+    await receiver.close();
+    const file = new Database(join(dir, "webhookd.db"));
+    const facts = file.prepare<[], string>("SELECT name FROM meta").pluck().all();
+    for (const name of facts) expect([...FACTS, ...Object.keys(OWN_FACTS)]).toContain(name);
+    file.exec(`INSERT INTO started SELECT event, endpoint, 1, 0 FROM delivery LIMIT 1;
+      INSERT INTO manual_attempt SELECT event, endpoint, 1 FROM delivery LIMIT 1;
+      INSERT INTO late_response SELECT started_at, event, endpoint, number FROM attempt LIMIT 1`);
+    file.close();
+    const url = await freshUrl();
+    const there = await move(dir, url, "to_postgres");
+    const names = await withClient(url, async (client) => (await client.query("SELECT name FROM meta")).rows);
+    for (const { name } of names) expect([...FACTS, ...Object.keys(OWN_FACTS)]).toContain(name);
+    const back = await move(dir, url, "to_file");
+    expect(back.tables).toEqual(there.tables);
+    expect(there.tables.filter(({ rows }) => rows === 0).map(({ name }) => name)).toEqual([]);
+  });
+});
