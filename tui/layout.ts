@@ -5,7 +5,7 @@ import { here } from "./state/lists/places.ts";
 export const LEAST: Size = { columns: 60, rows: 12 };
 const SPLIT_COLUMNS = 120;
 /** Header, counts and tabs above; toast and keys below. */
-const HEAD_ROWS = 3;
+export const HEAD_ROWS = 3;
 const FOOT_ROWS = 2;
 /** Above the list of an endpoint's page, with the rule: on a high screen all of it. */
 const ENDPOINT_HEAD_ROWS = 12;
@@ -81,6 +81,15 @@ export function overviewLayout(body: number): OverviewLayout {
 const OVERVIEW_FIXED_ROWS = 8;
 const LEAST_LIST = 6;
 const LEAST_WORST = 6;
+
+/** Rows of the body above the first row of its list. */
+export function listTop({ kind }: Place, body: number): number {
+  if (kind === "endpoint") return endpointHeadRows(body) + LIST_HEAD_ROWS;
+  if (kind !== "overview") return LIST_HEAD_ROWS;
+  const { facts, hour, ok, failed, next } = overviewLayout(body);
+  const charts = ok === 0 ? 0 : ok + failed + 1;
+  return 1 + facts + (hour ? 2 : 0) + charts + (next ? 2 : 0) + LIST_HEAD_ROWS;
+}
 
 function aroundList({ kind }: Place, body: number): number {
   if (kind === "overview") return body - overviewLayout(body).list + LIST_HEAD_ROWS;

@@ -6,6 +6,7 @@ import type { Client } from "../src/client/client.ts";
 import { App } from "./app.tsx";
 import type { Tab } from "./model/list.ts";
 import type { Settings } from "./model/state.ts";
+import { MouseReports, type MouseReport } from "./mouse/reports.ts";
 import { Program, type Surroundings } from "./program.ts";
 import { initialState } from "./state/reduce.ts";
 
@@ -23,6 +24,8 @@ const AUTOWRAP_OFF = "\x1b[?7l";
 const AUTOWRAP_ON = "\x1b[?7h";
 /** The alternate screen begins where the cursor was: behind what was typed too early the first row would be torn. */
 const EMPTY_LINE = "\r\x1b[K";
+/** Clicks and the wheel, but no mere movement, in the form that has bounds (SGR). */
+const [MOUSE_ON, MOUSE_OFF] = ["\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"];
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /** Resolves with the exit code once the terminal is as it was; rejects with what broke, after the same. */
@@ -35,8 +38,9 @@ export async function openDashboard({
   stdout,
 }: DashboardOptions): Promise<number> {
   let exit = 0;
-  const loan = new Loan(stdout);
-  const around = surroundingsOf(stdout, loan, (code) => {
+  const hold = new Hold(stdout);
+  const loan = new Loan(stdout, hold);
+  const around = surroundingsOf({ stdout, loan, hold }, (code) => {
     exit = code;
     app.unmount();
   });
@@ -46,7 +50,7 @@ export async function openDashboard({
   stdin.setRawMode(true);
   stdout.write(EMPTY_LINE);
   const app = render(<App program={program} onReady={(suspend) => loan.ready(suspend)} />, {
-    stdin,
+    stdin: withoutReports(stdin, (reports) => program.mouse(reports)),
     stdout,
     alternateScreen: true,
     incrementalRendering: true,
@@ -60,32 +64,89 @@ export async function openDashboard({
     end: (code) => around.quit(code),
     crash: () => {
       app.unmount();
-      stdout.write(AUTOWRAP_ON);
+      hold.release();
     },
+    release: () => hold.release(),
     resize: () => program.resize(sizeOf(stdout)),
     wake: () => around.redraw(),
     stdout,
   });
-  stdout.write(AUTOWRAP_OFF);
+  hold.take();
+  around.mouse(settings.mouse);
   program.start();
   try {
     await app.waitUntilExit();
   } finally {
     program.stop();
     stdin.setRawMode(false);
-    stdout.write(AUTOWRAP_ON);
+    hold.release();
     leave();
   }
   return exit;
 }
 
-function surroundingsOf(stdout: NodeJS.WriteStream, loan: Loan, quit: (exit: number) => void): Surroundings {
+/** What is set in the terminal beside what Ink sets, and goes whenever it is given back. */
+class Hold {
+  readonly #stdout: NodeJS.WriteStream;
+  #isTaken = false;
+  #mouse = false;
+
+  constructor(stdout: NodeJS.WriteStream) {
+    this.#stdout = stdout;
+  }
+
+  take(): void {
+    this.#isTaken = true;
+    this.#stdout.write(AUTOWRAP_OFF + (this.#mouse ? MOUSE_ON : ""));
+  }
+
+  release(): void {
+    if (!this.#isTaken) return;
+    this.#isTaken = false;
+    // Whether it is on or not: a terminal left with it would type at the next prompt whatever is clicked.
+    this.#stdout.write(MOUSE_OFF + AUTOWRAP_ON);
+  }
+
+  mouse(isOn: boolean): void {
+    if (this.#mouse === isOn) return;
+    this.#mouse = isOn;
+    if (this.#isTaken) this.#stdout.write(isOn ? MOUSE_ON : MOUSE_OFF);
+  }
+}
+
+/** The same stream, but for what the mouse says: that is told before the keys of its chunk are. */
+function withoutReports(stdin: NodeJS.ReadStream, tell: (reports: readonly MouseReport[]) => void): NodeJS.ReadStream {
+  const mouse = new MouseReports();
+  const read = (): string | null => {
+    const chunk = stdin.read() as string | Buffer | null;
+    if (chunk === null) return null;
+    const { text, reports } = mouse.take(String(chunk));
+    tell(reports);
+    return text;
+  };
+  return new Proxy(stdin, {
+    get(target, name) {
+      if (name === "read") return read;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+interface Terminal {
+  readonly stdout: NodeJS.WriteStream;
+  readonly loan: Loan;
+  readonly hold: Hold;
+}
+
+function surroundingsOf({ stdout, loan, hold }: Terminal, quit: (exit: number) => void): Surroundings {
   return {
     now: () => Date.now(),
     after(ms, run) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
     },
+    mouse: (isOn) => hold.mouse(isOn),
     suspend: () => void loan.lend(stopped),
     redraw: () => void loan.lend(async () => {}),
     // OSC 52: the terminal puts it into the clipboard, also over ssh.
@@ -102,11 +163,13 @@ function surroundingsOf(stdout: NodeJS.WriteStream, loan: Loan, quit: (exit: num
 /** The terminal, given to others for a while. */
 class Loan {
   readonly #stdout: NodeJS.WriteStream;
+  readonly #hold: Hold;
   #suspend: SuspendTerminal | null = null;
   #isLent = false;
 
-  constructor(stdout: NodeJS.WriteStream) {
+  constructor(stdout: NodeJS.WriteStream, hold: Hold) {
     this.#stdout = stdout;
+    this.#hold = hold;
   }
 
   ready(suspend: SuspendTerminal): void {
@@ -118,9 +181,10 @@ class Loan {
     if (this.#suspend === null || this.#isLent) return;
     this.#isLent = true;
     await this.#suspend(async () => {
-      this.#stdout.write(AUTOWRAP_ON);
+      this.#hold.release();
       await run();
-      this.#stdout.write(EMPTY_LINE + AUTOWRAP_OFF);
+      this.#stdout.write(EMPTY_LINE);
+      this.#hold.take();
     });
     this.#isLent = false;
   }
@@ -142,21 +206,25 @@ function stopped(): Promise<void> {
 interface Watch {
   readonly end: (exit: number) => void;
   readonly crash: () => void;
+  readonly release: () => void;
   readonly resize: () => void;
   readonly wake: () => void;
   readonly stdout: NodeJS.WriteStream;
 }
 
-function watchProcess({ end, crash, resize, wake, stdout }: Watch): () => void {
+function watchProcess({ end, crash, release, resize, wake, stdout }: Watch): () => void {
   const signals = Object.entries(SIGNALS).map(([name, code]) => [name, () => end(code)] as const);
   for (const [name, run] of signals) process.on(name, run);
   // Before it is printed: on the alternate screen it would be lost.
   process.prependListener("uncaughtException", crash);
+  // However else it may end.
+  process.on("exit", release);
   process.on("SIGCONT", wake);
   stdout.on("resize", resize);
   return () => {
     for (const [name, run] of signals) process.off(name, run);
     process.off("uncaughtException", crash);
+    process.off("exit", release);
     process.off("SIGCONT", wake);
     stdout.off("resize", resize);
   };

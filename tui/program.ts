@@ -3,6 +3,7 @@ import { ClientError, type Client } from "../src/client/client.ts";
 import type { StreamMessage } from "../src/client/stream.ts";
 import { frameOf } from "./frame.ts";
 import type { KeyName } from "./keystrokes.ts";
+import type { MouseReport } from "./mouse/reports.ts";
 import type { Answered, Call, Problem } from "./model/call.ts";
 import type { Effect, Message, Size, State, Step } from "./model/state.ts";
 import { reduce } from "./state/reduce.ts";
@@ -12,7 +13,7 @@ import { refreshMs, tickMs } from "./state/tick.ts";
 type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;
 
 /** What a person did. */
-const URGENT: ReadonlySet<Message["kind"]> = new Set(["keys", "paste", "size"]);
+const URGENT: ReadonlySet<Message["kind"]> = new Set(["keys", "paste", "mouse", "size"]);
 /** So long after it, answers are drawn as they come. */
 const HURRY_MS = 1000;
 /** Answers to what one message asked come so close together. */
@@ -24,6 +25,8 @@ export interface Surroundings {
   now(): number;
   /** Runs once, later; the returned function forgets it. */
   after(ms: number, run: () => void): () => void;
+  /** Asks the terminal for the mouse, or leaves it alone. */
+  mouse(isOn: boolean): void;
   suspend(): void;
   redraw(): void;
   copy(text: string): void;
@@ -79,6 +82,10 @@ export class Program {
 
   paste(text: string): void {
     this.say({ kind: "paste", text });
+  }
+
+  mouse(reports: readonly MouseReport[]): void {
+    if (reports.length > 0) this.say({ kind: "mouse", reports });
   }
 
   resize(size: Size): void {
@@ -142,6 +149,9 @@ export class Program {
         return;
       case "save":
         this.#save(effect.name, effect.text);
+        return;
+      case "mouse":
+        this.#around.mouse(effect.isOn);
         return;
       case "suspend":
         this.#around.suspend();

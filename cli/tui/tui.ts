@@ -70,6 +70,7 @@ function settingsOf(args: Args, io: Io) {
     version,
     label: settings["ui.label"],
     readOnly: settings["ui.read_only"],
+    mouse: settings["ui.mouse"],
     refreshMs: settings["ui.refresh"],
     session: randomBytes(12).toString("hex"),
     look: { color: !io.env.NO_COLOR, ascii: ascii === "always" || (ascii === "auto" && !isUtf8(io.env)) },

@@ -29,6 +29,7 @@ export const SETTINGS: Settings = {
   label: "",
   readOnly: false,
   look: LOOK,
+  mouse: true,
   refreshMs: 250,
   session: "s",
 };

@@ -139,6 +139,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   c: "Canary replay of",
   X: /Cancel \d+ waiting deliver/,
   M: /Back-fill \d+ missing deliver/,
+  m: /mouse o(n|ff)/,
   B: "Pause sending",
   y: "copied evt_",
   Y: "In a shell",

@@ -15,6 +15,7 @@ class Time implements Surroundings {
     this.#timers.push(timer);
     return () => void (this.#timers = this.#timers.filter((one) => one !== timer));
   }
+  mouse() {}
   suspend() {}
   redraw() {}
   copy() {}

@@ -50,6 +50,7 @@ class Site {
         const timer = setTimeout(run, Math.min(ms, 10));
         return () => clearTimeout(timer);
       },
+      mouse() {},
       suspend() {},
       redraw() {},
       copy() {},

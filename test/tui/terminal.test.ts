@@ -7,6 +7,8 @@ import { RunningDashboard } from "./dashboard.ts";
 import { openSite, still } from "./site.ts";
 import { inTerminal, Tmux } from "./tmux.ts";
 
+const TAKEN = { alternate: true, cursor: false, wraps: false, mouse: "mouse_standard_flag mouse_sgr_flag" };
+const GIVEN_BACK = { alternate: false, cursor: true, wraps: true, mouse: "" };
 const site = () => openSite({ delivered: 60 });
 
 /** Tells of news as a daemon does, and answers every question with what it was not asked for. */
@@ -25,7 +27,7 @@ async function nonsense() {
 inTerminal("a terminal", () => {
   it("is taken, and given back as it was", async () => {
     const dashboard = await RunningDashboard.open(await site());
-    expect(await dashboard.terminal.state()).toMatchObject({ alternate: true, cursor: false, wraps: false });
+    expect(await dashboard.terminal.state()).toMatchObject(TAKEN);
     await dashboard.terminal.press("q");
     const left = await dashboard.isOver(0);
     expect(left.trimEnd().split("\n")).toEqual(["what was there before", "$"]);
@@ -53,7 +55,7 @@ inTerminal("a terminal", () => {
       const taken = await terminal.state();
       await terminal.press("j", "C-z");
       await terminal.until(/Stopped[^]*\$\s*$/);
-      expect(await terminal.state()).toMatchObject({ alternate: false, cursor: true, wraps: true });
+      expect(await terminal.state()).toMatchObject(GIVEN_BACK);
       await terminal.command("clear; echo still $((40 + 2)); fg");
       await terminal.until(`${time + 2} of`);
       expect(await terminal.state()).toEqual(taken);

@@ -25,6 +25,7 @@ const OPTIONS = [
   ["automatic-rename", "off"],
   ["default-terminal", "tmux-256color"],
 ];
+const MOUSE_FLAGS = ["mouse_standard_flag", "mouse_button_flag", "mouse_all_flag", "mouse_utf8_flag", "mouse_sgr_flag"];
 const running = new Set<Tmux>();
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
@@ -45,6 +46,8 @@ export interface TerminalState {
   readonly alternate: boolean;
   readonly cursor: boolean;
   readonly wraps: boolean;
+  /** Which of the modes that report the mouse are on. */
+  readonly mouse: string;
   readonly title: string;
   /** Of the window, which a title may be allowed to rename. */
   readonly window: string;
@@ -105,6 +108,11 @@ export class Tmux {
     for (const key of keys) await this.#control.ask("send-keys", "--", key);
   }
 
+  /** Bytes as a terminal sends them, all in one chunk. */
+  async send(bytes: string): Promise<void> {
+    await this.#control.ask("send-keys", "-H", ...Array.from(Buffer.from(bytes), (byte) => byte.toString(16)));
+  }
+
   async command(line: string): Promise<void> {
     await this.type(line);
     await this.press("Enter");
@@ -145,15 +153,16 @@ export class Tmux {
   }
 
   async state(): Promise<TerminalState> {
-    const names = ["alternate_on", "cursor_flag", "wrap_flag", "pane_title", "window_name"];
+    const names = ["alternate_on", "cursor_flag", "wrap_flag", ...MOUSE_FLAGS, "pane_title", "window_name"];
     const format = names.map((name) => `#{${name}}`).join("\t");
-    const [alternate, cursor, wraps, title, window] = (await this.#control.ask("display-message", "-p", format)).split(
-      "\t",
-    );
+    const [alternate, cursor, wraps, ...rest] = (await this.#control.ask("display-message", "-p", format)).split("\t");
+    const flags = rest.splice(0, MOUSE_FLAGS.length);
+    const [title, window] = rest;
     return {
       alternate: alternate === "1",
       cursor: cursor === "1",
       wraps: wraps === "1",
+      mouse: MOUSE_FLAGS.filter((_, at) => flags[at] === "1").join(" "),
       title: title!,
       window: window!.trimEnd(),
     };

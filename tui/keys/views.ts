@@ -2,7 +2,7 @@
 import { printFilter, readFilter } from "../../src/client/filter.ts";
 import type { Line } from "../model/dialog.ts";
 import { type Tab, TABS } from "../model/list.ts";
-import type { State } from "../model/state.ts";
+import type { State, Step } from "../model/state.ts";
 import { newLine } from "../state/line-editor.ts";
 import { retry } from "../state/connection.ts";
 import { moveBy, readAnew, selectedRow } from "../state/lists/paged-list.ts";
@@ -111,6 +111,13 @@ export const VIEWS: readonly Binding[] = [
     label: "redraw the screen",
     run: (state) => ({ state, effects: [{ do: "redraw" }] }),
   },
+  {
+    keys: ["m"],
+    show: "m",
+    label: "mouse",
+    help: "mouse off or on; off, it selects text (on, hold Shift as you drag)",
+    run: toggleMouse,
+  },
   { keys: ["ctrl+z"], show: "^z", label: "suspend", run: (state) => ({ state, effects: [{ do: "suspend" }] }) },
   {
     keys: ["?"],
@@ -213,6 +220,15 @@ function toggleMark(state: State): State {
       return moveBy({ ...list, marks }, 1, height, keyOf);
     }),
   );
+}
+
+function toggleMouse(state: State): Step {
+  const isOn = !state.mouse.isOn;
+  const said = isOn
+    ? "mouse on: click a row, a tab or a key below; to select text, hold Shift as you drag"
+    : "mouse off: it selects text; m turns it on";
+  const next = toast({ ...state, mouse: { isOn, pressed: null, clicked: null } }, said);
+  return { state: next, effects: [{ do: "mouse", isOn }] };
 }
 
 function refresh(state: State) {

@@ -6,6 +6,7 @@ import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 import type { Look } from "../draw/look.ts";
 import type { KeyName } from "../keystrokes.ts";
+import type { MouseReport } from "../mouse/reports.ts";
 import type { Act, Answered, Call, Problem } from "./call.ts";
 import type { Dialog, Line } from "./dialog.ts";
 import type { Known } from "./known.ts";
@@ -34,6 +35,7 @@ export interface State {
   readonly focus: "list" | "pane";
   /** First line of the pane. */
   readonly paneTop: number;
+  readonly mouse: Mouse;
   readonly acts: readonly Act[];
   readonly toast: Toast | null;
   readonly history: readonly string[];
@@ -41,6 +43,15 @@ export interface State {
   readonly finding: string | null;
   /** Numbers places, questions and acts. */
   readonly counter: number;
+}
+
+export interface Mouse {
+  /** While it is off, it selects text as in any terminal. */
+  readonly isOn: boolean;
+  /** Where its button was pressed and not let go yet. */
+  readonly pressed: { readonly column: number; readonly row: number } | null;
+  /** The row that a second click soon would open. */
+  readonly clicked: { readonly row: number; readonly at: number } | null;
 }
 
 export interface Size {
@@ -54,6 +65,8 @@ export interface Settings {
   readonly version: string;
   readonly label: string;
   readonly readOnly: boolean;
+  /** Whether the mouse is taken from the start on. */
+  readonly mouse: boolean;
   readonly look: Look;
   /** How often what came from the stream is drawn. */
   readonly refreshMs: number;
@@ -110,6 +123,7 @@ export type Effect =
   | { readonly do: "copy"; readonly text: string }
   /** Into a new file in the folder where the dashboard was started. */
   | { readonly do: "save"; readonly name: string; readonly text: string }
+  | { readonly do: "mouse"; readonly isOn: boolean }
   | { readonly do: "suspend" }
   | { readonly do: "redraw" }
   | { readonly do: "quit"; readonly exit: number };
@@ -117,6 +131,7 @@ export type Effect =
 export type Message = { readonly now: number } & (
   | { readonly kind: "keys"; readonly keys: readonly KeyName[] }
   | { readonly kind: "paste"; readonly text: string }
+  | { readonly kind: "mouse"; readonly reports: readonly MouseReport[] }
   | { readonly kind: "size"; readonly size: Size }
   | { readonly kind: "tick" }
   /** What came of writing a file: its path, or why there is none. */

@@ -4,10 +4,8 @@ import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import { shown, tailOf, widthOf } from "../draw/text.ts";
-import { bindingsHere, whyOff } from "../keys/table.ts";
-import type { Binding } from "../keys/binding.ts";
 import type { Line } from "../model/dialog.ts";
-import { TABS, type List } from "../model/list.ts";
+import { TABS, type List, type Tab } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
 import { jobAction, openJob } from "../state/jobs.ts";
 import { here, rowsKind } from "../state/lists/places.ts";
@@ -77,17 +75,30 @@ function linkSpan({ link, now, known, settings: { look } }: State): Span {
 }
 
 export function tabsRow(state: State): string {
-  const { look } = state.settings;
   const place = here(state);
-  const spans = TABS.flatMap((tab, index): Span[] => {
-    const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`;
-    if (tab !== state.tab) return [{ text: ` ${index} ${name} ` }];
-    const crumbs = state.tabs[tab].slice(1).map((one) => ` ${glyph(look, "crumb")} ${crumbOf(one)}`);
-    return [{ text: ` ${index} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" }];
-  });
   const filter = place.kind === "event" || place.list.filter === "" ? "" : `  ${place.list.filter}`;
-  const left: Span[] = [...spans, { text: filter, style: "cyan" }];
-  return spanRow(look, left, state.size.columns, [{ text: `${followText(place)} ` }]);
+  const left: Span[] = [...TABS.map((tab, index) => tabSpan(state, tab, index)), { text: filter, style: "cyan" }];
+  return spanRow(state.settings.look, left, state.size.columns, [{ text: `${followText(place)} ` }]);
+}
+
+function tabSpan(state: State, tab: Tab, index: number): Span {
+  const { look } = state.settings;
+  const name = `${tab[0]!.toUpperCase()}${tab.slice(1)}`;
+  if (tab !== state.tab) return { text: ` ${index} ${name} ` };
+  const crumbs = state.tabs[tab].slice(1).map((one) => ` ${glyph(look, "crumb")} ${crumbOf(one)}`);
+  return { text: ` ${index} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" };
+}
+
+/** The tab that is drawn in this column. */
+export function tabAt(state: State, column: number): Tab | null {
+  let end = 0;
+  const at = TABS.find((tab, index) => {
+    end += widthOfSpans(state.settings.look, [tabSpan(state, tab, index)]);
+    return column < end;
+  });
+  // What says whether the list follows lies over them.
+  const right = widthOfSpans(state.settings.look, [{ text: `${followText(here(state))} ` }]);
+  return column < state.size.columns - right ? (at ?? null) : null;
 }
 
 function crumbOf(place: Place): string {
@@ -191,37 +202,3 @@ function lineRow({ settings: { look }, size }: State, { for: purpose, text, curs
   ];
   return spanRow(look, spans, size.columns);
 }
-
-/** The keys that work here, as many as there is room for; what is off is dim. */
-export function keysRow(state: State): string {
-  const { settings, size, modes } = state;
-  const mode = modes.at(-1);
-  if (mode?.kind === "line" && mode.line.mistake !== null) {
-    return spanRow(settings.look, [{ text: ` ${mode.line.mistake}`, style: "yellow" }], size.columns);
-  }
-  const fixed = mode && FOOTERS[mode.kind];
-  if (fixed !== undefined) return spanRow(settings.look, [{ text: ` ${fixed}` }], size.columns);
-  const shown = bindingsHere(state)
-    .filter(({ footer }) => footer !== undefined)
-    .sort((one, other) => one.footer! - other.footer!);
-  const spansOf = (binding: Binding): Span[] =>
-    whyOff(state, binding) === null
-      ? [{ text: ` ${binding.show}`, style: "bold" }, { text: ` ${binding.label} ` }]
-      : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }];
-  const right = shown.filter(({ footer }) => footer! >= LAST_RANK).flatMap(spansOf);
-  let room = size.columns - widthOfSpans(settings.look, right);
-  const left = shown
-    .filter(({ footer }) => footer! < LAST_RANK)
-    .map(spansOf)
-    .filter((spans) => (room -= widthOfSpans(settings.look, spans)) >= 0);
-  return spanRow(settings.look, left.flat(), size.columns, right);
-}
-
-/** From this rank on keys are shown on any screen, however narrow. */
-const LAST_RANK = 98;
-
-const FOOTERS = {
-  line: "Enter apply  Esc cancel  Tab complete  Up Down history  ^u clear",
-  help: "j k move  any other key closes",
-  dialog: "",
-};

@@ -53,7 +53,7 @@ function pressOne(state: State, key: KeyName): Step {
   }
 }
 
-function pressScreen(state: State, key: KeyName): Step {
+export function pressScreen(state: State, key: KeyName): Step {
   const binding = bindingFor(key, here(state));
   if (binding === undefined) return { state, effects: [] };
   const why = whyOff(state, binding);

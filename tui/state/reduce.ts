@@ -7,6 +7,7 @@
 import { type Tab, TABS } from "../model/list.ts";
 import type { Effect, Message, Place, Settings, Size, State, Step } from "../model/state.ts";
 import { layoutFor } from "../layout.ts";
+import { point } from "../mouse/point.ts";
 import { pinJobs, takeAnswer, takeFailure } from "./answers.ts";
 import { takeStream } from "./stream.ts";
 import { lose, retry } from "./connection.ts";
@@ -67,6 +68,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
     modes: [],
     focus: "list",
     paneTop: 0,
+    mouse: { isOn: settings.mouse, pressed: null, clicked: null },
     acts: [],
     toast: null,
     history: [],
@@ -91,6 +93,8 @@ function take(state: State, message: Message): Step {
       return press(state, message.keys);
     case "paste":
       return { state: typeText(state, message.text), effects: [] };
+    case "mouse":
+      return point(state, message.reports);
     case "size":
       return { state: { ...state, size: message.size }, effects: [] };
     case "tick":

@@ -169,6 +169,13 @@ export const OPERATION = [
   },
   {
     section: "ui",
+    key: "mouse",
+    kind: "bool",
+    default: true,
+    sentence: "Whether the dashboard takes clicks and the wheel. The key m switches it, and Shift still selects text.",
+  },
+  {
+    section: "ui",
     key: "ascii",
     kind: "choice",
     default: "auto",
