@@ -261,7 +261,8 @@ export const listTenants: Operation = {
   id: "listTenants",
   tag: "Daemon",
   summary: "List tenants",
-  description: "Every tenant that ever registered an endpoint or published an event.",
+  description:
+    "Every tenant that ever registered an endpoint or published an event. A key of one tenant sees that one.",
   replies: {
     200: { description: "A page of tenants.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },
@@ -278,5 +279,5 @@ export function tenantRoutes({ store }: ApiParts): Route[] {
     return pageReply(PATH, query, page, items);
   }
 
-  return [{ method: "GET", path: PATH, access: "admin", query: PAGE_PARAMETERS, operation: listTenants, handle: list }];
+  return [{ method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listTenants, handle: list }];
 }

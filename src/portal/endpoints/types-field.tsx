@@ -2,7 +2,7 @@
 import { Checkbox } from "@base-ui/react/checkbox";
 import type { EventType } from "../../client/operations.ts";
 import { Code } from "../parts/code.tsx";
-import { Loading } from "../parts/states.tsx";
+import { Loading, Trouble } from "../parts/states.tsx";
 import { useRead } from "../session/session.ts";
 
 interface Props {
@@ -12,8 +12,8 @@ interface Props {
 }
 
 export function TypesField({ chosen, refusal, change }: Props) {
-  const { value } = useRead("listEventTypes", {});
-  if (value === undefined) return <Loading lines={6} />;
+  const { value, fault, again } = useRead("listEventTypes", {});
+  if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
   const all = value.data.map(({ name }) => name);
   const toggle = (name: string, on: boolean) => change(on ? [...chosen, name] : chosen.filter((one) => one !== name));
   return (

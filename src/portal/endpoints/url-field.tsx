@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
 import { after } from "../server/clock.ts";
-import { useSession } from "../session/session.ts";
+import { inTenant, useSession } from "../session/session.ts";
 import { refusalOf } from "./draft.ts";
 
 interface Props {
@@ -52,7 +52,7 @@ interface Judged {
 
 /** Null before anything was said of this URL. */
 function useJudged(url: string, before: Endpoint | null): Judged | null {
-  const { client } = useSession();
+  const { client, tenant } = useSession();
   const [judged, setJudged] = useState<Judged | null>(null);
   const first = useRef(url);
   const id = before?.id;
@@ -64,7 +64,8 @@ function useJudged(url: string, before: Endpoint | null): Judged | null {
       const body = { url, events: [] };
       const operation = id === undefined ? "registerEndpoint" : "changeEndpoint";
       try {
-        await client.call(operation, { ...(id !== undefined && { id }), body, signal: leaving.signal });
+        const asked = { ...(id !== undefined && { id }), body, signal: leaving.signal };
+        await client.call(operation, inTenant(asked, tenant));
       } catch (error) {
         if (leaving.signal.aborted || !(error instanceof ClientError) || error.code !== "validation_failed") return;
         const refusal = refusalOf(error, "/url");
@@ -73,6 +74,6 @@ function useJudged(url: string, before: Endpoint | null): Judged | null {
     };
     const cancel = after(PAUSE_MS, () => void ask());
     return () => (cancel(), leaving.abort());
-  }, [client, url, id]);
+  }, [client, tenant, url, id]);
   return judged?.url === url ? judged : null;
 }

@@ -33,7 +33,7 @@ export function useRead<O extends keyof Answers>(
   about: string | null = null,
 ): Reading<Answers[O]> & { again(): void } {
   const { reads, tenant } = useSession();
-  const asked = ask && JSON.stringify(inTenant(ask, tenant));
+  const asked = ask && JSON.stringify(OF_NO_TENANT.includes(operation) ? ask : inTenant(ask, tenant));
   const key = `${operation} ${asked}`;
   const subscribe = useCallback(
     (listener: () => void) =>
@@ -56,7 +56,10 @@ export function useCall() {
   };
 }
 
-function inTenant(ask: Ask, tenant: string | undefined): Ask {
+/** They are the same whichever tenant is chosen. */
+const OF_NO_TENANT: readonly (keyof Answers)[] = ["listEventTypes", "listTenants"];
+
+export function inTenant(ask: Ask, tenant: string | undefined): Ask {
   return tenant === undefined ? ask : { ...ask, query: { ...ask.query, tenant } };
 }
 

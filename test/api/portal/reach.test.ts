@@ -60,7 +60,7 @@ const TABLE: Readonly<Record<string, readonly [Needs, ForSome]>> = {
   readPortal: ["open", "all"],
   readPortalFile: ["open", "all"],
   listAudit: ["never", "closed"],
-  listTenants: ["never", "closed"],
+  listTenants: ["read", "closed"],
   getStatus: ["never", "closed"],
   getConfiguration: ["never", "closed"],
   pauseDaemon: ["never", "closed"],

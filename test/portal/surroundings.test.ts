@@ -1,0 +1,180 @@
+/** The page as others show it: with an operator's name and colour, in a frame, and over a connection that breaks. */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { hasChromium } from "./chromium.ts";
+import { Site } from "./site.ts";
+
+/** Yellow, on which no white text can be read. */
+const ACCENT = "#ffcc00";
+const LOGO = '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="24"><rect width="48" height="24"/></svg>';
+
+/** Another site: it has a logo, and a page with a frame for whatever its path says. */
+async function startApp(): Promise<Server> {
+  const app = createServer(({ url = "" }, response) => {
+    const isLogo = url === "/logo.svg";
+    response.setHeader("content-type", isLogo ? "image/svg+xml" : "text/html");
+    const frame = `<iframe src="${decodeURIComponent(url.slice(1))}" allow="clipboard-write" width="800" height="600"></iframe>`;
+    response.end(isLogo ? LOGO : `<!doctype html>${frame}`);
+  });
+  await once(app.listen(0, "127.0.0.1"), "listening");
+  return app;
+}
+
+/** Between the page and the daemon; while it is cut, nothing gets through. */
+class Cable {
+  isCut = false;
+  readonly #server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(port: number) {
+    this.#server = createTcpServer((near) => {
+      if (this.isCut) return void near.resetAndDestroy();
+      const far = connect(port, "127.0.0.1");
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket);
+        socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
+      }
+      near.pipe(far).pipe(near);
+    }).listen(0, "127.0.0.1");
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  cut(): void {
+    this.isCut = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.cut();
+    this.#server.close();
+  }
+}
+
+describe.skipIf(!hasChromium)("the page", () => {
+  let app: Server;
+  let site: Site;
+  let page: Page;
+  const at = (host: string, path: string) => `http://${host}:${(app.address() as AddressInfo).port}/${path}`;
+
+  beforeAll(async () => {
+    app = await startApp();
+    site = await Site.start({
+      PORTAL_NAME: "Northwind & Søn",
+      PORTAL_ACCENT: ACCENT,
+      PORTAL_LOGO_URL: at("127.0.0.1", "logo.svg"),
+      PORTAL_FRAME_ANCESTORS: at("127.0.0.1", "").slice(0, -1),
+    });
+  });
+  afterAll(async () => {
+    await site.stop();
+    app.close();
+  });
+
+  it("has the operator's name and logo, and its colour, darker where text could not be read", async () => {
+    page = await site.open(await site.link(), { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.getByRole("link", { name: "Northwind & Søn" }).waitFor();
+    expect(await page.title()).toBe("Northwind & Søn");
+    await expect.poll(() => page.evaluate("document.querySelector('.brand img').naturalWidth")).toBe(48);
+    const button = page.getByRole("link", { name: "Add an endpoint" }).first();
+    const color = () => button.evaluate((one) => getComputedStyle(one).backgroundColor);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(color).toBe("rgb(255, 204, 0)");
+    await page.emulateMedia({ colorScheme: "light" });
+    await expect.poll(color).toBe("rgb(128, 102, 0)");
+    expect(site.strays).toEqual([at("127.0.0.1", "logo.svg")]);
+  });
+
+  it("copies a secret, and a request as a curl command that a receiver takes for genuine", async () => {
+    const copied = () => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+    const { id, signing_secret: secret } = await site.register();
+    await site.publish();
+    await page.evaluate(`location.hash = "#/${id}/secret"`);
+    await page.getByRole("button", { name: "Show the secret" }).click();
+    await page.getByRole("button", { name: /^Copy: / }).click();
+    await page.getByText(/^Copied: /).waitFor();
+    expect(await copied()).toBe(secret);
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await page.getByRole("link", { name: /budget.exceeded/ }).click();
+    await page.getByRole("button", { name: /^Copy the body/ }).click();
+    const body = site.receiver.requests.at(-1)!.body.toString();
+    await expect.poll(copied).toBe(body);
+    await page.getByRole("button", { name: /^Copy as curl/ }).click();
+    await expect.poll(copied).toContain(`X-Service-Signature: ${signingKey(secret).signBody(body)}`);
+  });
+
+  it("is shown in a frame by the site that may, and by no other", async () => {
+    const link = encodeURIComponent(await site.link());
+    const outer = await site.browser.newPage();
+    await outer.goto(at("127.0.0.1", link));
+    await outer.frameLocator("iframe").getByRole("heading", { name: "Endpoints" }).waitFor();
+    const refused = outer.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
+    await outer.goto(at("localhost", link));
+    await refused;
+    expect(await outer.frameLocator("iframe").getByRole("heading").count()).toBe(0);
+    await outer.close();
+  });
+
+  it("shows an operator every tenant, or the one that is chosen, live too", async () => {
+    const url = `${site.receiver.url}/acme`;
+    const draft = { url, events: ["carbon.threshold"] };
+    const { id } = await site.request("POST", "/v1/webhooks?tenant=acme", draft);
+    const { url: link } = await site.request("POST", "/v1/portal-links", { tenant: "*", can: ["manage"] });
+    const all = await site.open(new URL(`/portal${new URL(link).hash}`, site.daemon.url).href);
+    const rows = all.getByRole("main").getByRole("listitem");
+    await rows.filter({ hasText: "default · " }).first().waitFor();
+    await rows.filter({ hasText: "acme · " }).getByText("never succeeded").waitFor();
+    await all.getByLabel("Tenant").selectOption("acme");
+    await rows.filter({ hasText: "default · " }).first().waitFor({ state: "detached" });
+    expect(await rows.count()).toBe(1);
+    await site.request("POST", "/v1/webhooks/events?tenant=acme", { type: "carbon.threshold", data: {} });
+    await rows.getByText(/^succeeded/).waitFor();
+    // What is added belongs to the tenant that is chosen.
+    await all.getByRole("link", { name: "Add an endpoint" }).click();
+    await all.getByLabel("URL").fill(`${url}/2`);
+    await all.getByRole("checkbox", { name: "goal.achieved" }).click();
+    await all.getByRole("button", { name: "Add the endpoint" }).click();
+    await all.getByRole("heading", { name: "The endpoint is added" }).waitFor();
+    const { data } = await site.request("GET", "/v1/webhooks?tenant=acme");
+    expect(data).toHaveLength(2);
+    expect(data.map((one: { id: string }) => one.id)).toContain(id);
+    await all.getByLabel("Tenant").selectOption("default");
+    await rows.first().waitFor();
+    await rows.filter({ hasText: "/acme" }).first().waitFor({ state: "detached" });
+    await all.context().close();
+  });
+
+  it("goes on after a break: what happened meanwhile shows, once", async () => {
+    const { id } = await site.register({ events: ["goal.achieved"] });
+    await site.publish({ number: 1 }, "goal.achieved");
+    const cable = new Cable(Number(new URL(site.daemon.url).port));
+    const link = new URL(await site.link());
+    link.port = String(cable.port);
+    const cut = await site.open(link.href);
+    const resumed: string[] = [];
+    cut.on("request", (request) => resumed.push(request.headers()["last-event-id"] ?? ""));
+    await cut.evaluate(`location.hash = "#/${id}"`);
+    const rows = cut.getByRole("row").filter({ hasText: "Delivered" });
+    await expect.poll(() => rows.count()).toBe(1);
+    await cut.getByText("live", { exact: true }).waitFor();
+    cable.cut();
+    await cut.getByText("reconnecting").waitFor();
+    for (const number of [2, 3]) await site.publish({ number }, "goal.achieved");
+    await expect.poll(() => site.receiver.requests.length).toBeGreaterThanOrEqual(3);
+    expect(await rows.count()).toBe(1);
+    cable.isCut = false;
+    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(3);
+    await cut.getByText("live", { exact: true }).waitFor();
+    expect(resumed.some((lastEventId) => lastEventId !== "")).toBe(true);
+    await site.publish({ number: 4 }, "goal.achieved");
+    await expect.poll(() => rows.count()).toBe(4);
+    await cut.context().close();
+    cable.close();
+  });
+});
