@@ -91,7 +91,8 @@ async function move(args: Args, io: Io): Promise<number> {
 }
 
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
-  const left = part === 0 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
+  // The first rows say little about the others.
+  const left = part < 0.02 || ms < 1000 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
   return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;
 }
 
@@ -107,8 +108,8 @@ function tell({ from, to, tables, bytes, ms }: Moved, args: Args, io: Io, keyFil
     say(io, `Moved the store from ${from} to ${to} in ${seconds(ms)}: ${size}. Both have the same rows.`);
   }
   sayTable(io, [
-    isTrial ? ["TABLE", "ROWS"] : ["TABLE", "ROWS", "SUM"],
-    ...tables.map(({ name, rows: some, sum }) => [name, String(some), ...(sum === null ? [] : [sum])]),
+    ["TABLE", "ROWS", isTrial ? "" : "SUM"],
+    ...tables.filter((table) => table.rows > 0).map(({ name, rows: some, sum }) => [name, String(some), sum ?? ""]),
   ]);
   if (isTrial) return;
   if (args.to === undefined) {

@@ -10,6 +10,7 @@ import { hang } from "./hang.ts";
 import { idle } from "./idle.ts";
 import { lanes } from "./lanes.ts";
 import { lists } from "./lists.ts";
+import { move } from "./move.ts";
 import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
@@ -35,6 +36,7 @@ const ALONE: Record<string, Scenario> = {
   idle,
   start,
   prune,
+  move,
   errors,
 };
 

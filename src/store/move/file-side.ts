@@ -170,7 +170,10 @@ export class FileSide {
       set.run("fresh_from", this.lastEvent() + 1);
       const [event, endpoint] = (facts.responses_forgotten ?? "-1,-1,-1").split(",");
       set.run("first_responses_forgotten", `${event},${endpoint}`);
-      db.exec("DELETE FROM meta WHERE name = 'moving_in'");
+      // Whose last endpoint left them goes with the last attempt.
+      db.exec(`UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event)
+          WHERE name NOT IN (SELECT url FROM endpoint WHERE deleted_at IS NULL);
+        DELETE FROM meta WHERE name = 'moving_in'`);
     });
     all.immediate();
   }

@@ -104,7 +104,10 @@ class Move {
     const facts = left === WHOLE ? {} : await this.#from.facts(FACTS);
     if (isThere) await this.#retire();
     await this.#to.finish(facts);
-    const tables = TABLES.map(({ name }) => ({ name, rows: whole.sums[name]![0]!, sum: textOf(whole.sums[name]!) }));
+    const tables = TABLES.map(({ name }) => {
+      const sum = whole.sums[name];
+      return { name, rows: this.#counts.get(name)!, sum: sum === undefined ? null : textOf(sum) };
+    });
     return { ...moved, tables, ms: monotonic() - begun };
   }
 
@@ -123,10 +126,7 @@ class Move {
       const what = `${this.#to.name} has the beginning of a copy`;
       throw new StoreRefused(1, what, "go on with --resume, or name an empty one");
     }
-    if (left === WHOLE) {
-      const sums = Object.fromEntries(TABLES.map(({ name }) => [name, emptySum()]));
-      return { source, table: TABLES.length, after: null, sums, isCompared: true };
-    }
+    if (left === WHOLE) return { source, table: TABLES.length, after: null, sums: {}, isCompared: true };
     const state = JSON.parse(left) as State;
     if (state.source !== source) {
       const what = `what ${this.#to.name} has the beginning of is not what ${this.#from.name} is now`;

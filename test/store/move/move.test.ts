@@ -1,14 +1,17 @@
 /** A store that moves between the file and PostgreSQL: all of it is there, goes on where it was, and is in one place. */
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
-import { moveStore, type MoveOptions } from "../../../src/store/move/move.ts";
+import { FileSide } from "../../../src/store/move/file-side.ts";
+import { moveStore, type MovedTable, type MoveOptions, type MoveProgress } from "../../../src/store/move/move.ts";
 import { FACTS, LEFT_OUT, OWN_FACTS, TABLES } from "../../../src/store/move/tables.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
+import { MAIN, it as onMachine } from "../../harness/process.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 import { createDatabase } from "../stores.ts";
 
@@ -193,4 +196,113 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(back.tables).toEqual(there.tables);
     expect(there.tables.filter(({ rows }) => rows === 0).map(({ name }) => name)).toEqual([]);
   });
+
+  it("is whole after a death at any page, between the pages and at the end", async () => {
+    const { dir, receiver } = await fill(new ManualClock());
+    await receiver.close();
+    const url = await freshUrl();
+    const dies = (doing: MoveProgress["doing"], after: number) => {
+      let left = after;
+      return (progress: MoveProgress) => {
+        if (progress.doing === doing && left-- === 0) throw new Error("killed");
+      };
+    };
+    const run = (onProgress: (progress: MoveProgress) => void, resume: boolean) =>
+      refusal(move(dir, url, "to_postgres", { onProgress, resume }));
+    expect(await run(dies("copying", 0), false)).toMatch(/^killed/);
+    expect(await refusal(TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } }))).toMatch(
+      /not whole yet; .*--resume/,
+    );
+    expect(await run(() => {}, false)).toMatch(/has the beginning of a copy; .*--resume/);
+    // Each goes a page or two further.
+    let deaths = 0;
+    while ((await run(dies("copying", 1), true)) === "killed; undefined") deaths++;
+    expect(deaths).toBeGreaterThan(10);
+    const there = await withClient(url, async (client) => (await client.query("SELECT count(*) FROM event")).rows);
+    expect(there).toEqual([{ count: "8" }]);
+    const kept = readdirSync(dir).find((name) => name.startsWith("webhookd.db.moved-"));
+    expect([kept !== undefined, existsSync(join(dir, "webhookd.db"))]).toEqual([true, false]);
+    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/there is a store in .* already/);
+
+    expect(await refusal(move(dir, url, "to_file", { onProgress: dies("comparing", 9) }))).toMatch(/^killed/);
+    // The copy is whole and the database is out of use; only the name of the file is missing.
+    const finish = vi.spyOn(FileSide.prototype, "finish").mockImplementationOnce(() => {
+      throw new Error("killed");
+    });
+    expect(await refusal(move(dir, url, "to_file", { resume: true }))).toMatch(/^killed/);
+    finish.mockRestore();
+    const back = await move(dir, url, "to_file", { resume: true });
+    expect(back.tables.find(({ name }) => name === "event")!.rows).toBe(8);
+    const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
+    expect((await shown(daemon)).events).toHaveLength(8);
+  });
+
+  it("is refused where it would mix, hide or lose something", async () => {
+    const { dir, receiver } = await fill(new ManualClock());
+    const [url, other] = [await freshUrl(), await freshUrl()];
+    const daemon = await TestDaemon.start({ dir });
+    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/^another webhookd .* is using/);
+    await daemon.stop();
+    const served = await TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: other } });
+    expect(await refusal(move(dir, other, "to_postgres"))).toMatch(/there is a store in .* already/);
+    const empty = aDirectory();
+    const key = join(served.dir, "secret.key");
+    expect(await refusal(move(empty, other, "to_file", { secretKeyFile: key }))).toMatch(/^a daemon is using/);
+    await served.stop();
+    expect(await refusal(move(empty, other, "to_file"))).toMatch(/^the secret key .* is missing/);
+    writeFileSync(join(empty, "secret.key"), "0c".repeat(32), { mode: 0o600 });
+    expect(await refusal(move(empty, other, "to_file"))).toMatch(/^secret.key is not the one/);
+    const wrong = { secretKeyFile: join(empty, "secret.key") };
+    expect(await refusal(move(dir, url, "to_postgres", wrong))).toMatch(/is not the one this database was sealed with/);
+    expect(await refusal(move(dir, other, "to_file", { secretKeyFile: key }))).toMatch(
+      /there is a store in .* already/,
+    );
+
+    const dies = () => {
+      throw new Error("killed");
+    };
+    expect(await refusal(move(dir, url, "to_postgres", { onProgress: dies }))).toMatch(/^killed/);
+    const again = await TestDaemon.start({ dir });
+    await again.publish();
+    await again.stop();
+    expect(await refusal(move(dir, url, "to_postgres", { resume: true }))).toMatch(/a daemon ran meanwhile/);
+    await receiver.close();
+  });
+
+  onMachine(
+    "goes on after kill -9 by the command, which says what to do next; and back to what it was",
+    async ({ machine }) => {
+      const url = await freshUrl();
+      const daemon = await machine.serve({ flags: ["--paused"] });
+      const receiver = await machine.receiver();
+      await daemon.register(receiver.url);
+      await daemon.publish();
+      await daemon.stop();
+      const file = new Database(join(machine.dir, "webhookd.db"));
+      const numbers = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 30000)";
+      file.exec(`INSERT INTO audit (key, actor, tenant, action, request, outcome)
+      ${numbers} SELECT n, 'nobody', '*', 'none', 'none', 'done' FROM n`);
+      file.close();
+      const words = ["migrate", "--to", url, "--data-dir", machine.dir];
+      const first = machine.spawn(process.execPath, [MAIN, ...words]);
+      await withClient(url, async (client) => {
+        const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1").catch(() => ({ rows: [] }))).rows;
+        await expect.poll(copied, { interval: 1 }).not.toEqual([]);
+      });
+      first.kill("SIGKILL");
+      expect(await first.exit).toBe("SIGKILL");
+      const done = await machine.webhookd(...words, "--resume", "--json");
+      expect(done).toMatchObject({ code: 0 });
+      const rows = new Map(JSON.parse(done.stdout).tables.map(({ name, rows: some }: MovedTable) => [name, some]));
+      expect([rows.get("event"), rows.get("audit")]).toEqual([1, expect.any(Number)]);
+      expect(rows.get("audit")).toBeGreaterThan(30_000);
+
+      const kept = readdirSync(machine.dir).find((name) => name.startsWith("webhookd.db.moved-"))!;
+      const back = await machine.webhookd("restore", join(machine.dir, kept), "--data-dir", machine.dir, "--yes");
+      expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining("Sending is PAUSED") });
+      const again = await machine.serve();
+      expect(receiver.requests).toHaveLength(0);
+      expect(await again.stop()).toBe(0);
+    },
+  );
 });
