@@ -99,11 +99,19 @@ export const YES = {
 /** Whose, for a key of every tenant and for the socket. */
 export const TENANT = { type: "string", valueHint: "TENANT", description: "Only this tenant" } as const;
 
+/** What comes first in a list; `more` are lists that are short enough to be sorted by more than their age. */
+export function sortedBy<const S extends string = never>(...more: readonly S[]) {
+  const options = ["newest", "oldest", ...more.flatMap((sort) => [sort, `-${sort}`])];
+  const reversed = more[0] === undefined ? "" : `; --sort=-${more[0]} is the other way round`;
+  return { type: "enum", options, description: `In place of --order: what to sort by${reversed}` } as const;
+}
+
 /** For every command that lists: what is shown, and how. */
 export const LIST = {
   limit: { type: "string", default: "50", valueHint: "N", description: "Show at most N" },
   cursor: { type: "string", valueHint: "CURSOR", description: "Continue where an earlier list ended" },
-  order: { type: "enum", options: ["newest", "oldest"], default: "newest", description: "Which to list first" },
+  order: { type: "enum", options: ["newest", "oldest"], description: "Which to list first [newest]" },
+  sort: sortedBy(),
   fields: { type: "string", valueHint: "A,B", description: "Show only these fields" },
   ids: { type: "boolean", description: "Print only ids, one per line" },
   plain: { type: "boolean", description: "Tab-separated fields, nothing truncated" },

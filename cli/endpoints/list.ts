@@ -1,5 +1,5 @@
 import type { Endpoint } from "../../src/client/operations.ts";
-import { command, LIST, TENANT } from "../command.ts";
+import { command, LIST, sortedBy, TENANT } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -40,10 +40,12 @@ export const endpointsList = command({
     uid: { type: "string", valueHint: "UID", description: "Only the endpoint with this uid" },
     tenant: TENANT,
     ...LIST,
+    sort: sortedBy("host", "failing", "last_success", "last_failure"),
   },
   examples: [
     "webhookd endpoints list",
     "webhookd endpoints list acme",
+    "webhookd endpoints list --sort failing",
     "webhookd endpoints list --state disabled --type budget.exceeded --ids",
   ],
   async run(args, io) {

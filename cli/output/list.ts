@@ -50,6 +50,9 @@ export async function list<O extends Listing>(
 ): Promise<void> {
   const fields = chosen(shown.fields, args.fields);
   const limit = readCount(args.limit, "--limit", { min: 1, max: 1_000_000 });
+  if (args.sort !== undefined && args.order !== undefined)
+    throw usage("--order is also in --sort", "Give one of them.");
+  const order = args.sort === undefined ? { order: args.order ?? "newest" } : { sort: args.sort };
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
   // Counted once; ids and fields have no place to say it.
@@ -57,7 +60,7 @@ export async function list<O extends Listing>(
   const search = query.data === undefined ? null : new Search(io);
   do {
     const wanted = Math.min(PAGE, limit - items.length);
-    const asked = { ...query, order: args.order, limit: wanted, cursor, ...(total === undefined && { total: true }) };
+    const asked = { ...query, ...order, limit: wanted, cursor, ...(total === undefined && { total: true }) };
     const page = (await client.call(operation, { ...(id !== undefined && { id }), query: asked })) as Page<Item<O>>;
     items.push(...page.data);
     cursor = page.next_cursor ?? null;

@@ -1,5 +1,5 @@
 import type { Item } from "../../src/client/client.ts";
-import { command, LIST } from "../command.ts";
+import { command, LIST, sortedBy } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { grouped } from "../output/words.ts";
@@ -11,8 +11,8 @@ const FIELDS: readonly Field<Item<"listTenants">>[] = [
 ];
 
 export const tenantsList = command({
-  args: LIST,
-  examples: ["webhookd tenants list"],
+  args: { ...LIST, sort: sortedBy("name", "endpoints") },
+  examples: ["webhookd tenants list --sort endpoints"],
   async run(args, io) {
     const asked = { client: connect(args, io), operation: "listTenants", query: {} } as const;
     await list(asked, args, { id: ({ name }) => name, fields: FIELDS }, io);

@@ -192,6 +192,28 @@ describe("the list of events", () => {
     expect(walked).toEqual([unmatched, delivered, failed]);
   });
 
+  it("are sorted by what there is an index for", async () => {
+    const api = await serve();
+    const far = await register(api, { url: "https://b.example.com/" });
+    const near = await register(api, { url: "https://a.example.com/" });
+    const by = async (query: string) =>
+      (await api.get(`/v1/webhooks?${query}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await by("sort=host")).toEqual([near, far]);
+    expect(await by("sort=-host")).toEqual([far, near]);
+    expect(await by("sort=oldest")).toEqual([far, near]);
+    const { headers } = await api.get("/v1/webhooks?sort=host&limit=1");
+    expect(headers.link).toContain("sort=host");
+    for (const [path, detail] of [
+      [`${EVENTS}?sort=host`, "must be one of newest, oldest"],
+      ["/v1/webhooks?sort=hots", "did you mean host?"],
+      ["/v1/webhooks?sort=host&order=newest", "cannot be given with sort"],
+    ] as const) {
+      const { status, body } = await api.get(path);
+      expect([status, body.code], path).toEqual([422, "invalid_query"]);
+      expect(body.detail, path).toContain(detail);
+    }
+  });
+
   it("are found by what their data says, as far as a page got", async () => {
     const api = await serve();
     const endpoint = await register(api);

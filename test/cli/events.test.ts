@@ -308,6 +308,19 @@ describe("webhookd events list", () => {
     expect(err).toContain("Did you mean held?");
   });
 
+  it("sorts, and takes one order only", async () => {
+    const { daemon } = await events(["list", "--sort=oldest"]);
+    const { searchParams } = new URL(daemon.seen[0]!.path, "http://d");
+    expect([searchParams.get("sort"), searchParams.has("order")]).toEqual(["oldest", false]);
+    const refused = await events(["list", "--sort=oldest", "--order=newest"]);
+    expect([refused.code, refused.daemon.seen]).toEqual([EXIT.usage, []]);
+    const unknown = await events(["list", "--sort=host"]);
+    expect([unknown.code, unknown.daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(unknown.err).toContain("newest, oldest");
+    const endpoints = await typed(["endpoints", "list", "--sort=-failing"]);
+    expect(endpoints.daemon.seen[0]!.path).toContain("sort=-failing");
+  });
+
   it("reads no deliveries where none are shown, and says what ids alone are", async () => {
     const { out, daemon } = await events(["list", "--ids"]);
     expect(out).toBe(`${id}\n`);

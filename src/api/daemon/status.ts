@@ -6,7 +6,7 @@ import type { Census, Damage as StoredDamage } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
-import { PAGE_PARAMETERS, pageOf, callerOf, pageReply } from "../pipeline/lists.ts";
+import { pageParameters, pageOf, callerOf, pageReply } from "../pipeline/lists.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
@@ -269,15 +269,18 @@ export const listTenants: Operation = {
 };
 
 const PATH = "/v1/tenants";
+const SORTS = ["name", "endpoints"] as const;
 
 export function tenantRoutes({ store }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
     const { principal, query } = call;
-    const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
+    const asked = pageOf(query, tenantToRead(principal, namedTenant(query)), SORTS);
     const page = await store.reads.listTenants(asked, callerOf(call));
     const items = page.data.map(({ name, endpoints }) => JSON.stringify({ name, endpoints }));
     return pageReply(PATH, query, page, items);
   }
 
-  return [{ method: "GET", path: PATH, access: "read", query: PAGE_PARAMETERS, operation: listTenants, handle: list }];
+  return [
+    { method: "GET", path: PATH, access: "read", query: pageParameters(SORTS), operation: listTenants, handle: list },
+  ];
 }

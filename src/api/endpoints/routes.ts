@@ -5,7 +5,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, namedTenant, TenantParameter, tenantToRead, tenantToWrite } from "../pipeline/access.ts";
-import { pageReply, PAGE_PARAMETERS, pageOf } from "../pipeline/lists.ts";
+import { pageReply, pageParameters, pageOf } from "../pipeline/lists.ts";
 import { endpointId, uidOf, unknownName } from "../pipeline/names.ts";
 import { deprecated, flagParameter, invalidQuery, type Query, textParameter } from "../pipeline/query.ts";
 import { damagedEndpoint, type Header, json, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
@@ -54,6 +54,9 @@ const Match = textParameter(
   "is not 1 to 256 visible characters",
 );
 
+/** By host, most failures in a row, longest without a success, latest failure. */
+const SORTS = ["host", "failing", "last_success", "last_failure"] as const;
+
 export function endpointRoutes(parts: ApiParts): Route[] {
   const one = { path: `${PATH}/:id`, query: [TenantParameter], reach: "endpoint" } as const;
   return [
@@ -73,7 +76,7 @@ export function endpointRoutes(parts: ApiParts): Route[] {
       path: PATH,
       access: "read",
       reach: "own",
-      query: [...PAGE_PARAMETERS, Enabled, ChosenType, ChosenTypeBefore, Match, Url, Uid],
+      query: [...pageParameters(SORTS), Enabled, ChosenType, ChosenTypeBefore, Match, Url, Uid],
       operation: listEndpoints,
       handle: (call) => list(parts, call),
     },
@@ -180,7 +183,7 @@ async function list(parts: ApiParts, { principal, query }: Call): Promise<Reply>
   const { store } = parts;
   const tenant = tenantToRead(principal, namedTenant(query));
   const page = await store.endpoints.list({
-    ...pageOf(query, tenant),
+    ...pageOf(query, tenant, SORTS),
     enabled: Enabled.read(query),
     eventType: await chosenType(parts, query, tenant),
     url: normalUrl(Url.read(query)),

@@ -30,6 +30,7 @@ import type { Call } from "./route.ts";
 
 const Limit = numberParameter("limit", [1, 100], "The largest number of rows in a page.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
+const Sort = sortParameter([]);
 const Cursor = textParameter(
   "cursor",
   "`next_cursor` of the previous page, with the other parameters unchanged.",
@@ -44,14 +45,39 @@ const Total = flagParameter(
 );
 
 /** The parameters that every list takes. */
-export const PAGE_PARAMETERS = [TenantParameter, Limit, Cursor, Order, Total];
+export const PAGE_PARAMETERS = pageParameters([]);
 
-export function pageOf(query: Query, tenant: string | null): PageQuery {
+/** Of a list that is short enough to be sorted by more than its age. */
+export function pageParameters(sorts: readonly string[]): Parameter[] {
+  return [TenantParameter, Limit, Cursor, Order, sorts.length === 0 ? Sort : sortParameter(sorts), Total];
+}
+
+function sortParameter(sorts: readonly string[]): Parameter<string> {
+  const more = sorts.length === 0 ? "" : "; with a minus sign before it, from the other end";
+  const all = ["newest", "oldest", ...sorts.flatMap((sort) => [sort, `-${sort}`])];
+  return choiceParameter("sort", all, `What the list is sorted by${more}. It takes the place of \`order\`.`);
+}
+
+/** What is asked of a list that may be sorted so: those names go up with `oldest` and down with `newest`. */
+function sortOf<const S extends string>(query: Query, sorts: readonly S[]): Pick<PageQuery, "order"> & { sort?: S } {
+  const given = sortParameter(sorts).read(query);
+  if (given === undefined) return { order: Order.read(query) ?? "newest" };
+  if (query.has("order")) throw invalidQuery("order", "cannot be given with sort", "conflicting_fields");
+  if (given === "newest" || given === "oldest") return { order: given };
+  const sort = sorts.find((one) => given === one || given === `-${one}`)!;
+  return { sort, order: given === sort ? "oldest" : "newest" };
+}
+
+export function pageOf<const S extends string = never>(
+  query: Query,
+  tenant: string | null,
+  sorts: readonly S[] = [],
+): PageQuery & { sort?: S } {
   const cursor = Cursor.read(query);
   return {
     tenant,
     limit: Limit.read(query) ?? 20,
-    order: Order.read(query) ?? "newest",
+    ...sortOf(query, sorts),
     ...(cursor !== undefined && { cursor }),
     ...(Total.read(query) === true && { total: true }),
   };

@@ -79,7 +79,14 @@ export interface TypeInUse {
   readonly some: readonly string[];
 }
 
+/**
+ * What endpoints are listed by, if not by their age: with `oldest` by host from a, those first that failed most often in a
+ * row, whose last success is longest ago, or whose last failure is latest; with `newest` from the other end.
+ */
+export type EndpointSort = "host" | "failing" | "last_success" | "last_failure";
+
 export interface EndpointQuery extends PageQuery {
+  readonly sort?: EndpointSort;
   readonly enabled?: boolean;
   readonly eventType?: string;
   /** In the form that the endpoint shows. */

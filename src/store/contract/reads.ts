@@ -100,7 +100,7 @@ export interface ReadStore {
    */
   listEndpointAttempts(query: EndpointAttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /** Every tenant that ever published or registered something, in the order in which they first did. */
-  listTenants(query: PageQuery, caller?: Caller): Promise<Page<TenantSummary>>;
+  listTenants(query: TenantQuery, caller?: Caller): Promise<Page<TenantSummary>>;
   /** Which of these is nothing that the tenant may see and that there is, or once was; null when none is. */
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }
@@ -110,6 +110,11 @@ export interface Names {
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly event?: string | undefined;
+}
+
+/** With `oldest` by name from a, or those first that have the most endpoints; with `newest` from the other end. */
+export interface TenantQuery extends PageQuery {
+  readonly sort?: "name" | "endpoints";
 }
 
 export interface TenantSummary {

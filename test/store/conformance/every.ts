@@ -23,6 +23,7 @@ import { recording } from "./deliveries/record.ts";
 import { replaying } from "./events/replay.ts";
 import { retention } from "./upkeep.ts";
 import { rotating } from "./secrets.ts";
+import { sorts } from "./reads/sorts.ts";
 import { statistics } from "./statistics/statistics.ts";
 import { totals } from "./reads/totals.ts";
 import { walks } from "./reads/walks.ts";
@@ -53,6 +54,7 @@ export function everySuite(open: OpenFresh, walked = 10_000): void {
     deliveryLists(open);
     labels(open);
     dataSearch(open);
+    sorts(open);
     totals(open);
     walks(open, walked);
   });

@@ -10,6 +10,7 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
+import { SORTED_BY } from "../../sqlite/endpoints/endpoints.ts";
 import { stringsOf, targetOf } from "../../sqlite/endpoints/endpoint-row.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
@@ -29,6 +30,8 @@ interface Parts {
   readonly health: Health;
   readonly idempotency: IdempotencyKeys;
 }
+
+const HOST = "(split_part(e.url, '://', 2) COLLATE \"C\")";
 
 export class PostgresEndpoints implements EndpointStore {
   readonly #engine: Engine;
@@ -77,21 +80,39 @@ export class PostgresEndpoints implements EndpointStore {
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || says(row, match)) &&
       (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+    const { sort, order } = query;
+    const byNumbers = sort !== undefined && sort !== "host";
+    const ends =
+      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
     const walk = {
-      list: "endpoints",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([after]: readonly number[], limit: number) => {
+      list: sort === undefined ? "endpoints" : `endpoints-by-${sort}`,
+      start: byNumbers ? ends : ends.slice(1),
+      rows: (after: readonly number[], limit: number) => {
         const values = new Values();
-        const [compare, way] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-        return this.#engine.database.rows<EndpointRow>(
-          `SELECT * FROM endpoint WHERE number ${compare} ${values.add(after)}::bigint AND deleted_at IS NULL
-           ${query.tenant === null ? "" : `AND tenant = ${values.add(query.tenant)}`}
-           ${query.uid === undefined ? "" : `AND uid = ${values.add(query.uid)}`}
-           ORDER BY number ${way} LIMIT ${values.add(limit)}`,
+        const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+        const key = after.at(-1)!;
+        const last = `${values.add(key)}::bigint`;
+        const beyond = () => {
+          if (sort === undefined) return `e.number ${compare} ${last}`;
+          if (byNumbers) return `(${SORTED_BY[sort]}, e.number) ${compare} (${values.add(after[0])}::bigint, ${last})`;
+          // Where the last one stands is looked up: its row stays for days, even if it was deleted.
+          const isStart = key === ends[1];
+          const there = `SELECT ${HOST.replaceAll("e.url", "l.url")}, l.number FROM endpoint l WHERE l.number = ${last}`;
+          return isStart ? `${last} IS NOT NULL` : `(${HOST}, e.number) ${compare} (${there})`;
+        };
+        return this.#engine.database.rows<EndpointRow & { readonly place: number | null }>(
+          `SELECT e.*, ${byNumbers ? `(${SORTED_BY[sort]})::bigint` : "NULL"} AS place
+           FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
+           WHERE ${beyond()} AND e.deleted_at IS NULL
+           ${query.tenant === null ? "" : `AND e.tenant = ${values.add(query.tenant)}`}
+           ${query.uid === undefined ? "" : `AND e.uid = ${values.add(query.uid)}`}
+           ORDER BY ${sort === undefined ? "" : `${byNumbers ? SORTED_BY[sort] : HOST} ${way},`} e.number ${way}
+           LIMIT ${values.add(limit)}`,
           values.all,
         );
       },
-      keysOf: (row: EndpointRow) => [row.number],
+      keysOf: (row: EndpointRow & { readonly place: number | null }) =>
+        byNumbers ? [row.place!, row.number] : [row.number],
       look: async (rows: readonly EndpointRow[]) =>
         rows.map((row) => (wanted(row) ? this.#rows.read(row).endpoint : null)),
     };

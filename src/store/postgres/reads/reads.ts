@@ -23,8 +23,8 @@ import type {
   EventView,
   Names,
   Page,
-  PageQuery,
   ReadStore,
+  TenantQuery,
   TenantSummary,
 } from "../../store.ts";
 import {
@@ -45,6 +45,7 @@ import { findEvent } from "../events/event-changes.ts";
 import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
 import { labelsOf, summaryOf, type EventRow } from "./summaries.ts";
 import { searching } from "./data-search.ts";
+import { tenantWalk } from "./tenants.ts";
 import { attemptPage } from "./attempt-lists.ts";
 
 /** Deliveries shown inside an event. */
@@ -202,25 +203,8 @@ export class PostgresReads implements ReadStore {
     });
   }
 
-  async listTenants(query: PageQuery): Promise<Page<TenantSummary>> {
-    const walk = {
-      list: "tenants",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([after]: readonly number[], limit: number) => {
-        const [compare, way] = query.order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-        return this.#engine.database.rows<TenantSummary & { num: number }>(
-          `SELECT t.num, t.name, (SELECT count(*) FROM endpoint e WHERE e.tenant = t.name AND e.deleted_at IS NULL)
-             AS endpoints
-           FROM tenant t WHERE t.num ${compare} $1::bigint AND ($2::text IS NULL OR t.name = $2)
-           ORDER BY t.num ${way} LIMIT $3`,
-          [after, query.tenant, limit],
-        );
-      },
-      keysOf: ({ num }: { num: number }) => [num],
-      look: async (rows: readonly (TenantSummary & { num: number })[]) =>
-        rows.map(({ name, endpoints }) => ({ name, endpoints })),
-    };
-    return pageOf(this.#engine, walk, query);
+  async listTenants(query: TenantQuery): Promise<Page<TenantSummary>> {
+    return pageOf(this.#engine, tenantWalk(this.#engine.database, query), query);
   }
 
   async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {

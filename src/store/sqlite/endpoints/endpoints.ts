@@ -9,7 +9,7 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
+import type { ChangeSettings, EndpointQuery, EndpointSort, TypeInUse } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Interned } from "../numbers/codes.ts";
@@ -35,6 +35,18 @@ interface Updated {
   readonly resumed: boolean;
 }
 
+/** In SQL, of `endpoint e LEFT JOIN health h`: what comes first is the least. */
+export const SORTED_BY: Readonly<Record<EndpointSort, string>> = {
+  host: "substr(e.url, instr(e.url, '://') + 3)",
+  failing: "-coalesce(h.consecutive_failures, 0)",
+  last_success: "coalesce(h.last_success_at, 0)",
+  last_failure: "-coalesce(h.last_failure_at, 0)",
+};
+
+interface ListedRow extends EndpointRow {
+  readonly place: number | string | null;
+}
+
 export class Endpoints {
   readonly #db: Database;
   readonly #tenants: Interned;
@@ -53,7 +65,7 @@ export class Endpoints {
   readonly #disable: Statement<[string, number, number]>;
   readonly #softDelete: Statement<[number, number]>;
   readonly #leaveUrl: Statement<[string]>;
-  readonly #lists = new Map<string, Statement<unknown[], EndpointRow>>();
+  readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
 
   constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
     this.#db = db;
@@ -159,24 +171,28 @@ export class Endpoints {
   }
 
   /** Null when there is no such tenant. */
-  list(query: EndpointQuery): Walk<EndpointRow, Endpoint> | null {
+  list(query: EndpointQuery): Walk<ListedRow, Endpoint> | null {
     const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
     if (tenant === undefined) return null;
     const statement = this.#listStatement(query);
     const uid = query.uid ?? null;
     const match = query.match?.toLowerCase();
-    const isWanted = (row: EndpointRow) =>
+    const isWanted = (row: ListedRow) =>
       this.#isOf(query.tenant, row) &&
       (query.ids === undefined || query.ids.includes(row.id)) &&
       (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || this.#says(row, match)) &&
       (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+    const { sort, order } = query;
+    const byNumbers = sort !== undefined && sort !== "host";
+    const ends =
+      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
     return {
-      list: "endpoints",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([key], limit) => statement.all({ key, limit, tenant, uid }),
-      keysOf: (row) => [row.number],
+      list: sort === undefined ? "endpoints" : `endpoints-by-${sort}`,
+      start: byNumbers ? ends : ends.slice(1),
+      rows: (after, limit) => statement.all({ key: after.at(-1), place: after[0], limit, tenant, uid }),
+      keysOf: (row) => (byNumbers ? [row.place as number, row.number] : [row.number]),
       has: isWanted,
       look: (row) => ({ item: isWanted(row) ? this.#view(row) : null, rows: 0 }),
     };
@@ -214,13 +230,23 @@ export class Endpoints {
     return row === undefined ? null : targetOf(row, this.#read(row));
   }
 
-  #listStatement(query: EndpointQuery): Statement<unknown[], EndpointRow> {
-    const oldest = query.order === "oldest";
-    const sql = `SELECT * FROM endpoint WHERE number ${oldest ? ">" : "<"} @key AND deleted_at IS NULL
-      ${query.tenant === null ? "" : "AND tenant = @tenant"} ${query.uid === undefined ? "" : "AND uid = @uid"}
-      ORDER BY number ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+  #listStatement({ sort, order, tenant, uid }: EndpointQuery): Statement<unknown[], ListedRow> {
+    const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+    const place = sort === undefined ? "NULL" : SORTED_BY[sort];
+    // Where the last one stands is looked up: its row stays for days, even if it was deleted.
+    const last = `SELECT ${SORTED_BY.host}, l.number FROM endpoint l WHERE l.number = @key`;
+    const beyond =
+      sort === undefined
+        ? `e.number ${compare} @key`
+        : sort === "host"
+          ? `(@key IN (0, ${Number.MAX_SAFE_INTEGER}) OR (${place}, e.number) ${compare} (${last.replaceAll("e.url", "l.url")}))`
+          : `(${place}, e.number) ${compare} (@place, @key)`;
+    const sql = `SELECT e.*, ${place} AS place FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
+      WHERE ${beyond} AND e.deleted_at IS NULL
+      ${tenant === null ? "" : "AND e.tenant = @tenant"} ${uid === undefined ? "" : "AND e.uid = @uid"}
+      ORDER BY ${sort === undefined ? "" : `place ${way},`} e.number ${way} LIMIT @limit`;
     let statement = this.#lists.get(sql);
-    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], EndpointRow>(sql)));
+    if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], ListedRow>(sql)));
     return statement;
   }
 

@@ -21,7 +21,7 @@ import type {
   JobSet,
   LeftAlone,
   Page,
-  PageQuery,
+  TenantQuery,
   TenantSummary,
 } from "../../store.ts";
 import { systemCode } from "../../files/refused.ts";
@@ -36,7 +36,7 @@ export interface Questions {
   listDeliveries(query: DeliveryQuery): Page<DeliveryView>;
   listAttempts(query: AttemptQuery): Page<Attempt> | null;
   listEndpointAttempts(query: EndpointAttemptQuery): Page<Attempt> | null;
-  listTenants(query: PageQuery): Page<TenantSummary>;
+  listTenants(query: TenantQuery): Page<TenantSummary>;
   listAudit(query: AuditQuery): Page<AuditRecord>;
   failures(query: FailureQuery): FailureReport | null;
   sumMinutes(asked: MinutesAsked): readonly (StoredCounts | null)[];

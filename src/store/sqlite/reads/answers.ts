@@ -1,6 +1,6 @@
 /** What a reader is asked, answered from one connection: on the thread that writes, or on the reader's own. */
 import type { Database, Statement } from "better-sqlite3";
-import type { EventView, Page, PageQuery, TenantSummary } from "../../store.ts";
+import type { EventView, Page, TenantQuery, TenantSummary } from "../../store.ts";
 import { Attempts } from "../attempts/attempts.ts";
 import { Responses } from "../attempts/responses.ts";
 import { Sources } from "../attempts/sources.ts";
@@ -104,9 +104,13 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
   };
 }
 
+/** In SQL: of `tenant`, the endpoints `e` that are not deleted. */
+const OF_TENANT = "e.tenant = tenant.num AND e.deleted_at IS NULL";
+
 interface TenantRow {
   readonly num: number;
   readonly name: string;
+  readonly place: number | null;
 }
 
 /** Names that somebody has published or registered under. */
@@ -124,13 +128,16 @@ class TenantList {
       .pluck();
   }
 
-  list(query: PageQuery): Walk<TenantRow, TenantSummary> {
-    const statement = this.#listStatement(query.order);
+  list({ order, sort, tenant }: TenantQuery): Walk<TenantRow, TenantSummary> {
+    const statement = this.#listStatement(order, sort);
+    const ends =
+      order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+    const byEndpoints = sort === "endpoints";
     return {
-      list: "tenants",
-      start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
-      rows: ([num], limit) => statement.all({ num, limit, tenant: query.tenant }),
-      keysOf: ({ num }) => [num],
+      list: sort === undefined ? "tenants" : `tenants-by-${sort}`,
+      start: byEndpoints ? ends : ends.slice(1),
+      rows: (after, limit) => statement.all({ num: after.at(-1), least: after[0], limit, tenant }),
+      keysOf: ({ num, place }) => (byEndpoints ? [place!, num] : [num]),
       has: () => true,
       look: ({ num, name }) => {
         const endpoints = this.#endpoints.get(num)!;
@@ -139,15 +146,25 @@ class TenantList {
     };
   }
 
-  #listStatement(order: PageQuery["order"]): Statement<unknown[], TenantRow> {
-    let statement = this.#lists.get(order);
+  #listStatement(order: TenantQuery["order"], sort: TenantQuery["sort"]): Statement<unknown[], TenantRow> {
+    const name = `${order} ${sort}`;
+    let statement = this.#lists.get(name);
     if (statement === undefined) {
-      const [beyond, direction] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+      const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
+      const place = sort === "endpoints" ? `-(SELECT count(*) FROM endpoint e WHERE ${OF_TENANT})` : "NULL";
+      const last = "SELECT l.name FROM tenant l WHERE l.num = @num";
+      const beyond =
+        sort === undefined
+          ? `num ${compare} @num`
+          : sort === "name"
+            ? `(@num IN (0, ${Number.MAX_SAFE_INTEGER}) OR name ${compare} (${last}))`
+            : `(place, num) ${compare} (@least, @num)`;
       statement = this.#db.prepare<unknown[], TenantRow>(
-        `SELECT num, name FROM tenant WHERE num ${beyond} @num AND (@tenant IS NULL OR name = @tenant)
-         ORDER BY num ${direction} LIMIT @limit`,
+        `SELECT * FROM (SELECT num, name, ${place} AS place FROM tenant WHERE @tenant IS NULL OR name = @tenant)
+         WHERE ${beyond} ORDER BY ${sort === undefined ? "" : sort === "name" ? `name ${way},` : `place ${way},`} num ${way}
+         LIMIT @limit`,
       );
-      this.#lists.set(order, statement);
+      this.#lists.set(name, statement);
     }
     return statement;
   }

@@ -11,8 +11,8 @@ import type {
   EventView,
   Names,
   Page,
-  PageQuery,
   ReadStore,
+  TenantQuery,
   TenantSummary,
 } from "../../store.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
@@ -85,7 +85,7 @@ export class SqliteReads implements ReadStore {
     });
   }
 
-  listTenants(query: PageQuery, caller?: Caller): Promise<Page<TenantSummary>> {
+  listTenants(query: TenantQuery, caller?: Caller): Promise<Page<TenantSummary>> {
     return this.#parts.reader.ask("listTenants", query, { caller });
   }
 }
