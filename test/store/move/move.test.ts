@@ -7,6 +7,7 @@ import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
 import { FileSide } from "../../../src/store/move/file-side.ts";
 import { moveStore, type MovedTable, type MoveOptions, type MoveProgress } from "../../../src/store/move/move.ts";
+import { restoreBackup } from "../../../src/store/restore/restore.ts";
 import { FACTS, LEFT_OUT, OWN_FACTS, TABLES } from "../../../src/store/move/tables.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
@@ -88,6 +89,8 @@ async function fill(clock: ManualClock) {
   await daemon.daemon.idle();
   const labels = { type: "budget.exceeded", data: {}, publisher_id: "order-7", tags: ["eu", "eu-west"] };
   const keyed = await daemon.request("POST", EVENTS, labels, { "idempotency-key": "a-key" });
+  // Marks of before are told again by the key that they were made with.
+  expect((await daemon.request("POST", "/v1/secret-key/rekey")).status).toBe(200);
   for (let left = 5; left > 0; left--) await daemon.publish({ left });
   await daemon.daemon.idle();
   await daemon.request("POST", `/v1/webhooks/${endpoint}/rotate-secret`, { overlap_seconds: 3600 });
@@ -197,31 +200,42 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(there.tables.filter(({ rows }) => rows === 0).map(({ name }) => name)).toEqual([]);
   });
 
-  it("is whole after a death at any page, between the pages and at the end", async () => {
+  onMachine("is whole after kill -9 and deaths at any page, between the pages and at the end", async ({ machine }) => {
     const { dir, receiver } = await fill(new ManualClock());
     await receiver.close();
     const url = await freshUrl();
+    const file = new Database(join(dir, "webhookd.db"));
+    const numbers = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 30000)";
+    file.exec(`INSERT INTO audit (key, actor, tenant, action, request, outcome)
+      ${numbers} SELECT n, 'nobody', '*', 'none', 'none', 'done' FROM n`);
+    file.close();
+    const words = [MAIN, "migrate", "--to", url, "--data-dir", dir];
+    const killed = machine.spawn(process.execPath, words);
+    await withClient(url, async (client) => {
+      const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1").catch(() => ({ rows: [] }))).rows;
+      await expect.poll(copied, { interval: 1 }).not.toEqual([]);
+    });
+    killed.kill("SIGKILL");
+    expect(await killed.exit).toBe("SIGKILL");
+    const served = TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } });
+    expect(await refusal(served)).toMatch(/not whole yet; .*--resume/);
+    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/has the beginning of a copy; .*--resume/);
     const dies = (doing: MoveProgress["doing"], after: number) => {
       let left = after;
       return (progress: MoveProgress) => {
         if (progress.doing === doing && left-- === 0) throw new Error("killed");
       };
     };
-    const run = (onProgress: (progress: MoveProgress) => void, resume: boolean) =>
-      refusal(move(dir, url, "to_postgres", { onProgress, resume }));
-    expect(await run(dies("copying", 0), false)).toMatch(/^killed/);
-    expect(await refusal(TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } }))).toMatch(
-      /not whole yet; .*--resume/,
-    );
-    expect(await run(() => {}, false)).toMatch(/has the beginning of a copy; .*--resume/);
     // Each goes a page or two further.
-    let deaths = 0;
-    while ((await run(dies("copying", 1), true)) === "killed; undefined") deaths++;
-    expect(deaths).toBeGreaterThan(10);
-    const there = await withClient(url, async (client) => (await client.query("SELECT count(*) FROM event")).rows);
-    expect(there).toEqual([{ count: "8" }]);
-    const kept = readdirSync(dir).find((name) => name.startsWith("webhookd.db.moved-"));
-    expect([kept !== undefined, existsSync(join(dir, "webhookd.db"))]).toEqual([true, false]);
+    for (let deaths = 0; deaths < 4; deaths++) {
+      const more = { onProgress: dies("copying", 1), resume: true };
+      expect(await refusal(move(dir, url, "to_postgres", more))).toMatch(/^killed/);
+    }
+    expect(existsSync(join(dir, "webhookd.db"))).toBe(true);
+    const ended = machine.spawn(process.execPath, [...words, "--resume", "--json"]);
+    expect(await ended.exit).toBe(0);
+    const rows = new Map(JSON.parse(ended.stdout).tables.map((table: MovedTable) => [table.name, table.rows]));
+    expect([rows.get("event"), Number(rows.get("audit")) > 30_000]).toEqual([8, true]);
     expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/there is a store in .* already/);
 
     expect(await refusal(move(dir, url, "to_file", { onProgress: dies("comparing", 9) }))).toMatch(/^killed/);
@@ -232,9 +246,27 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(await refusal(move(dir, url, "to_file", { resume: true }))).toMatch(/^killed/);
     finish.mockRestore();
     const back = await move(dir, url, "to_file", { resume: true });
-    expect(back.tables.find(({ name }) => name === "event")!.rows).toBe(8);
+    expect(new Map(back.tables.map((table) => [table.name, table.rows]))).toEqual(rows);
     const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
     expect((await shown(daemon)).events).toHaveLength(8);
+  });
+
+  it("is given up, and is what it was, by a restore of the file that was kept; sending is paused", async () => {
+    const { dir, receiver } = await fill(new ManualClock());
+    await receiver.close();
+    await move(dir, await freshUrl(), "to_postgres");
+    const kept = readdirSync(dir).find((name) => name.startsWith("webhookd.db.moved-"))!;
+    await restoreBackup({
+      dir,
+      backup: join(dir, kept),
+      secretKeyFile: join(dir, "secret.key"),
+      clock: new ManualClock(),
+      passphrase: null,
+      mustUnseal: false,
+      confirm: async () => true,
+    });
+    const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
+    expect(await shown(daemon)).toMatchObject({ events: { length: 8 }, paused: { by: "restore" } });
   });
 
   it("is refused where it would mix, hide or lose something", async () => {
@@ -266,43 +298,15 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await again.publish();
     await again.stop();
     expect(await refusal(move(dir, url, "to_postgres", { resume: true }))).toMatch(/a daemon ran meanwhile/);
+
+    const third = await freshUrl();
+    const stopsAtComparing = ({ doing }: MoveProgress) => doing === "comparing" && dies();
+    const stopped = { onProgress: stopsAtComparing };
+    expect(await refusal(move(dir, third, "to_postgres", stopped))).toMatch(/^killed/);
+    await withClient(third, (client) => client.query("UPDATE delivery SET attempts = attempts + 1 WHERE status = 2"));
+    const differs = /differs from what is in .*: delivery;/;
+    expect(await refusal(move(dir, third, "to_postgres", { resume: true }))).toMatch(differs);
+    expect(existsSync(join(dir, "webhookd.db"))).toBe(true);
     await receiver.close();
   });
-
-  onMachine(
-    "goes on after kill -9 by the command, which says what to do next; and back to what it was",
-    async ({ machine }) => {
-      const url = await freshUrl();
-      const daemon = await machine.serve({ flags: ["--paused"] });
-      const receiver = await machine.receiver();
-      await daemon.register(receiver.url);
-      await daemon.publish();
-      await daemon.stop();
-      const file = new Database(join(machine.dir, "webhookd.db"));
-      const numbers = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n LIMIT 30000)";
-      file.exec(`INSERT INTO audit (key, actor, tenant, action, request, outcome)
-      ${numbers} SELECT n, 'nobody', '*', 'none', 'none', 'done' FROM n`);
-      file.close();
-      const words = ["migrate", "--to", url, "--data-dir", machine.dir];
-      const first = machine.spawn(process.execPath, [MAIN, ...words]);
-      await withClient(url, async (client) => {
-        const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1").catch(() => ({ rows: [] }))).rows;
-        await expect.poll(copied, { interval: 1 }).not.toEqual([]);
-      });
-      first.kill("SIGKILL");
-      expect(await first.exit).toBe("SIGKILL");
-      const done = await machine.webhookd(...words, "--resume", "--json");
-      expect(done).toMatchObject({ code: 0 });
-      const rows = new Map(JSON.parse(done.stdout).tables.map(({ name, rows: some }: MovedTable) => [name, some]));
-      expect([rows.get("event"), rows.get("audit")]).toEqual([1, expect.any(Number)]);
-      expect(rows.get("audit")).toBeGreaterThan(30_000);
-
-      const kept = readdirSync(machine.dir).find((name) => name.startsWith("webhookd.db.moved-"))!;
-      const back = await machine.webhookd("restore", join(machine.dir, kept), "--data-dir", machine.dir, "--yes");
-      expect(back).toMatchObject({ code: 0, stdout: expect.stringContaining("Sending is PAUSED") });
-      const again = await machine.serve();
-      expect(receiver.requests).toHaveLength(0);
-      expect(await again.stop()).toBe(0);
-    },
-  );
 });
