@@ -14,6 +14,7 @@ import { move } from "./move.ts";
 import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
+import { portal } from "./portal.ts";
 import { prune } from "./prune.ts";
 import { quiet } from "./quiet.ts";
 import { stages } from "./stages.ts";
@@ -38,6 +39,7 @@ const ALONE: Record<string, Scenario> = {
   prune,
   move,
   errors,
+  portal,
 };
 
 export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { hasChromium } from "./chromium.ts";
+import { choiceDrawn, firstPaint } from "./figures.ts";
 import { SCREENS, show, type Screen, type Shown } from "./screens.ts";
 import { Site } from "./site.ts";
 
@@ -161,9 +162,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     for (let round = 0; round < 3; round++) {
       await timed.reload();
       await timed.getByRole("heading", { name: "Endpoints" }).waitFor();
-      paints.push(
-        (await timed.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")) as number,
-      );
+      paints.push(await firstPaint(timed));
     }
     // The best of three: what else the machine does is not the page's.
     expect(Math.min(...paints)).toBeLessThanOrEqual(300);
@@ -171,7 +170,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await timed.evaluate(`location.hash = "#/${id}"`);
     await timed.getByRole("row").nth(25).waitFor();
     const answers: number[] = [];
-    for (const name of ["Waiting", "All", "Waiting"]) answers.push((await timed.evaluate(clickTimed(name))) as number);
+    for (const name of ["Waiting", "All", "Waiting"]) answers.push(await choiceDrawn(timed, name));
     await timed.getByRole("row").nth(25).waitFor();
     expect(Math.min(...answers)).toBeLessThanOrEqual(100);
     await timed.context().close();
@@ -202,16 +201,6 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(site.strays).toEqual([]);
   });
 });
-
-/** From a click until the next frame is drawn, in milliseconds. */
-function clickTimed(name: string): string {
-  return `new Promise((resolve) => {
-    const button = [...document.querySelectorAll(".choices button")].find((one) => one.textContent === "${name}");
-    const start = performance.now();
-    button.click();
-    requestAnimationFrame(() => setTimeout(() => resolve(performance.now() - start)));
-  })`;
-}
 
 const NAME = `(() => {
   const one = document.activeElement;
