@@ -2,12 +2,19 @@
 import { connect, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { Ledger, monotonic, type LedgerMemory } from "./ledger.ts";
-import { DIGITS, ENVELOPE, publishText, SEQ_AT, writeDigits } from "./payload.ts";
+import { ENVELOPE, publishText, SEQ_AT, seqsIn, writeDigits } from "./payload.ts";
+
+/** A request that publishes one event, with the event's number as in `DATA`. */
+export interface RequestShape {
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
 
 export interface LoadPlan {
   readonly port: number;
-  /** An API key, or null to post envelopes to a receiver. */
-  readonly key: string | null;
+  /** An API key, or null to post envelopes to a receiver; what is sent to anything but webhookd says it by itself. */
+  readonly key: string | null | RequestShape;
   readonly connections: number;
   readonly eventsPerRequest: number;
   /** Event n goes to tenant n modulo this; 0 names none. */
@@ -118,6 +125,8 @@ class Publisher {
 const publishers = Array.from({ length: plan.connections }, () => new Publisher());
 const idle = [...publishers];
 const startedAt = monotonic();
+/** By those that published to this site before. */
+const submittedBefore = ledger.get("submitted");
 let stopping = false;
 
 const timer = setInterval(pump, TICK_MS);
@@ -137,7 +146,7 @@ function nextAt(): number | null {
   const now = monotonic();
   if ("perSecond" in plan.pace) {
     // By the timetable, not by when a connection came free: a late answer delays what is counted, not the clock.
-    const at = startedAt + (submitted / plan.pace.perSecond) * 1000;
+    const at = startedAt + ((submitted - submittedBefore) / plan.pace.perSecond) * 1000;
     return at <= now ? at : null;
   }
   const gone = ledger.get("arrived") + ledger.get("refused") + ledger.get("broken");
@@ -153,24 +162,30 @@ function end(): void {
   parentPort!.close();
 }
 
-function templateOf({ key, eventsPerRequest: count, tenants }: LoadPlan): Template {
-  const single = count === 1 || key === null;
-  const event = key === null ? ENVELOPE.toString() : publishText(tenants > 0);
-  const body = single ? event : `{"events":[${Array.from({ length: count }, () => event).join(",")}]}`;
-  const path = key === null ? "/ok/ceiling" : `/v1/webhooks/events${single ? "" : "/batch"}`;
+function templateOf(plan: LoadPlan): Template {
+  const { path, headers, body } = requestOf(plan);
   const head = [
     `POST ${path} HTTP/1.1`,
     "host: 127.0.0.1",
-    ...(key === null ? [] : [`authorization: Bearer ${key}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "content-type: application/json",
-    `content-length: ${body.length}`,
+    `content-length: ${Buffer.byteLength(body)}`,
   ].join("\r\n");
   const bytes = Buffer.from(`${head}\r\n\r\n${body}`);
-  const slots: { seqAt: number; tenantAt: number }[] = [];
-  for (let at = bytes.indexOf('"seq":"'); at !== -1; at = bytes.indexOf('"seq":"', at + DIGITS)) {
-    const tenantAt = tenants > 0 ? bytes.lastIndexOf('"tenant":"t', at) + '"tenant":"t'.length : 0;
-    slots.push({ seqAt: at + '"seq":"'.length, tenantAt });
-  }
-  if (key === null && slots[0]!.seqAt !== bytes.length - body.length + SEQ_AT) throw new Error("not where it is read");
+  const slots = seqsIn(bytes).map((seqAt) => {
+    const tenantAt = plan.tenants > 0 ? bytes.lastIndexOf('"tenant":"t', seqAt) + '"tenant":"t'.length : 0;
+    return { seqAt, tenantAt };
+  });
+  if (plan.key === null && slots[0]!.seqAt !== bytes.length - body.length + SEQ_AT)
+    throw new Error("not where it is read");
   return { bytes, slots };
+}
+
+function requestOf({ key, eventsPerRequest: count, tenants }: LoadPlan): RequestShape {
+  if (key === null) return { path: "/ok/ceiling", headers: {}, body: ENVELOPE.toString() };
+  if (typeof key !== "string") return key;
+  const event = publishText(tenants > 0);
+  const body = count === 1 ? event : `{"events":[${Array.from({ length: count }, () => event).join(",")}]}`;
+  const path = `/v1/webhooks/events${count === 1 ? "" : "/batch"}`;
+  return { path, headers: { authorization: `Bearer ${key}` }, body };
 }

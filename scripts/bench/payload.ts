@@ -19,18 +19,20 @@ export const SIGNATURE: SignatureOptions = {
   version: "bench",
 };
 
-const SEQ_START = '{"seq":"';
+const SEQ_START = '"seq":"';
 const ID = `evt_${"0".repeat(26)}`;
 
-/** As long as any envelope of this type: its `data` begins with the event's number. */
-export const ENVELOPE: Buffer = envelope(ID, EVENT_TYPE, 0, Buffer.from(dataText()));
+/** What every publisher sends: it begins with the event's number. */
+export const DATA: string = dataText();
+/** As long as any envelope of this type. */
+export const ENVELOPE: Buffer = envelope(ID, EVENT_TYPE, 0, Buffer.from(DATA));
 /** Where the number stands in an envelope. */
 export const SEQ_AT = ENVELOPE.indexOf(SEQ_START) + SEQ_START.length;
 
 /** `{"type","tenant"?,"data"}` as a publisher sends it, numbers and tenants of zeros. */
 export function publishText(withTenant: boolean): string {
   const tenant = withTenant ? `"tenant":"${tenantName(0)}",` : "";
-  return `{"type":"${EVENT_TYPE}",${tenant}"data":${dataText()}}`;
+  return `{"type":"${EVENT_TYPE}",${tenant}"data":${DATA}}`;
 }
 
 /** Tenants are numbered too, with four digits. */
@@ -56,6 +58,15 @@ export function targetOf(url: string): Target {
 
 export function seqIn(body: Uint8Array): number {
   return readDigits(body, SEQ_AT);
+}
+
+/** Where the numbers stand in bytes that may be of any shape. */
+export function seqsIn(bytes: Buffer): number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(SEQ_START); at !== -1; at = bytes.indexOf(SEQ_START, at + DIGITS)) {
+    places.push(at + SEQ_START.length);
+  }
+  return places;
 }
 
 export function readDigits(bytes: Uint8Array, at: number): number {

@@ -7,27 +7,30 @@ import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { Ledger, monotonic, type LedgerMemory } from "./ledger.ts";
-import { BODY_BYTES, seqIn } from "./payload.ts";
+import { BODY_BYTES, readDigits, seqIn, seqsIn } from "./payload.ts";
 
 export interface ReceiverData {
   readonly memory: LedgerMemory;
   readonly port: number;
+  /** Takes a body of any shape that holds an event's number, as others send it; otherwise only webhookd's envelope. */
+  readonly anyBody: boolean;
 }
 
-/** By path. */
-export type Secrets = Readonly<Record<string, string>>;
+/** By path: what webhookd signs with or, of what signs in another way, the header that must not be missing. */
+export type Secrets = Readonly<Record<string, string | { readonly header: string }>>;
 
 const OK = Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok");
 const FAIL = Buffer.from("HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
-const LENGTH = Buffer.from("content-length: ");
+/** As Node and Rust write it, and as Go does. */
+const LENGTHS = [Buffer.from("content-length: "), Buffer.from("Content-Length: ")];
 const PATH_AT = "POST /".length;
 const RATE_AT = "POST /slow/".length;
 const VERIFY_EVERY = 128;
 
-const { memory, port } = workerData as ReceiverData;
+const { memory, port, anyBody } = workerData as ReceiverData;
 const ledger = new Ledger(memory);
-const keys = new Map<string, KeyObject>();
+const keys = new Map<string, KeyObject | string>();
 let served = 0;
 let slowFreeAt = 0;
 
@@ -46,7 +49,9 @@ server.listen({ host: "127.0.0.1", port, reusePort: true }, () => {
 });
 
 parentPort!.on("message", (secrets: Secrets) => {
-  for (const [path, secret] of Object.entries(secrets)) keys.set(path, createSecretKey(secret, "utf8"));
+  for (const [path, secret] of Object.entries(secrets)) {
+    keys.set(path, typeof secret === "string" ? createSecretKey(secret, "utf8") : secret.header);
+  }
   parentPort!.postMessage("ready");
 });
 
@@ -66,9 +71,11 @@ function serveAll(socket: Socket, bytes: Buffer): number {
 }
 
 function lengthOf(bytes: Buffer, at: number, headEnd: number): number {
-  const found = bytes.indexOf(LENGTH, at);
-  if (found === -1 || found > headEnd) return 0;
-  return readNumber(bytes, found + LENGTH.length);
+  for (const name of LENGTHS) {
+    const found = bytes.indexOf(name, at);
+    if (found !== -1 && found < headEnd) return readNumber(bytes, found + name.length);
+  }
+  return 0;
 }
 
 function readNumber(bytes: Buffer, at: number): number {
@@ -78,13 +85,21 @@ function readNumber(bytes: Buffer, at: number): number {
 }
 
 function serve(socket: Socket, bytes: Buffer, at: number, bodyAt: number, end: number): void {
-  if (end - bodyAt === BODY_BYTES) ledger.arrive(seqIn(bytes.subarray(bodyAt, end)), monotonic());
+  const body = bytes.subarray(bodyAt, end);
+  if (anyBody) arriveFrom(body);
+  else if (body.length === BODY_BYTES) ledger.arrive(seqIn(body), monotonic());
   else ledger.count("malformed");
-  if (++served % VERIFY_EVERY === 0) verify(bytes.toString("latin1", at, bodyAt), bytes.subarray(bodyAt, end));
+  if (++served % VERIFY_EVERY === 0) verify(bytes.toString("latin1", at, bodyAt), body);
   const behaviour = String.fromCharCode(bytes[at + PATH_AT]!);
   if (behaviour === "o") socket.write(OK);
   else if (behaviour === "f") socket.write(FAIL);
   else if (behaviour === "s") answerSlowly(socket, readNumber(bytes, at + RATE_AT));
+}
+
+function arriveFrom(body: Buffer): void {
+  const [at] = seqsIn(body);
+  if (at === undefined) ledger.count("malformed");
+  else ledger.arrive(readDigits(body, at), monotonic());
 }
 
 function answerSlowly(socket: Socket, perSecond: number): void {
@@ -96,6 +111,9 @@ function answerSlowly(socket: Socket, perSecond: number): void {
 function verify(head: string, body: Buffer): void {
   const key = keys.get(head.slice("POST ".length, head.indexOf(" HTTP/")));
   if (key === undefined) return;
+  if (typeof key === "string") {
+    return ledger.count(head.toLowerCase().includes(`\r\n${key.toLowerCase()}: `) ? "verified" : "forged");
+  }
   const expected = createHmac("sha256", key).update(body).digest("hex");
   const given = /^x-service-signature: (.*)\r$/im.exec(head)?.[1];
   ledger.count(given === expected ? "verified" : "forged");

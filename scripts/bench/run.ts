@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic, type Ledger } from "./ledger.ts";
 import { percentile } from "./measure.ts";
-import { cpuMs, rssMiB, sleeps } from "./usage.ts";
+import { cpuMs, rssMiB, sleeps, treeCpuMs } from "./usage.ts";
 
 export interface Window {
   readonly from: number;
@@ -25,10 +25,11 @@ export interface Window {
 const WARM_CPU_MS = 5000;
 const WARM_MS = 20_000;
 
-export async function warmUp(pid: number, seconds: number): Promise<void> {
-  const enough = cpuMs(pid) + Math.min(WARM_CPU_MS, 2000 * seconds);
+export async function warmUp(pids: number | readonly number[], seconds: number): Promise<void> {
+  const spent = () => (typeof pids === "number" ? cpuMs(pids) : treeCpuMs(pids));
+  const enough = spent() + Math.min(WARM_CPU_MS, 2000 * seconds);
   for (const deadline = monotonic() + WARM_MS; monotonic() < deadline; await sleep(100)) {
-    if (cpuMs(pid) >= enough) return;
+    if (spent() >= enough) return;
   }
 }
 

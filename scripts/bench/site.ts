@@ -19,12 +19,12 @@ export class Site {
     this.#receivers = receivers;
   }
 
-  static async open(receivers = RECEIVERS): Promise<Site> {
+  static async open(receivers = RECEIVERS, anyBody = false): Promise<Site> {
     const ledger = new Ledger();
     const threads: Worker[] = [];
     let port = 0;
     for (let i = 0; i < receivers; i++) {
-      const data: ReceiverData = { memory: ledger.memory, port };
+      const data: ReceiverData = { memory: ledger.memory, port, anyBody };
       const thread = new Worker(new URL("receiver-thread.ts", import.meta.url), { workerData: data });
       threads.push(thread);
       [port] = (await once(thread, "message")) as [number];

@@ -1,8 +1,10 @@
-/** What a process has used, from Linux's /proc: all of its threads, also those that have ended. */
+/** What a process has used, or a tree of them, from Linux's /proc: all threads, also those that have ended. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** `USER_HZ`, which Linux fixes for everything that reads it. */
 const TICKS_PER_SECOND = 100;
+/** One of `smaps`: its offset in the file, the file's path, and the lines with its figures. */
+const MAPPING = /^[0-9a-f]+-[0-9a-f]+ \S+ ([0-9a-f]+) \S+ \d+ *(.*)\n((?:[A-Z].*\n)*)/gm;
 const PAGE_MIB = 4096 / (1024 * 1024);
 
 /** User and system time, in milliseconds. */
@@ -23,6 +25,56 @@ export function sleeps(pid: number): number {
 /** Resident memory, in MiB. */
 export function rssMiB(pid: number): number {
   return Number(statOf(pid)[21]) * PAGE_MIB;
+}
+
+/** Those processes and all that descend from them and are still alive. */
+export function treeOf(roots: readonly number[]): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync("/proc")) {
+    const parent = /^\d+$/.test(name) ? ofLiving(Number(name), (pid) => Number(statOf(pid)[1])) : 0;
+    if (parent > 0) children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const tree = [...roots];
+  for (const pid of tree) tree.push(...(children.get(pid) ?? []));
+  return tree;
+}
+
+/** User and system time of such a tree, with that of its processes which have ended, in milliseconds. */
+export function treeCpuMs(roots: readonly number[]): number {
+  const ticks = (pid: number) => {
+    const fields = statOf(pid);
+    return [11, 12, 13, 14].reduce((sum, field) => sum + Number(fields[field]), 0);
+  };
+  return (treeOf(roots).reduce((sum, pid) => sum + ofLiving(pid, ticks), 0) * 1000) / TICKS_PER_SECOND;
+}
+
+/**
+ * Memory that is resident for such a tree, in MiB: what its processes share counts once, and what they share with others,
+ * such as the pages of a program that runs elsewhere too, counts in full.
+ */
+export function treeMiB(roots: readonly number[]): number {
+  const files = new Map<string, number>();
+  const own = (pid: number) => {
+    let kib = 0;
+    for (const [, at, path, fields] of readFileSync(`/proc/${pid}/smaps`, "latin1").matchAll(MAPPING)) {
+      const of = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(fields!)?.[1] ?? 0);
+      const isFile = path!.startsWith("/") && !path!.endsWith(" (deleted)") && !path!.startsWith("/dev/");
+      if (isFile) files.set(`${path} ${at}`, Math.max(files.get(`${path} ${at}`) ?? 0, of("Rss") - of("Anonymous")));
+      kib += isFile ? of("Anonymous") : of("Pss");
+    }
+    return kib;
+  };
+  const anonymous = treeOf(roots).reduce((sum, pid) => sum + ofLiving(pid, own), 0);
+  return (anonymous + [...files.values()].reduce((sum, kib) => sum + kib, 0)) / 1024;
+}
+
+/** 0 if the process ends meanwhile. */
+function ofLiving(pid: number, read: (pid: number) => number): number {
+  try {
+    return read(pid) || 0;
+  } catch {
+    return 0;
+  }
 }
 
 function statOf(pid: number): string[] {
