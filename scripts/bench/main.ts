@@ -2,13 +2,15 @@ import { loadavg } from "node:os";
 import { scriptArguments } from "../arguments.ts";
 import { FAIR_CASES } from "./fair.ts";
 import { holds } from "./measure.ts";
-import { bench, SCENARIOS } from "./scenarios.ts";
-import { json, table } from "./table.ts";
+import { PEERS, PEERS_PREFIX } from "./peers.ts";
+import { bench, OWN_SCENARIOS, SCENARIOS } from "./scenarios.ts";
+import { json, sideBySide, table } from "./table.ts";
 
-const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]…
+const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--with NAME,…]
 
 Scenarios: ${SCENARIOS.join(", ")}
-Cases of fair: ${FAIR_CASES.join(", ")}`;
+Cases of fair: ${FAIR_CASES.join(", ")}
+Peers, which --all leaves out; they are looked for on PATH and in WEBHOOKD_PEERS: ${Object.keys(PEERS).join(", ")}`;
 
 const { values, positionals, refuse } = scriptArguments(
   USAGE,
@@ -20,13 +22,18 @@ const { values, positionals, refuse } = scriptArguments(
     threads: { type: "string" },
     profile: { type: "boolean", default: false },
     case: { type: "string", multiple: true },
+    with: { type: "string" },
   },
   true,
 );
-const names = values.all ? SCENARIOS : positionals;
+const names = values.all ? OWN_SCENARIOS : positionals;
 const unknown = names.find((name) => !SCENARIOS.includes(name));
 if (unknown !== undefined) refuse(`There is no scenario "${unknown}".`);
 if (names.length === 0) refuse("Name a scenario, or all of them with --all.");
+const chosen = values.with?.split(",");
+if (chosen !== undefined && !names.includes("peers")) refuse("--with is for the scenario peers.");
+const stranger = chosen?.find((name) => !Object.hasOwn(PEERS, name));
+if (stranger !== undefined) refuse(`There is no peer "${stranger}".`);
 // Otherwise nobody would end the processes of this run.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
@@ -38,10 +45,17 @@ const measures = await bench(names, {
   threads: numberOf(values.threads),
   profile: values.profile,
   cases: values.case,
+  peers: chosen,
   note: (text) => process.stderr.write(`${text} (load ${load()})\n`),
 });
 if (values.json) console.log(JSON.stringify({ load: [before, load()], measures: json(measures) }, null, 2));
-else console.log(`\n${table(measures)}\n\nload average ${before} before, ${load()} after`);
+else {
+  const beside = measures.filter(({ scenario }) => scenario.startsWith(PEERS_PREFIX));
+  const rest = measures.filter((measure) => !beside.includes(measure));
+  if (rest.length > 0) console.log(`\n${table(rest)}`);
+  if (beside.length > 0) console.log(`\n${sideBySide(beside, PEERS_PREFIX)}`);
+  console.log(`\nload average ${before} before, ${load()} after`);
+}
 process.exitCode = measures.some((measure) => holds(measure) === false) ? 1 : 0;
 
 function numberOf(text: string | undefined): number | null {

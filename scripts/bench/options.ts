@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly profile: boolean;
   /** Of a scenario with several cases, those to run; all if not given. */
   readonly cases?: readonly string[] | undefined;
+  /** The other tools that webhookd is measured beside; all that are installed if not given. */
+  readonly peers?: readonly string[] | undefined;
   /** A line on what is going on. */
   readonly note: (text: string) => void;
 }

@@ -14,6 +14,7 @@ import { move } from "./move.ts";
 import type { Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
+import { peers } from "./peers.ts";
 import { portal } from "./portal.ts";
 import { prune } from "./prune.ts";
 import { quiet } from "./quiet.ts";
@@ -42,7 +43,9 @@ const ALONE: Record<string, Scenario> = {
   portal,
 };
 
-export const SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
+/** What is measured with nothing installed but this project. */
+export const OWN_SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
+export const SCENARIOS: readonly string[] = [...OWN_SCENARIOS, "peers"];
 
 /** In an order of their own; those that are compared with each other run together. Throws for an unknown name. */
 export async function bench(names: readonly string[], options: BenchOptions): Promise<Measure[]> {
@@ -51,5 +54,6 @@ export async function bench(names: readonly string[], options: BenchOptions): Pr
   const sides = SIDES.filter((side) => names.includes(side));
   if (sides.length > 0) measures.push(...(await capacity(sides as Side[], options)));
   for (const [name, run] of Object.entries(ALONE)) if (names.includes(name)) measures.push(...(await run(options)));
+  if (names.includes("peers")) measures.push(...(await peers(options)));
   return measures;
 }

@@ -10,13 +10,37 @@ export function table(measures: readonly Measure[]): string {
     const asked = goal === null ? "" : `${goal.id} ${goal.text}`.trim();
     return [scenario, name, `${shown(median(values))}${unit === "" ? "" : ` ${unit}`}`, range, asked, verdict];
   });
-  const all = [[...COLUMNS], ...rows];
-  const widths = COLUMNS.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all
+  return aligned([[...COLUMNS], ...rows], "  ");
+}
+
+/** The same measures of several scenarios, whose names begin alike, as a table in Markdown with a column for each: the median, and the range if there is one. */
+export function sideBySide(measures: readonly Measure[], prefix: string): string {
+  const scenarios = [...new Set(measures.map(({ scenario }) => scenario))];
+  const names = [...new Set(measures.map(({ name }) => name))];
+  const rows = names.map((name) => {
+    const own = scenarios.map((scenario) => measures.find((one) => one.scenario === scenario && one.name === name));
+    const unit = own.find((one) => one !== undefined)!.unit;
+    return [unit === "" ? name : `${name}, ${unit}`, ...own.map((one) => (one === undefined ? "" : range(one.values)))];
+  });
+  const rule = ["---", ...scenarios.map(() => "---")];
+  return aligned([["", ...scenarios.map((name) => name.slice(prefix.length))], rule, ...rows], " | ").replaceAll(
+    /^(.*)$/gm,
+    "| $1 |",
+  );
+}
+
+function range(values: readonly number[]): string {
+  const [least, middle, most] = [Math.min(...values), median(values), Math.max(...values)].map(shown);
+  return least === most ? middle! : `${middle} (${least}–${most})`;
+}
+
+function aligned(rows: readonly (readonly string[])[], between: string): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
+        .join(between)
         .trimEnd(),
     )
     .join("\n");

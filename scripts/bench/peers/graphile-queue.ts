@@ -1,0 +1,31 @@
+/** graphile-worker in the process of `library-process.ts`. */
+import { ATTEMPTS, CONCURRENCY, type Job, type OpenQueue } from "./library-queue.ts";
+import { packages } from "./program.ts";
+
+/** What is used of a package that is not among this project's. */
+interface Graphile {
+  run(options: object): Promise<{ addJob(task: string, payload: Job, spec: object): Promise<unknown> }>;
+}
+
+export const openGraphile: OpenQueue = async (service, send) => {
+  const { run } = packages!("graphile-worker") as Graphile;
+  const { addJob } = await run({
+    connectionString: service,
+    taskList: { send: (payload: unknown) => send(payload as Job) },
+    noHandleSignals: true,
+    // Batches as its page on performance has them: jobs are fetched and completed many at a time.
+    preset: {
+      worker: {
+        concurrentJobs: CONCURRENCY,
+        maxPoolSize: CONCURRENCY + 2,
+        localQueue: { size: CONCURRENCY + 1 },
+        completeJobBatchDelay: 0,
+        failJobBatchDelay: 0,
+        logger: new (packages!("graphile-worker") as { Logger: new (log: () => () => void) => object }).Logger(
+          () => () => {},
+        ),
+      },
+    },
+  });
+  return async (job) => void (await addJob("send", job, { maxAttempts: ATTEMPTS }));
+};
