@@ -3,7 +3,7 @@
  * the other, and writes that by compare-and-set on each row: if another node moved one meanwhile, all is decided anew.
  */
 import type { Verdict } from "../../../domain/deliveries/delivery.ts";
-import { packWay } from "../../sqlite/attempts/attempt-way.ts";
+import { packWay } from "../../sqlite/attempts/attempt-row.ts";
 import {
   DELIVERED,
   FAILED,

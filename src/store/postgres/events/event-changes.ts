@@ -1,5 +1,5 @@
 /** What is done to an event that was published: it is sent again, or taken back. */
-import { withoutAnswer } from "../../sqlite/attempts/attempt-way.ts";
+import { withoutAnswer } from "../../sqlite/attempts/attempt-row.ts";
 import {
   CANCELLED,
   DELIVERED,

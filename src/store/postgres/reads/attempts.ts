@@ -1,6 +1,5 @@
 /** Attempts as they are shown, and deliveries with their last ones. */
 import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
-import { readWay, type Way } from "../../sqlite/attempts/attempt-way.ts";
 import {
   attemptId,
   deliveryId,
@@ -10,7 +9,7 @@ import {
   triggerOf,
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
-import type { AttemptRow as StoredAttempt } from "../../sqlite/attempts/attempt-row.ts";
+import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../sqlite/attempts/attempt-row.ts";
 import { shownStatus } from "../../sqlite/numbers/endpoint-index.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";

@@ -2,7 +2,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import { answered, NO_PHASES, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
-import { packWay, readWay, type Way } from "./attempt-way.ts";
 import {
   attemptId,
   DELIVERED,
@@ -16,7 +15,7 @@ import {
   WAITING,
 } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST, type AttemptRow } from "./attempt-row.ts";
+import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST, packWay, readWay, type AttemptRow, type Way } from "./attempt-row.ts";
 import { LateAttempts } from "./attempts-by-time.ts";
 import { isOneOf } from "./sources.ts";
 import type { Responses } from "./responses.ts";

@@ -1,8 +1,7 @@
 /** What is done to an event that was published: it is sent again, or taken back. */
 import type { Database, Statement } from "better-sqlite3";
 import type { EventDelivery, LeftAlone, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
-import { withoutAnswer } from "../attempts/attempt-way.ts";
-import { ATTEMPTS, type AttemptRow } from "../attempts/attempt-row.ts";
+import { ATTEMPTS, withoutAnswer, type AttemptRow } from "../attempts/attempt-row.ts";
 import { CANCEL, RESTART } from "../attempts/causes.ts";
 import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";

@@ -2,7 +2,7 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { packWay, readWay, withoutAnswer, type Way } from "../../../../src/store/sqlite/attempts/attempt-way.ts";
+import { packWay, readWay, withoutAnswer, type Way } from "../../../../src/store/sqlite/attempts/attempt-row.ts";
 import { addEndpoint, answered, draft, ended, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
 
