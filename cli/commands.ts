@@ -195,6 +195,10 @@ export const COMMANDS = {
     "While the daemon is stopped: migrate the store to this version's schema, or move it to PostgreSQL or back",
     async () => (await import("./upkeep/migrate.ts")).migrate,
   ),
+  compact: listed(
+    "Write the database anew without its free space while the daemon is stopped; needs as much space again",
+    async () => (await import("./upkeep/compact.ts")).compact,
+  ),
   "secrets reissue": listed(
     "Give every endpoint a new signing secret if secret.key is lost for good; stop the daemon first",
     async () => (await import("./upkeep/reissue.ts")).secretsReissue,
@@ -243,6 +247,7 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
       "backup",
       "restore",
       "migrate",
+      "compact",
       "secrets",
       "completions",
       "version",

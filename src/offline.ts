@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { systemClock } from "./clock.ts";
 import type { Config } from "./config.ts";
 import { nativeBinding } from "./native.ts";
+import { compactStore, type Compacted } from "./store/opening/compact.ts";
 import { migrateStore, type MigrateOptions, type MigrationReport } from "./store/opening/migrate-store.ts";
 import { rekeyStore, reissueSecrets, type Affected, type Reissued, type Rekeyed } from "./store/opening/change-key.ts";
 import { openStore } from "./store/opening/open.ts";
@@ -16,7 +17,7 @@ import type { Moved, MoveOptions, MoveProgress } from "./store/move/move.ts";
 import type { BackupFile } from "./store/store.ts";
 import { startThread } from "./thread.ts";
 
-export type { Affected, FoundBackup, MigrateOptions, MigrationReport, Moved, MoveProgress, Restored };
+export type { Affected, Compacted, FoundBackup, MigrateOptions, MigrationReport, Moved, MoveProgress, Restored };
 
 type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" | "mustUnseal" | "confirm">;
 
@@ -65,6 +66,10 @@ export async function move(config: Config, moving: Moving): Promise<Moved> {
   const now = systemClock.now();
   const monotonic = () => systemClock.monotonic();
   return asOwner(config.data.dir, () => moveStore({ ...moving, ...placeOf(config), now, monotonic }));
+}
+
+export async function compact({ data: { dir } }: Config): Promise<Compacted> {
+  return asOwner(dir, () => compactStore({ dir, clock: systemClock, nativeBinding: nativeBinding(dir) }));
 }
 
 /** As the daemon makes one, into `[backup] dir`; `passphrase` seals `secret.key` into it. */

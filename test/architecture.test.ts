@@ -332,6 +332,7 @@ const LAZY: Record<string, string[]> = {
   "cli/upkeep/backup.ts": ["src/offline.ts"],
   "cli/upkeep/restore.ts": ["src/offline.ts"],
   "cli/upkeep/migrate.ts": ["src/offline.ts"],
+  "cli/upkeep/compact.ts": ["src/offline.ts"],
   "cli/upkeep/reissue.ts": ["src/offline.ts"],
   "cli/upkeep/rekey.ts": ["src/offline.ts"],
 };

@@ -48,6 +48,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
     { name: "idempotency keys", pattern: "30 * * * * *", run: () => retention.forgetIdempotencyKeys() },
     { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
+    { name: "free pages", pattern: "40 * * * * *", run: () => retention.giveBack() },
     { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
     { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
     { name: "counters", pattern: "* * * * * *", run: () => saveCounters(store) },

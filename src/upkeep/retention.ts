@@ -121,6 +121,18 @@ export class Retention {
     await this.#count(() => this.#parts.store.statistics.prune(before));
   }
 
+  /** What was removed leaves room that the file keeps: once that is much, the disk gets most of it back. */
+  async giveBack(): Promise<void> {
+    const { log, store } = this.#parts;
+    let bytes = 0;
+    await inSteps(this.#parts, async () => {
+      const given = await store.upkeep.giveBack();
+      bytes += given;
+      return given > 0;
+    });
+    if (bytes > 0) log.info({ bytes }, "free space was given back to the disk");
+  }
+
   async #walk(step: (from: string | null) => Promise<Pruned>): Promise<void> {
     let from: string | null = null;
     await inSteps(this.#parts, async () => {

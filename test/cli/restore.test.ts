@@ -364,6 +364,20 @@ describe("webhookd migrate", () => {
   });
 });
 
+describe("webhookd compact", () => {
+  it("says what the database takes up by then, and is refused while a daemon runs", async () => {
+    const io = new FakeIo();
+    expect(await webhookd(io, "compact", "--data-dir", dir)).toBe(EXIT.ok);
+    expect(io.out).toMatch(/^The database takes up \d+ KiB on the disk; it was \d+ KiB\.\n$/);
+    const json = new FakeIo();
+    expect(await webhookd(json, "compact", "--data-dir", dir, "--json")).toBe(EXIT.ok);
+    expect(JSON.parse(json.out)).toEqual({ bytes_before: expect.any(Number), bytes_after: expect.any(Number) });
+    const store = await open({ dir });
+    expect((await store.reads.getEvent(null, shared.second))!.id).toBe(shared.second);
+    expect(await webhookd(new FakeIo(), "compact", "--data-dir", dir)).toBe(EXIT.data_held);
+  });
+});
+
 function damage(file: string): void {
   const bytes = readFileSync(file);
   for (let page = 3; page < bytes.length / 8192; page++) bytes.fill(0xff, page * 8192, page * 8192 + 64);

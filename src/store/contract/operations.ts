@@ -112,6 +112,11 @@ export interface UpkeepStore {
   expireHeld(before: number, now: number): Promise<number>;
   /** Forgets what receivers answered to attempts from before that instant. Fewer than 500: there are no more. */
   forgetResponses(before: number): Promise<number>;
+  /**
+   * Gives free space of the store back to its disk, a little at a time, once much of it is free; how many bytes. 0: not
+   * much is, or the store cannot.
+   */
+  giveBack(): Promise<number>;
   /** Writes down how endpoints fare, at most 500 of those that have news. A crash forgets what was not written. */
   saveHealth(): Promise<void>;
   /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */

@@ -2,11 +2,11 @@
  * Makes a sound database of a damaged one: what can be read is written into a new file that takes its place, and the
  * damaged one is kept beside it. Writing on into a file with a damaged page would only spread what is wrong.
  */
-import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { readdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { syncDirectory } from "../files/durable-file.ts";
+import { syncDirectory, syncFile } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { commitReplacement, finishRestore, stagedFile } from "./restore-files.ts";
 import type { SetAside } from "../files/set-aside.ts";
@@ -126,13 +126,4 @@ async function requireSpace(dir: string, database: string, ask: StatFs): Promise
     `${database} is damaged, and writing what can still be read to a new file needs ${needed} bytes`,
     "free some space and start it again, or restore a backup with: webhookd restore <file>",
   );
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

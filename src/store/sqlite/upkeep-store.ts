@@ -34,6 +34,7 @@ export class SqliteUpkeep implements UpkeepStore {
   readonly #parts: Parts;
   readonly #prune: Prune;
   readonly #held: Held;
+  readonly #free: FreePages;
   readonly #log: WalWatch;
   readonly #causes: Causes;
   #cancelNoting: (() => void) | null = null;
@@ -46,6 +47,7 @@ export class SqliteUpkeep implements UpkeepStore {
     this.#prune = new Prune(db);
     this.#causes = new Causes(db);
     this.#held = new Held(db, parts.attempts, this.#causes);
+    this.#free = new FreePages(db);
     this.#log = new WalWatch(db, {
       monotonic: () => clock.monotonic(),
       walBytes: async () => (await parts.operations.size()).logBytes,
@@ -65,6 +67,11 @@ export class SqliteUpkeep implements UpkeepStore {
 
   async forgetResponses(before: number): Promise<number> {
     return this.#engine.commit.run(() => this.#parts.responses.forget(before), CHUNK_SIZE);
+  }
+
+  async giveBack(): Promise<number> {
+    const { commit, read } = this.#engine;
+    return read(() => this.#free.isMuch()) ? commit.run(() => this.#free.giveBack(), CHUNK_SIZE) : 0;
   }
 
   saveHealth(): Promise<void> {
@@ -160,5 +167,46 @@ export class Held {
       this.#causes.note(event, endpoint);
     }
     return rows.map(({ endpoint }) => endpoint);
+  }
+}
+
+/** `PRAGMA auto_vacuum`. Files of before have none of it until they are compacted. */
+const INCREMENTAL = 2;
+/** Moved in one commit. */
+const PAGES = 64;
+/** Shares of the file: events that come use free pages again, and moving them back and forth would be for nothing. */
+const MUCH = 1 / 4;
+const LITTLE = 1 / 10;
+const LEAST_BYTES = 64 * 1024 * 1024;
+
+/** What pruning leaves free in the middle of the file: pages from its end are moved there, and the file is cut. */
+export class FreePages {
+  readonly #db: Database;
+  readonly #pageBytes: number;
+  readonly #free: Statement<[], number>;
+  readonly #all: Statement<[], number>;
+  readonly #canMove: boolean;
+  #giving = false;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#free = db.prepare<[], number>("PRAGMA freelist_count").pluck();
+    this.#all = db.prepare<[], number>("PRAGMA page_count").pluck();
+    this.#pageBytes = db.pragma("page_size", { simple: true }) as number;
+    this.#canMove = db.pragma("auto_vacuum", { simple: true }) === INCREMENTAL;
+  }
+
+  isMuch(): boolean {
+    if (!this.#canMove) return false;
+    const [free, all] = [this.#free.get()!, this.#all.get()!];
+    this.#giving = free * this.#pageBytes > LEAST_BYTES && free > all * (this.#giving ? LITTLE : MUCH);
+    return this.#giving;
+  }
+
+  /** Inside a transaction; how many bytes. */
+  giveBack(): number {
+    const before = this.#all.get()!;
+    this.#db.pragma(`incremental_vacuum(${PAGES})`);
+    return (before - this.#all.get()!) * this.#pageBytes;
   }
 }

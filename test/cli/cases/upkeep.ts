@@ -1,6 +1,6 @@
 import type { Case, CaseElsewhere, Cases } from "./case.ts";
 
-export const UPKEEP_CASES: Cases<"backup" | "restore" | "migrate" | "secrets", Case | CaseElsewhere> = {
+export const UPKEEP_CASES: Cases<"backup" | "restore" | "migrate" | "compact" | "secrets", Case | CaseElsewhere> = {
   backup: {
     words: [],
     asks: ["createBackup"],
@@ -11,5 +11,6 @@ export const UPKEEP_CASES: Cases<"backup" | "restore" | "migrate" | "secrets", C
   restore: { words: ["/backups/one.db"], testedIn: "test/cli/restore.test.ts" },
   "secrets reissue": { words: ["--yes"], testedIn: "test/cli/secrets.test.ts" },
   "secrets rekey": { words: [], testedIn: "test/cli/secrets.test.ts" },
+  compact: { words: [], testedIn: "test/cli/restore.test.ts" },
   migrate: { words: ["--status"], testedIn: "test/cli/restore.test.ts" },
 };

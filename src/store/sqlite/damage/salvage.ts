@@ -6,7 +6,7 @@ import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { isDamage } from "../engine/condition.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { Meta } from "../engine/meta.ts";
-import { applySteps } from "../engine/open-database.ts";
+import { applySteps, shapePages } from "../engine/open-database.ts";
 import type { Migration } from "../engine/schema.ts";
 import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
 
@@ -40,7 +40,7 @@ export interface Salvaging {
 
 /** What could not be read. Throws `StoreRefused` where that is something that no store goes on without. */
 export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
-  to.pragma("page_size = 8192");
+  shapePages(to);
   to.pragma("journal_mode = OFF");
   to.pragma("synchronous = OFF");
   to.pragma("foreign_keys = OFF");

@@ -66,9 +66,16 @@ export function schemaOf(
   return version;
 }
 
-function configure(db: Database): void {
-  // Takes effect in an empty file only, and before the journal mode.
+/** Of an empty file, before the journal mode, or of the one that is made anew of this one: what its pages are like. */
+export function shapePages(db: Database): void {
   db.pragma("page_size = 8192");
+  // Keeps who points to each page, so that the last ones can be moved to where free ones are.
+  db.pragma("auto_vacuum = INCREMENTAL");
+}
+
+function configure(db: Database): void {
+  // Of a file that has pages it would write the same again.
+  if (pragma(db, "page_count") === 0) shapePages(db);
   if (db.pragma("journal_mode = WAL", { simple: true }) !== "wal") {
     throw new StoreRefused(74, "the data directory's file system has no shared memory", "use a local disk");
   }

@@ -1,0 +1,139 @@
+import { cpSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { beforeEach, describe, expect, it } from "vitest";
+import { compactStore, type CompactOptions } from "../../../src/store/opening/compact.ts";
+import { commitReplacement } from "../../../src/store/opening/restore-files.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { addEndpoint, draft, EVERYTHING, publishOne, room, START } from "../fixtures.ts";
+import { ask, open, temporaryDirectory } from "../stores.ts";
+
+const [NONE, INCREMENTAL] = [0, 2];
+
+let dir: string;
+let clock: ManualClock;
+
+/** As an older version made it, with much that was removed. */
+beforeEach(async () => {
+  dir = temporaryDirectory();
+  clock = new ManualClock();
+  const store = await open({ dir, clock });
+  await addEndpoint(store);
+  await store.events.publish([draft(), draft()], START, room);
+  await store.close();
+  const db = new Database(join(dir, "webhookd.db"));
+  db.pragma("journal_mode = DELETE");
+  db.pragma("auto_vacuum = NONE");
+  db.exec("VACUUM; CREATE TABLE filler AS SELECT zeroblob(4000000) AS bytes; DROP TABLE filler");
+  db.close();
+});
+
+const compact = (more: Partial<CompactOptions> = {}) => compactStore({ dir, clock, ...more });
+const shape = () => [ask(dir, "PRAGMA auto_vacuum"), ask(dir, "PRAGMA freelist_count")];
+const left = () => readdirSync(dir).filter((name) => /RESTORE|restoring|before-compact/.test(name));
+
+describe("compacting a store", () => {
+  it("takes the free pages out, lets them be given back from then on, and changes nothing else", async () => {
+    const rows = () =>
+      ["event", "delivery", "endpoint"].map((table) => ask(dir, `SELECT count(*) FROM ${table}`)).join();
+    const before = { rows: rows(), schema: ask(dir, "PRAGMA user_version") };
+    expect(shape()).toEqual([NONE, expect.any(Number)]);
+    const { bytesBefore, bytesAfter } = await compact();
+    expect(bytesBefore).toBeGreaterThan(4_000_000);
+    expect(bytesAfter).toBeLessThan(1_000_000);
+    expect(statSync(join(dir, "webhookd.db")).size).toBe(bytesAfter);
+    expect(statSync(join(dir, "webhookd.db")).mode & 0o777).toBe(0o600);
+    expect(shape()).toEqual([INCREMENTAL, 0]);
+    expect({ rows: rows(), schema: ask(dir, "PRAGMA user_version") }).toEqual(before);
+    expect(left()).toEqual([]);
+    const store = await open({ dir, clock });
+    // It is no restore.
+    expect(await store.operations.getPause()).toBeNull();
+    expect((await store.reads.listEvents(EVERYTHING)).data.map(({ status }) => status)).toEqual(["pending", "pending"]);
+    expect((await publishOne(store)).deliveries).toBe(1);
+  });
+
+  it("is refused without room for the new file, while a daemon has the store, and of what is no store", async () => {
+    const full = async () => ({ bavail: 1, bsize: 4096 });
+    await expect(compact({ statfs: full })).rejects.toMatchObject({
+      exitCode: 74,
+      message: expect.stringMatching(/needs \d+ bytes/),
+    });
+    await expect(compactStore({ dir: join(dir, "none"), clock })).rejects.toMatchObject({ exitCode: 1 });
+    await expect(compactStore({ dir: temporaryDirectory(), clock })).rejects.toMatchObject({ exitCode: 1 });
+    const store = await open({ dir, clock });
+    await expect(compact()).rejects.toMatchObject({ exitCode: 75 });
+    await store.close();
+    expect([shape()[0], left()]).toEqual([NONE, []]);
+  });
+
+  it("leaves a damaged store as it is", async () => {
+    const file = join(dir, "webhookd.db");
+    const db = new Database(file);
+    const page = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'event'").pluck().get() as number;
+    const bytes = db.serialize();
+    db.close();
+    bytes.fill(0xff, (page - 1) * 8192, (page - 1) * 8192 + 64);
+    writeFileSync(file, bytes);
+    await expect(compact()).rejects.toMatchObject({ exitCode: 65, hint: expect.stringContaining("repairs") });
+    expect([statSync(file).size, left()]).toEqual([bytes.length, []]);
+  });
+
+  it("that was killed leaves the old store, or what the next start finishes", async () => {
+    writeFileSync(join(dir, "webhookd.db.restoring"), "half of it");
+    await (await open({ dir, clock })).close();
+    expect([shape()[0], left()]).toEqual([NONE, []]);
+    // Killed between the journal and the renames.
+    const other = temporaryDirectory();
+    cpSync(dir, other, { recursive: true });
+    await compactStore({ dir: other, clock });
+    cpSync(join(other, "webhookd.db"), join(dir, "webhookd.db.restoring"));
+    commitReplacement(dir, ".before-compact-x");
+    const store = await open({ dir, clock });
+    expect(await store.operations.getPause()).toBeNull();
+    await store.close();
+    expect([shape(), left()[0]]).toEqual([[INCREMENTAL, 0], "webhookd.db.before-compact-x"]);
+  });
+});
+
+describe("a store with much free space", () => {
+  /** One with 96 MiB free, of a new file. */
+  async function emptied() {
+    rmSync(dir, { recursive: true });
+    const store = await open({ dir, clock });
+    const db = new Database(join(dir, "webhookd.db"));
+    db.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(100000000))");
+    await addEndpoint(store);
+    const { id } = await publishOne(store);
+    db.exec("DROP TABLE filler");
+    db.close();
+    return { store, id };
+  }
+
+  it("gives most of it back in small steps, and the rest is used again", async () => {
+    const { store, id } = await emptied();
+    let steps = 0;
+    for (let given = 1; given > 0; steps++) {
+      given = await store.upkeep.giveBack();
+      // A page that says who points to the others may go with them.
+      expect(given).toBeLessThanOrEqual(66 * 8192);
+      if (steps === 10) expect((await publishOne(store)).deliveries).toBe(1);
+    }
+    expect(steps).toBeGreaterThan(50);
+    // Less than that stays free: what comes needs it.
+    expect(ask(dir, "PRAGMA freelist_count") * 8192).toBeLessThanOrEqual(64 * 1024 * 1024);
+    expect(ask(dir, "PRAGMA integrity_check('event')")).toBe("ok");
+    await store.close();
+    expect(statSync(join(dir, "webhookd.db")).size).toBeLessThan(80_000_000);
+    const again = await open({ dir, clock });
+    expect((await again.reads.getEvent(null, id))!.status).toBe("pending");
+  });
+
+  it("keeps it where the file was made by an older version, until it is compacted", async () => {
+    const store = await open({ dir, clock });
+    const db = new Database(join(dir, "webhookd.db"));
+    db.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(100000000)); DROP TABLE filler");
+    db.close();
+    expect(await store.upkeep.giveBack()).toBe(0);
+  });
+});
