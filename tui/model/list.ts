@@ -56,6 +56,8 @@ export interface List<T> {
   readonly problem: string | null;
   /** How many rows the daemon has for this filter; null while nobody knows. */
   readonly total: ListTotal | null;
+  /** How far a search of the events' data is; null for any other list. */
+  readonly searched: Searched | null;
   readonly marks: ReadonlySet<string>;
 }
 
@@ -64,6 +66,13 @@ export interface ListTotal {
   readonly isExact: boolean;
   /** When it was read. */
   readonly at: number;
+}
+
+export interface Searched {
+  /** On all pages that were read. */
+  readonly events: number;
+  /** When those at the end of the last page were received; null at the end of the list. */
+  readonly until: string | null;
 }
 
 export interface ListPage<T> {

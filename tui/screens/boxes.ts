@@ -86,14 +86,19 @@ export function helpRows(state: State, top: number, width: number, height: numbe
       { text: why === null ? "" : `  (off: ${why})`, style: "yellow" },
     );
   };
-  const words = "  Filters: status: type: endpoint: event: error: status_code: since: until: tenant: test:";
+  const words = [
+    "  A word finds an endpoint by its host, description, tenant or uid, or an event",
+    "  by its publisher's id or its tag. Filters: status: type: endpoint: event: tag:",
+    "  publisher_id: error: status_code: since: until: tenant: test:, and what events",
+    "  say: data.customer_id:cus_123 (with since:1h it ends sooner).",
+  ];
   const lines = [
     line({ text: " Keys on this screen", style: "bold" }),
     ...own.map(rowOf),
     line({ text: " Keys everywhere", style: "bold" }),
     ...others.map(rowOf),
     line(),
-    line({ text: words }),
+    ...words.map((text) => line({ text })),
   ];
   const start = Math.min(top, Math.max(0, lines.length - height));
   return filled(lines.slice(start, start + height), width, height);

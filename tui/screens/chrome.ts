@@ -3,6 +3,7 @@ import type { Status } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
+import { searchedText } from "./table.ts";
 import { shown, tailOf, widthOf } from "../draw/text.ts";
 import type { Line } from "../model/dialog.ts";
 import { TABS, type List, type Tab } from "../model/list.ts";
@@ -121,9 +122,7 @@ export function statusRow(state: State): string {
   const style = toast === null ? undefined : ({ good: "green", bad: "red", plain: undefined } as const)[toast.tone];
   const text =
     toast?.text ??
-    (state.link.kind === "live"
-      ? positionText(here(state), settings.look)
-      : "actions are off until the daemon answers");
+    (state.link.kind === "live" ? positionText(state, here(state)) : "actions are off until the daemon answers");
   // In the row of the tabs there is seldom room for all of it.
   const place = here(state);
   const filter =
@@ -165,13 +164,15 @@ function jobSpans(state: State, used: number): Span[] {
   return toast === null || fits(spans) ? spans : [];
 }
 
-function positionText(place: Place, look: Look): string {
+function positionText(state: State, place: Place): string {
+  const { look } = state.settings;
   if (place.kind === "event") return "";
   const { list } = place;
   if (list.rows.length === 0) return "";
   if (list.problem !== null) return `not refreshed: ${list.problem}`;
   const order = list.sort === null ? "" : `, ${sortOf(rowsKind(place), list).text}`;
-  const marks = `${list.marks.size > 0 ? `, ${list.marks.size} marked` : ""}${order}`;
+  const far = list.searched === null ? "" : `, ${searchedText(state, list.searched)}`;
+  const marks = `${list.marks.size > 0 ? `, ${list.marks.size} marked` : ""}${order}${far}`;
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
   const total = isWhole ? countText(list.rows.length) : totalText(list, look);

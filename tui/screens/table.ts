@@ -1,7 +1,9 @@
 /** A list as a table: its head, the rows on the screen, and what is said when there are none. */
 import { glyph, paint } from "../draw/look.ts";
 import { spanRow, tableRow, type Cell } from "../draw/row.ts";
-import type { List, RowsKind } from "../model/list.ts";
+import { readFilter } from "../../src/client/filter.ts";
+import { age, shortCount } from "../draw/numbers.ts";
+import type { List, RowsKind, Searched } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { visibleRows, type KeyOf } from "../state/lists/paged-list.ts";
 import { KEY_OF } from "../state/lists/places.ts";
@@ -38,7 +40,7 @@ export interface Table<T> {
 }
 
 export function tableRows<T>(state: State, table: Table<T>): string[] {
-  const { list, kind, width, height, empty } = table;
+  const { list, kind, width, height } = table;
   const keyOf = KEY_OF[kind] as unknown as KeyOf<T>;
   const { look } = state.settings;
   const columns = fitColumns(table.columns, width);
@@ -58,7 +60,7 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
     });
   });
   const said =
-    rows.length > 0 ? [] : emptyText(list, empty).map((text) => spanRow(look, [{ text: `  ${text}` }], width));
+    rows.length > 0 ? [] : emptyText(state, table).map((text) => spanRow(look, [{ text: `  ${text}` }], width));
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
 }
 
@@ -108,13 +110,27 @@ export function fitColumns<T>(columns: readonly Column<T>[], width: number): Col
   return columns.flatMap((column) => (widths.has(column) ? [{ ...column, width: widths.get(column)! }] : []));
 }
 
-function emptyText<T>(list: List<T>, empty: readonly string[]): readonly string[] {
+function emptyText<T>(state: State, { list, kind, empty }: Table<T>): readonly string[] {
   if (list.problem !== null)
     return ["", `This list cannot be read: ${list.problem}`, "It will be tried again; press ^r to try now."];
   if (list.next === undefined) return ["", "loading..."];
-  if (list.next !== null) return ["", "Nothing so far, still looking…"];
-  if (list.filter !== "") return ["", `Nothing matches "${list.filter}". Esc clears the filter.`];
+  if (list.next !== null) {
+    const { searched } = list;
+    return ["", `Nothing so far${searched === null ? "" : `, ${searchedText(state, searched)}`}, still looking…`];
+  }
+  if (list.filter !== "") {
+    const isLabel = kind === "events" && readFilter(list.filter).filter.match !== undefined;
+    const what = isLabel ? "No endpoint, publisher's id or tag" : "Nothing";
+    const far = list.searched === null ? "" : ` (${searchedText(state, list.searched)})`;
+    return ["", `${what} matches "${list.filter}"${far}. Esc clears the filter.`];
+  }
   return empty;
+}
+
+/** How far a search of the events' data is. */
+export function searchedText({ now }: State, { events, until }: Searched): string {
+  const far = until === null ? "" : `, as far as ${age(now - Date.parse(until))} ago`;
+  return `searched ${shortCount(events)} ${events === 1 ? "event" : "events"}${far}`;
 }
 
 /** Exactly so many lines. */

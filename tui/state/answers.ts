@@ -101,7 +101,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
       const kind = rowsKind(place);
       const stays = !place.list.follow && page === 0 && place.list.pages.length > 0;
       return onList(place, (before, keyOf) => {
-        const list = withTotal(before, counted, state.now);
+        const list = withSearched(withTotal(before, counted, state.now), counted, page);
         const rows = sorted(kind, list, data, state.known);
         // Groups and endpoints that are held keep their places, and are shown as they are now.
         if (stays && kind !== "events" && kind !== "deliveries") {
@@ -122,6 +122,13 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
 function withTotal<T>(list: List<T>, { total, total_is: is }: Partial<Page<unknown>>, now: number): List<T> {
   if (total === undefined) return list;
   return { ...list, total: { count: total, isExact: is !== "at_least", at: now } };
+}
+
+/** Pages are looked through one after the other; one that is read again adds nothing. */
+function withSearched<T>(list: List<T>, { searched }: Partial<Page<unknown>>, page: number): List<T> {
+  if (searched === undefined || (page < list.pages.length && list.pages.length > 1)) return list;
+  const before = page === 0 ? 0 : (list.searched?.events ?? 0);
+  return { ...list, searched: { ...searched, events: before + searched.events } };
 }
 
 function named(known: Known, rows: readonly Endpoint[]): Known["endpoints"] {

@@ -72,9 +72,10 @@ function ofEndpoint(state: State, endpoint: string, action: Action): Many {
 }
 
 function ofFilter(state: State, place: WithList, action: Action): Many | string {
-  const { tenant, event, test, tag, publisher_id: id, status, ...rest } = filterQuery(state, place);
-  if (tag !== undefined || id !== undefined)
+  const { tenant, event, test, tag, publisher_id: id, label, data, status, ...rest } = filterQuery(state, place);
+  if (tag !== undefined || id !== undefined || label !== undefined)
     return "a job cannot select by tag or publisher_id; mark the events instead";
+  if (data !== undefined) return "a job cannot select by what events say; mark the events instead";
   const { statuses, only, all } = APPLIES[action];
   const named = status?.split(",") ?? [];
   if (named.some((one) => !statuses.includes(one)))

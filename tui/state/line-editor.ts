@@ -84,7 +84,8 @@ function complete(line: Line, state: State): Line {
 /** Whole words that the typed one may become. An endpoint is also found by a part of its URL. */
 export function choicesFor(word: string, state: State): string[] {
   const colon = word.indexOf(":");
-  if (colon < 0) return FILTER_WORDS.map((name) => `${name}:`).filter((name) => name.startsWith(word));
+  if (colon < 0)
+    return FILTER_WORDS.map((name) => (name === "data" ? "data." : `${name}:`)).filter((name) => name.startsWith(word));
   const [name, value] = [word.slice(0, colon) as FilterWord, word.slice(colon + 1)];
   const begins = (values: Iterable<string>) => [...values].filter((one) => one.startsWith(value));
   return (name === "endpoint" ? endpointIds(state, value) : begins(valuesOf(name, state))).map(

@@ -128,9 +128,14 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, height) : PAGE_ROWS;
   const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
   // It costs the daemon more than the page.
-  const isCounted = page === 0 && kind !== "failures" && state.now - (list.total?.at ?? 0) >= REST_MS.total;
+  const filter = filterQuery(state, place);
+  const isCounted =
+    page === 0 &&
+    kind !== "failures" &&
+    filter["data"] === undefined &&
+    state.now - (list.total?.at ?? 0) >= REST_MS.total;
   const query = {
-    ...filterQuery(state, place),
+    ...filter,
     ...(kind !== "failures" && { limit, ...sortQuery(kind, list), cursor }),
     ...(isCounted && { total: true }),
   };

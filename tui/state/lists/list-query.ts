@@ -16,11 +16,14 @@ export const LIST_OPERATIONS = {
 /** The words of the filter that each list takes, and what its operation calls them. */
 export const FILTER_PARAMETERS: { readonly [T in RowsKind]: { readonly [W in FilterWord]?: string } } = {
   events: {
+    // Where no endpoint has a word, it is what a publisher calls an event.
+    match: "label",
     status: "status",
     type: "type",
     endpoint: "endpoint",
     publisher_id: "publisher_id",
     tag: "tag",
+    data: "data",
     error: "error",
     status_code: "status_code",
     since: "since",
@@ -35,6 +38,7 @@ export const FILTER_PARAMETERS: { readonly [T in RowsKind]: { readonly [W in Fil
     event: "event",
     publisher_id: "publisher_id",
     tag: "tag",
+    data: "data",
     error: "error",
     status_code: "status_code",
     since: "since",

@@ -43,13 +43,19 @@ export function filterFault(state: State, text: string): string | null {
   if (place.kind === "event") return "an event cannot be filtered";
   const stranger = strangerIn(text, rowsKind(place));
   if (stranger === undefined) return null;
-  const known = Object.keys(FILTER_PARAMETERS[rowsKind(place)]);
+  if (stranger === "match") return "A word by itself finds an endpoint: look for it first, and filter on its page.";
+  const known = Object.keys(FILTER_PARAMETERS[rowsKind(place)]).filter(
+    (word) => word !== "match" || place.kind === "endpoints",
+  );
   return `${stranger}: does not apply here. These do: ${known.join(", ")}.`;
 }
 
-/** A word that this list does not take. */
+/** A word that this list does not take; what an endpoint is found by, only theirs does. */
 function strangerIn(text: string, tab: RowsKind): string | undefined {
-  return Object.keys(readFilter(text).filter).find((word) => !Object.hasOwn(FILTER_PARAMETERS[tab], word));
+  const words = Object.keys(readFilter(text).filter);
+  return words.find(
+    (word) => !Object.hasOwn(FILTER_PARAMETERS[tab], word) || (word === "match" && tab !== "endpoints"),
+  );
 }
 
 /** For text that is one word by itself where no list can be filtered by it: the endpoints that contain it. */
@@ -60,7 +66,10 @@ export function isSearch(state: State, text: string): boolean {
   return place.kind === "event" || strangerIn(text, rowsKind(place)) !== undefined;
 }
 
-/** Endpoints by what is known of them: their host, description, tenant or `uid`. The only one that matches is opened. */
+/**
+ * Endpoints by what is known of them: their host, description, tenant or `uid`. The only one that matches is opened; if
+ * there is none, the events that their publisher calls so are listed.
+ */
 export function findEndpoint(state: State, text: string): State {
   const found = setFilter(showTab(showTab(state, "endpoints"), "endpoints"), text);
   return { ...found, finding: text };
@@ -73,6 +82,7 @@ export function openFound(state: State): State {
   if (place.list.next === undefined) return state;
   const [only, ...others] = place.list.rows;
   const next = { ...state, finding: null };
+  if (only === undefined && place.list.next === null) return setFilter(showTab(next, "events"), state.finding);
   return only !== undefined && others.length === 0 && place.list.next === null ? openEndpoint(next, only.id) : next;
 }
 

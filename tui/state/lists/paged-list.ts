@@ -31,6 +31,7 @@ export function newList<T>(filter = ""): List<T> {
     tookMs: 0,
     problem: null,
     total: null,
+    searched: null,
     marks: new Set(),
   };
 }
@@ -40,12 +41,12 @@ export function readAnew<T>(
   list: List<T>,
   change: Partial<Pick<List<T>, "filter" | "sort" | "edge" | "follow">> = {},
 ): List<T> {
-  const { rows, pinned, generation, filter, sort, edge, follow, marks, total } = list;
+  const { rows, pinned, generation, filter, sort, edge, follow, marks, total, searched } = list;
   const fresh = { ...newList<T>(), filter, sort, edge, follow, ...change, generation: generation + 1 };
   // Of another filter, order or end nothing is right.
   const same = fresh.filter === filter && fresh.sort === sort && fresh.edge === edge;
   return same
-    ? { ...fresh, rows, pinned, marks, total, selected: list.selected, index: list.index, top: list.top }
+    ? { ...fresh, rows, pinned, marks, total, searched, selected: list.selected, index: list.index, top: list.top }
     : fresh;
 }
 
