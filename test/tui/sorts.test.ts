@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { SORTS } from "../../tui/state/lists/sorts.ts";
 import type { Tab } from "../../tui/model/list.ts";
@@ -12,7 +13,6 @@ describe("a list that the daemon sorts", () => {
   it.each([
     ["events", "listEvents"],
     ["deliveries", "listDeliveries"],
-    ["endpoints", "listEndpoints"],
     ["activity", "listAudit"],
   ] as const)("of %s is read from its oldest by o, and from its newest again", (tab, operation) => {
     const dashboard = new Dashboard({ tab }).connected().press("o");
@@ -21,6 +21,29 @@ describe("a list that the daemon sorts", () => {
     dashboard.press("o");
     expect(orders(dashboard, operation).at(-1)).toBe("newest");
     expect(shown(dashboard)).not.toContain(" first");
+  });
+
+  it("of endpoints goes by what the daemon sorts them by, and by that from its other end", () => {
+    const dashboard = new Dashboard({ tab: "endpoints", jobs: [] }).connected();
+    const sort = () => {
+      const { sort = null, order = null } = asked(dashboard, "listEndpoints").at(-1)!.ask.query!;
+      return [sort ?? order, /^ 1 of 1(?:, (.+?))? *$/m.exec(shown(dashboard))?.[1]];
+    };
+    const seen = Array.from({ length: SORTS.endpoints.length }, () => (dashboard.press("o"), sort()));
+    expect(seen).toEqual([
+      ["oldest", "oldest first"],
+      ["host", "by host"],
+      ["failing", "most failures in a row first"],
+      ["last_success", "longest without success first"],
+      ["last_failure", "latest failure first"],
+      ["newest", undefined],
+    ]);
+    const data = Array.from({ length: 60 }, (_, n) => ({ ...anEndpoint, id: idOf("ep", n) }));
+    const more = { data, next_cursor: "more" };
+    const other = new Dashboard({ tab: "endpoints", instead: { listEndpoints: more } }).connected();
+    other.answers = false;
+    other.press("o", "o", "G");
+    expect(other.effects.at(-1)).toMatchObject({ call: { ask: { query: { sort: "-host" } } } });
   });
 
   it("begins with its first row, has its other end, and keeps its order under a filter", () => {

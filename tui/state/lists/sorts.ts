@@ -13,7 +13,7 @@ export interface Sort {
   readonly head: string;
   readonly falls: boolean;
   /** What the daemon is asked for; of a list that it gives as a whole nothing. */
-  readonly query: Readonly<Record<"order", "newest" | "oldest">> | null;
+  readonly query: { readonly order: "newest" | "oldest" } | { readonly sort: string } | null;
   /** Of a list that the daemon gives as a whole: sorted here. */
   readonly compare?: (one: never, other: never, known: Known) => number;
 }
@@ -42,6 +42,10 @@ export const SORTS: { readonly [K in RowsKind]: readonly Sort[] } = {
   endpoints: [
     { ...NEWEST, head: "" },
     { ...OLDEST, head: "" },
+    { name: "host", text: "by host", head: "ENDPOINT", falls: false, query: { sort: "host" } },
+    { name: "failing", text: "most failures in a row first", head: "STATE", falls: true, query: { sort: "failing" } },
+    { name: "success", text: "longest without success first", head: "", falls: true, query: { sort: "last_success" } },
+    { name: "failure", text: "latest failure first", head: "", falls: true, query: { sort: "last_failure" } },
   ],
   failures: [
     byFailures("missing", "most missing first", ["", true], (one, other) => {
@@ -86,7 +90,8 @@ export function sortQuery(
   const { query } = sortOf(kind, list);
   if (query === null) return {};
   if (list.edge === "first") return query;
-  return { ...query, order: query.order === "newest" ? "oldest" : "newest" };
+  if ("sort" in query) return { sort: `-${query.sort}` };
+  return { order: query.order === "newest" ? "oldest" : "newest" };
 }
 
 /** Rows of a list that the daemon gives as a whole, in its order. */
