@@ -60,6 +60,18 @@ describe("a signature in the browser", () => {
   });
 });
 
+describe("a key of another kind, which anyone may know", () => {
+  it.each(["whpk_Y3VydmU=", "whsk_Y3VydmU="])("is never taken for an HMAC's: %s", async (key) => {
+    const forged = sign(BODY, key);
+    expect(await judge(BODY, forged, [{ name: "x", secret: key }], HEADER)).toMatchObject({
+      matches: false,
+      reason: "This page checks HMAC only, and this is a key of another kind.",
+    });
+    const curl = await curlOf({ url: "https://example.com", event: "evt_1", body: BODY, secret: key, header: HEADER });
+    expect(curl).not.toContain(HEADER);
+  });
+});
+
 describe("the body of a request", () => {
   it("is cut out of the answer byte for byte", () => {
     const data = String.raw`{"big": 9007199254740993,"price":1.10,"text":"a \"quoted\" {brace}, \\ and é","list":[ 1 ,{}]}`;

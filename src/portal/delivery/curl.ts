@@ -1,6 +1,6 @@
 /** A request as it is sent, for a shell. */
 import { now } from "../server/clock.ts";
-import { canSign, signBody, signStandard } from "../verify/signature.ts";
+import { canSign, isHmacSecret, signBody, signStandard } from "../verify/signature.ts";
 
 interface Sent {
   readonly url: string;
@@ -15,7 +15,7 @@ interface Sent {
 export async function curlOf({ url, event, body, secret, header }: Sent): Promise<string> {
   const seconds = Math.floor(now() / 1000);
   const headers = ["content-type: application/json"];
-  if (secret !== undefined && canSign()) {
+  if (secret !== undefined && canSign() && isHmacSecret(secret)) {
     headers.push(
       `${header}: ${await signBody(secret, body)}`,
       `webhook-id: ${event}`,

@@ -1,5 +1,5 @@
 /** Whether a signature belongs to a body; and if not, what went wrong, as far as trying can tell. */
-import { base64, decodedSecret, hex, mac, plainHash } from "./signature.ts";
+import { base64, decodedSecret, hex, isHmacSecret, mac, plainHash } from "./signature.ts";
 
 export interface Named {
   /** As in "with the current secret". */
@@ -18,6 +18,8 @@ export async function judge(body: string, given: string, secrets: readonly Named
   const signature = withoutName(given.trim(), header);
   const formal = formOf(signature, header);
   if (formal !== null) return formal;
+  if (!secrets.every(({ secret }) => isHmacSecret(secret)))
+    return no("This page checks HMAC only, and this is a key of another kind.", "Use a library for Standard Webhooks.");
   const value = signature.toLowerCase().replace(/^sha256=/, "");
   for (const { name, secret } of secrets) {
     const right = await mac(secret, body);

@@ -5,6 +5,14 @@ export function canSign(): boolean {
   return globalThis.crypto?.subtle !== undefined;
 }
 
+/**
+ * The one place that tells the kinds apart: this page knows HMAC alone, whose key any text can be. Standard Webhooks calls
+ * the keys of another kind whpk_ and whsk_; anyone may know the former, so it must never be taken for an HMAC's.
+ */
+export function isHmacSecret(secret: string): boolean {
+  return !/^wh[ps]k_/.test(secret.trim());
+}
+
 const utf8 = new TextEncoder();
 
 export async function mac(key: Uint8Array | string, text: string, hash = "SHA-256"): Promise<Uint8Array> {
