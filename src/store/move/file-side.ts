@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { makeDataDirectory, requireUnchangeable, syncDirectory, writeDurably } from "../files/durable-file.ts";
+import { makeDataDirectory, syncDirectory, writeDurably } from "../files/durable-file.ts";
 import { readOrMakeSecretKey } from "../files/key-files.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { SetAside } from "../files/set-aside.ts";
@@ -20,6 +20,7 @@ import type { Facts, Page, Place, Row, Table } from "./tables.ts";
 
 /** Where a file is made that is not whole yet. */
 const STAGED = "webhookd.db.moving";
+const TRIAL = "webhookd.db.trying";
 /** Of a file that has all it needs but its name. */
 export const WHOLE = "whole";
 const NUMERIC = new Set(["last_instant", "young", "quick_deaths"]);
@@ -44,7 +45,6 @@ export class FileSide {
   constructor(place: FilePlace) {
     const { dir, now, nativeBinding, secretKeyFile } = place;
     makeDataDirectory({ dir, create: true });
-    requireUnchangeable(dir);
     this.#place = place;
     this.name = dir;
     this.#lock = takeLock(dir, now, nativeBinding);
@@ -108,8 +108,9 @@ export class FileSide {
     if ((statSync(join(dir, "webhookd.db"), { throwIfNoEntry: false })?.size ?? 0) > 0) {
       throw new StoreRefused(1, `there is a store in ${dir} already`, "name an empty directory with --data-dir");
     }
-    this.#file = join(dir, STAGED);
-    if (dry && existsSync(this.#file)) throw new StoreRefused(1, `${this.#file} is there already`, "use --resume");
+    // A trial never touches what a move has left.
+    this.#file = join(dir, dry ? TRIAL : STAGED);
+    if (dry) this.forget();
     const version = this.#open(this.#file, true);
     const db = this.#opened();
     // What a power cut may undo is undone with where the copy was.

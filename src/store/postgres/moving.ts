@@ -31,7 +31,10 @@ export class PostgresSide {
   }
 
   static async connect(url: string): Promise<PostgresSide> {
-    return new PostgresSide(await connectAlone(url), url);
+    const client = await connectAlone(url);
+    // A table that was just filled has no statistics, by which a page could be sorted out of all rows.
+    await client.query("SET enable_seqscan = off; SET enable_sort = off");
+    return new PostgresSide(client, url);
   }
 
   async close(): Promise<void> {

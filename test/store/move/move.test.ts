@@ -171,6 +171,9 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const count = receiver.requests.length;
     await daemon.stop();
 
+    const names = readdirSync(dir);
+    const trialBack = await move(dir, url, "to_file", { how: "dry-run" });
+    expect([trialBack.tables.find(({ name }) => name === "event")!.rows, readdirSync(dir)]).toEqual([8, names]);
     const back = await move(dir, url, "to_file");
     expect(await refusal(TestDaemon.start({ dir, clock, settings }))).toMatch(/was moved to .*; start it there/);
     const last = await TestDaemon.start({ dir, clock });
