@@ -144,12 +144,10 @@ class Move {
       const table = TABLES[at]!;
       const sum = (state.sums[table.name] ??= emptySum());
       this.#done += sum[0]!;
-      for (let after = at === begun.table ? begun.after : null, isMore = true; isMore;) {
-        const { rows, next } = await this.#from.page(table, after);
-        [after, isMore] = [next, next !== null];
+      for await (const { rows, next } of pagesOf(this.#from, table, at === begun.table ? begun.after : null)) {
         const lines = rows.map(lineOf);
         for (const line of lines) addTo(sum, line);
-        state = { ...state, table: isMore ? at : at + 1, after };
+        state = { ...state, table: next === null ? at + 1 : at, after: next };
         const states = { before: written, after: JSON.stringify(state), dry: false };
         written = states.after;
         await writing;
@@ -168,9 +166,7 @@ class Move {
     const different: string[] = [];
     for (const table of TABLES) {
       const sum = emptySum();
-      for (let after: Place | null = null, isMore = true; isMore;) {
-        const { rows, next }: Page = await this.#to.page(table, after);
-        [after, isMore] = [next, next !== null];
+      for await (const { rows } of pagesOf(this.#to, table, null)) {
         for (const row of rows) addTo(sum, lineOf(row));
         this.#tell("comparing", table, rows.length, sum[0]!);
       }
@@ -215,6 +211,19 @@ class Move {
     for (const count of this.#counts.values()) all += 2 * count;
     const of = this.#counts.get(name)!;
     this.#options.onProgress({ doing, table: name, rows, of, part: all === 0 ? 1 : this.#done / all });
+  }
+}
+
+/** Each is read while the one before it is worked on. */
+async function* pagesOf(side: Side, table: Table, after: Place | null): AsyncGenerator<Page> {
+  for (let page = side.page(table, after); ;) {
+    const { rows, next } = await page;
+    if (next !== null) {
+      page = side.page(table, next);
+      if (page instanceof Promise) page.catch(() => {});
+    }
+    yield { rows, next };
+    if (next === null) return;
   }
 }
 

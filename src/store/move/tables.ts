@@ -143,5 +143,6 @@ export const OWN_FACTS: Readonly<Record<string, string>> = {
   copied_at: "of a backup, which is not moved",
   sealed_key: "of a backup, which is not moved",
   moving_in: "how far a copy is",
+  moving_indexes: "what is made once a copy is whole",
   moved: "where the store went",
 };

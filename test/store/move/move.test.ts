@@ -198,6 +198,12 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const there = await move(dir, url, "to_postgres");
     const names = await withClient(url, async (client) => (await client.query("SELECT name FROM meta")).rows);
     for (const { name } of names) expect([...FACTS, ...Object.keys(OWN_FACTS)]).toContain(name);
+    const indexes = (of: string) =>
+      withClient(of, async (client) => {
+        const sql = "SELECT indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY indexdef";
+        return (await client.query<{ indexdef: string }>(sql)).rows.map(({ indexdef }) => indexdef);
+      });
+    expect(await indexes(url)).toEqual(await indexes(await freshUrl()));
     const back = await move(dir, url, "to_file");
     expect(back.tables).toEqual(there.tables);
     expect(there.tables.filter(({ rows }) => rows === 0).map(({ name }) => name)).toEqual([]);
