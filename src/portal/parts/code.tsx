@@ -26,7 +26,9 @@ export function Copy({
   const say = useNotice();
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
+      if (typeof text === "string") await navigator.clipboard.writeText(text);
+      // Safari lets a page copy only right after a click, but takes a promise then.
+      else await navigator.clipboard.write([new ClipboardItem({ "text/plain": text() })]);
       say(`Copied: ${what}`);
     } catch {
       say("Your browser does not let this page copy. Select the text instead.");
