@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
+import { adviceOnAttempt } from "../../src/client/advice.ts";
+import type { Attempt } from "../../src/client/operations.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
+import { wrongText } from "../../src/portal/delivery/words.ts";
 import { curlOf } from "../../src/portal/delivery/curl.ts";
 import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
@@ -85,6 +89,22 @@ describe("the body of a request", () => {
     expect(indented('{"a":9007199254740993,"b":[1.10,{ }],"c":"x,y:{"}')).toBe(
       '{\n  "a": 9007199254740993,\n  "b": [\n    1.10,\n    {}\n  ],\n  "c": "x,y:{"\n}',
     );
+  });
+});
+
+describe("what is wrong with an attempt", () => {
+  it.each(ATTEMPT_ERRORS)("is told without naming a setting: %s", (error) => {
+    const phases = { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null };
+    const attempt = {
+      id: "att_1",
+      endpoint: "ep_1",
+      url: "https://a.example/",
+      detail: "",
+      remote_address: null,
+      phases,
+    };
+    const advice = adviceOnAttempt({ ...attempt, error, status_code: null } as unknown as Attempt);
+    expect(`${wrongText(advice)} ${advice.receiver} ${advice.customer}`).not.toMatch(/\[[a-z]+\]/);
   });
 });
 

@@ -4,7 +4,7 @@ import { adviceOnAttempt } from "../../client/advice.ts";
 import { Code } from "../parts/code.tsx";
 import { Status } from "../parts/status.tsx";
 import { At } from "../parts/time.tsx";
-import { answerText, triggerText } from "./words.ts";
+import { answerText, triggerText, wrongText } from "./words.ts";
 
 export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean }) {
   const { number, outcome, duration_ms: took, started_at: at } = attempt;
@@ -23,7 +23,7 @@ export function AttemptRow({ attempt, open }: { attempt: Attempt; open: boolean 
         <div className="stack">
           {outcome === "failed" && (
             <p className="quiet">
-              {adviceOnAttempt(attempt).meaning} {adviceOnAttempt(attempt).receiver}
+              {wrongText(adviceOnAttempt(attempt))} {adviceOnAttempt(attempt).receiver}
             </p>
           )}
           <AttemptAnswer attempt={attempt} />

@@ -1,4 +1,5 @@
 /** Deliveries and attempts in words. */
+import type { adviceOnAttempt } from "../../client/advice.ts";
 import type { Attempt, Delivery } from "../../client/operations.ts";
 import { causeText } from "../../domain/deliveries/attempt.ts";
 import type { Tone } from "../parts/status.tsx";
@@ -40,4 +41,9 @@ export function triggerText({ trigger, retry, round }: Attempt): string {
       if (retry === 0 || retry === null) return round === 1 ? "first attempt" : "replay";
       return `retry ${retry}`;
   }
+}
+
+/** What is wrong. Where a setting is, its meaning is for operators, and names it. */
+export function wrongText({ blame, meaning, customer }: ReturnType<typeof adviceOnAttempt>): string {
+  return blame === "the settings here" ? customer : meaning;
 }

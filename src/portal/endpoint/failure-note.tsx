@@ -3,6 +3,7 @@ import type { EndpointWithHealth } from "../../client/operations.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { counted } from "../../domain/wording.ts";
 import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
+import { wrongText } from "../delivery/words.ts";
 import { ReplayFailed } from "../replay/replay-failed.tsx";
 import { useCan, useRead } from "../session/session.ts";
 
@@ -31,7 +32,7 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const attempt = value?.data[0];
   const advice = attempt && adviceOnAttempt(attempt);
   // What we tell customers may promise another attempt, which is true only while something waits for one.
-  const said = health.pending > 0 ? advice?.customer : advice?.meaning;
+  const said = health.pending > 0 ? advice?.customer : advice && wrongText(advice);
   return (
     <div className="alert bad" aria-live="polite">
       <div>
