@@ -1,12 +1,13 @@
-import { cpSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, openSync, readdirSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
 import { compactStore, type CompactOptions } from "../../../src/store/opening/compact.ts";
+import { openStore } from "../../../src/store/opening/open.ts";
 import { commitReplacement } from "../../../src/store/opening/restore-files.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, draft, EVERYTHING, publishOne, room, START } from "../fixtures.ts";
-import { ask, open, temporaryDirectory } from "../stores.ts";
+import { ask, copyOf, open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const [NONE, INCREMENTAL] = [0, 2];
 
@@ -102,6 +103,7 @@ describe("a store with much free space", () => {
     rmSync(dir, { recursive: true });
     const store = await open({ dir, clock });
     const db = new Database(join(dir, "webhookd.db"));
+    db.pragma("synchronous = OFF");
     db.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(100000000))");
     await addEndpoint(store);
     const { id } = await publishOne(store);
@@ -129,9 +131,45 @@ describe("a store with much free space", () => {
     expect((await again.reads.getEvent(null, id))!.status).toBe("pending");
   });
 
+  it("is whole after a kill in the middle of it", async () => {
+    const { store, id } = await emptied();
+    for (let steps = 0; steps < 20; steps++) expect(await store.upkeep.giveBack()).toBeGreaterThan(0);
+    const killed = copyOf(dir);
+    const next = await open({ dir: killed, clock });
+    expect(ask(killed, "PRAGMA freelist_count") * 8192).toBeLessThan(95_000_000);
+    expect((await next.reads.getEvent(null, id))!.status).toBe("pending");
+    await next.close();
+    const db = new Database(join(killed, "webhookd.db"), { readonly: true });
+    expect(db.pragma("integrity_check", { simple: true })).toBe("ok");
+    db.close();
+  });
+
+  it("is repaired at the next start where what says who points to a page is damaged, and loses nothing", async () => {
+    const { store, id } = await emptied();
+    await store.close();
+    const file = openSync(join(dir, "webhookd.db"), "r+");
+    // The last of them is about the pages that would be moved.
+    const perPage = 8192 / 5;
+    const pages = Math.floor(statSync(join(dir, "webhookd.db")).size / 8192);
+    for (let page = 2; page <= pages; page += Math.floor(perPage) + 1) {
+      writeSync(file, Buffer.alloc(8192, 0xff), 0, 8192, (page - 1) * 8192);
+    }
+    closeSync(file);
+    const faults: Error[] = [];
+    const { store: damaged } = await openStore(optionsOf({ dir, clock, onFault: (error) => void faults.push(error) }));
+    await expect(damaged.upkeep.giveBack()).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect(faults).toHaveLength(1);
+    await damaged.close();
+    const mended = await open({ dir, clock });
+    expect((await mended.reads.getEvent(null, id))!.status).toBe("pending");
+    expect(await mended.operations.damage()).toMatchObject({ lost: [] });
+    expect(shape()).toEqual([INCREMENTAL, expect.any(Number)]);
+  });
+
   it("keeps it where the file was made by an older version, until it is compacted", async () => {
     const store = await open({ dir, clock });
     const db = new Database(join(dir, "webhookd.db"));
+    db.pragma("synchronous = OFF");
     db.exec("CREATE TABLE filler (bytes BLOB); INSERT INTO filler VALUES (zeroblob(100000000)); DROP TABLE filler");
     db.close();
     expect(await store.upkeep.giveBack()).toBe(0);
