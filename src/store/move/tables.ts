@@ -2,6 +2,7 @@
  * What is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has the form that it
  * has in PostgreSQL, without what each store derives from the rest. `test/store/move` holds both schemas to this list.
  */
+import { SET } from "../sqlite/endpoints/endpoint-row.ts";
 
 export type Value = number | string | Uint8Array | null;
 /** In the order of the table's columns. */
@@ -62,9 +63,8 @@ export const TABLES: readonly Table[] = [
   table(
     "endpoint",
     "number",
-    `number id tenant uid url events description enabled disabled_reason when_disabled header_names headers secret
-     secret_version next_secret switches_at rate_per_second max_in_flight metadata created_at updated_at deleted_at
-     cancel_to`,
+    `number id tenant ${SET.join(" ")} disabled_reason secret secret_version next_secret switches_at created_at updated_at
+     deleted_at cancel_to`,
     { names: OF_TENANT, onlyPostgres: "slot" },
   ),
   table("health", "endpoint", "endpoint last_success_at last_failure_at consecutive_failures failing_since"),

@@ -219,13 +219,15 @@ describe.skipIf(server === null)("a store that is moved", () => {
       ${numbers} SELECT n, 'nobody', '*', 'none', 'none', 'done' FROM n`);
     file.close();
     const words = [MAIN, "migrate", "--to", url, "--data-dir", dir];
-    const killed = machine.spawn(process.execPath, words);
     await withClient(url, async (client) => {
-      const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1").catch(() => ({ rows: [] }))).rows;
+      // It cannot come to its end before it is killed.
+      await client.query("BEGIN; LOCK TABLE manual_attempt");
+      const killed = machine.spawn(process.execPath, words);
+      const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1")).rows;
       await expect.poll(copied, { interval: 1 }).not.toEqual([]);
+      killed.kill("SIGKILL");
+      expect(await killed.exit).toBe("SIGKILL");
     });
-    killed.kill("SIGKILL");
-    expect(await killed.exit).toBe("SIGKILL");
     const served = TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } });
     expect(await refusal(served)).toMatch(/not whole yet; .*--resume/);
     expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/has the beginning of a copy; .*--resume/);

@@ -63,7 +63,7 @@ const COLUMNS: {
 
 const same = (value: unknown): unknown => value;
 
-const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
+export const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
 
 export const INSERT = `INSERT INTO endpoint (id, tenant, secret, created_at, updated_at, ${SET.join(", ")})
   VALUES (@id, @tenant, @secret, @now, @now, ${SET.map((column) => `@${column}`).join(", ")})`;
