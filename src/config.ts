@@ -255,6 +255,13 @@ function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inp
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }
+  if (config.data.store === "" && config.data.nodes) {
+    yield {
+      where: origins.get("data.nodes")!(),
+      what: "[data] nodes is for a store in PostgreSQL, but [data] store names none.",
+      todo: "Set [data] store to postgres://…, or leave nodes out.",
+    };
+  }
   if (config.data.store !== "" && config.backup.every > 0) {
     yield {
       where: origins.get("backup.every")!(),

@@ -36,29 +36,33 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     onTrouble: (detail) => alerts.storageFault(detail),
   });
   const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
+  // Where nodes share the store, one of them does it for all.
+  const first = (run: () => Promise<void>) => async () => {
+    if (dispatcher.lease.isFirst) await run();
+  };
   return [
     { name: "lease", pattern: "* * * * * *", run: () => dispatcher.lease.renew() },
     { name: "tick", pattern: "* * * * * *", run: () => dispatcher.tick() },
     { name: "secret switch", pattern: "* * * * * *", run: () => switchSecrets({ ...parts, refresh }) },
-    { name: "damaged endpoints", pattern: "* * * * * *", run: () => damagedEndpoints.run() },
+    { name: "damaged endpoints", pattern: "* * * * * *", run: first(() => damagedEndpoints.run()) },
     { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
-    { name: "jobs", pattern: "* * * * * *", run: () => jobs.run() },
+    { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
-    { name: "idempotency keys", pattern: "30 * * * * *", run: () => retention.forgetIdempotencyKeys() },
-    { name: "old events", pattern: "0 * * * * *", run: () => retention.pruneEvents() },
+    { name: "idempotency keys", pattern: "30 * * * * *", run: first(() => retention.forgetIdempotencyKeys()) },
+    { name: "old events", pattern: "0 * * * * *", run: first(() => retention.pruneEvents()) },
     { name: "free pages", pattern: "40 * * * * *", run: () => retention.giveBack() },
-    { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: () => retention.expireHeld() },
-    { name: "old responses", pattern: "0 2-59/10 * * * *", run: () => retention.forgetResponses() },
+    { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: first(() => retention.expireHeld()) },
+    { name: "old responses", pattern: "0 2-59/10 * * * *", run: first(() => retention.forgetResponses()) },
     { name: "counters", pattern: "* * * * * *", run: () => saveCounters(store) },
-    { name: "old counters", pattern: "0 12 * * * *", run: () => retention.pruneCounters() },
+    { name: "old counters", pattern: "0 12 * * * *", run: first(() => retention.pruneCounters()) },
     { name: "backup", pattern: "15 * * * * *", run: () => backups.pass() },
-    { name: "old audit entries", pattern: "0 7 * * * *", run: () => retention.pruneAudit() },
-    { name: "old keys", pattern: "0 17 * * * *", run: () => retention.pruneKeys() },
-    { name: "old portal links", pattern: "0 3-59/10 * * * *", run: () => retention.prunePortalKeys() },
-    { name: "old endpoints", pattern: "0 27 * * * *", run: () => retention.pruneEndpoints() },
-    { name: "old jobs", pattern: "0 22 * * * *", run: () => retention.pruneJobs() },
+    { name: "old audit entries", pattern: "0 7 * * * *", run: first(() => retention.pruneAudit()) },
+    { name: "old keys", pattern: "0 17 * * * *", run: first(() => retention.pruneKeys()) },
+    { name: "old portal links", pattern: "0 3-59/10 * * * *", run: first(() => retention.prunePortalKeys()) },
+    { name: "old jobs", pattern: "0 22 * * * *", run: first(() => retention.pruneJobs()) },
+    { name: "old endpoints", pattern: "0 27 * * * *", run: first(() => retention.pruneEndpoints()) },
   ];
 }
 

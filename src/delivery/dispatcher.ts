@@ -16,14 +16,13 @@ import { requested } from "./core/disk.ts";
 import { hasRoom, published, stopping, tick } from "./core/way.ts";
 import type { Deliveries, DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
-import { endpointsOwed, HorizonSweep } from "./horizon-sweep.ts";
+import { findOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Lease } from "./lease.ts";
 import type { AutoDisableRules, Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
-const PAGE = 500;
 
 export interface DispatcherParts {
   readonly store: Store;
@@ -83,7 +82,7 @@ export class Dispatcher implements Deliveries {
       watchers: this.#watchers,
     });
     this.#memory = this.#executor.memory;
-    this.lease = new Lease({ ...parts, halts: this.#memory.halts, sending: this.#executor.sending });
+    this.lease = new Lease({ store, clock, executor: this.#executor, deliveries: this });
     this.#trial = new Trial(parts, this.#executor);
     this.#sweep = new HorizonSweep({ ...parts, windows: this.#memory.windows });
   }
@@ -91,20 +90,15 @@ export class Dispatcher implements Deliveries {
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
-    const { dueMoves, manual, windows } = this.#memory;
+    const { dueMoves, windows } = this.#memory;
     await this.lease.renew();
     if ((await store.operations.getPause()) !== null) await this.pause();
     this.#tookUp = await store.recovery.takeUp();
-    await this.#findOwed();
+    await findOwed(this.#parts, this.#memory);
     if (store.recovery.lastInstant > clock.now()) dueMoves.begin(null, this.#executor.now(), windows.endpoints());
-    for (let after: EventDelivery | null = null; ;) {
-      const page: readonly EventDelivery[] = await store.deliveries.requestedAttempts(after, PAGE);
-      for (const owed of page) manual.owe(owed);
-      if (page.length < PAGE) break;
-      after = page.at(-1)!;
-    }
     const suspects = await store.recovery.suspects();
     const trial = suspects.length === 0 ? Promise.resolve() : this.#trial.run(suspects);
+    this.lease.listen();
     void trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault);
   }
 
@@ -161,6 +155,7 @@ export class Dispatcher implements Deliveries {
     const { store } = this.#parts;
     const { manual } = this.#memory;
     for (const watcher of this.#watchers) watcher.changed?.(endpoint);
+    if (this.#isElsewhere(endpoint)) return store.ownership.heard([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint);
     // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
@@ -175,6 +170,7 @@ export class Dispatcher implements Deliveries {
 
   async drop(endpoint: string): Promise<void> {
     for (const watcher of this.#watchers) watcher.changed?.(endpoint);
+    if (this.#isElsewhere(endpoint)) return this.#parts.store.ownership.heard([endpoint]);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
     const given = await this.#executor.sending.forget(endpoint);
@@ -211,7 +207,7 @@ export class Dispatcher implements Deliveries {
   }
 
   attempt(owed: EventDelivery): void {
-    this.#executor.do(requested(this.#memory, owed));
+    if (!this.#isElsewhere(owed.endpoint)) this.#executor.do(requested(this.#memory, owed));
   }
 
   async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
@@ -219,6 +215,8 @@ export class Dispatcher implements Deliveries {
     for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
     await this.#withdraw(deliveries);
     this.#executor.wake();
+    const elsewhere = deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));
+    if (elsewhere.length > 0) await this.#parts.store.ownership.heard(elsewhere.map(({ endpoint }) => endpoint));
   }
 
   /** Resolves when nothing is due, in flight or unrecorded. */
@@ -235,6 +233,7 @@ export class Dispatcher implements Deliveries {
     await this.idle();
     this.#executor.endReleases();
     await sending.close();
+    this.lease.end();
   }
 
   /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */
@@ -254,19 +253,12 @@ export class Dispatcher implements Deliveries {
   async #takeUp(): Promise<void> {
     if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
-    await this.#findOwed();
+    await findOwed(this.#parts, this.#memory);
     this.#executor.wake();
   }
 
-  async #findOwed(): Promise<void> {
-    const { windows } = this.#memory;
-    const now = this.#parts.clock.now();
-    for await (const page of endpointsOwed(this.#parts.store)) {
-      for (const [endpoint, dueAt] of page) {
-        windows.noteWaiting({ endpoint, dueAt, event: "" });
-        if (dueAt <= now) windows.of(endpoint).overflow();
-      }
-    }
+  #isElsewhere(endpoint: string): boolean {
+    return this.#memory.elsewhere?.(endpoint) === true;
   }
 
   /** Resolves once none of them is loaded but what was started. */

@@ -51,6 +51,7 @@ export class DueReader {
     const { clock, memory, store } = this.#parts;
     const { capOf, endpoints, windows } = memory;
     const { endpoint } = window;
+    if (memory.elsewhere?.(endpoint) === true) return 0;
     const cap = capOf(endpoint);
     if (windows.roomForDue(window, cap) <= 0 && windows.roomForFirsts(window, cap) <= 0) return 0;
     let isOver = false;

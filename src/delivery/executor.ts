@@ -79,7 +79,7 @@ export class Executor {
     const now = { wall: clock.now(), monotonic: clock.monotonic() };
     const by = this.#clockSteps.check(now);
     if (by === 0) return now;
-    this.memory.dueMoves.begin(by, now, this.memory.windows.endpoints());
+    this.memory.dueMoves.begin(by, now, this.memory.ownEndpoints());
     log.warn({ step_ms: Math.round(by) }, "the clock was set; due times move with it");
     return now;
   }

@@ -8,7 +8,8 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { DeliveryStore, EndpointStore, Owed } from "../store/store.ts";
+import type { DeliveryStore, EndpointStore, EventDelivery, Owed, Store } from "../store/store.ts";
+import type { Memory } from "./memory/memory.ts";
 import type { Window, Windows } from "./memory/windows.ts";
 
 /** Rows, or endpoints, that one turn of the event loop looks at. */
@@ -137,8 +138,26 @@ export class HorizonSweep {
   }
 }
 
+/** Finds out who is owed something, and what attempts were asked for. What was known before is read again. */
+export async function findOwed({ store, clock }: Pick<HorizonSweepParts, "clock"> & { store: Store }, memory: Memory) {
+  const { manual, windows } = memory;
+  const now = clock.now();
+  for await (const page of endpointsOwed(store)) {
+    for (const [endpoint, dueAt] of page) {
+      windows.noteWaiting({ endpoint, dueAt, event: "" });
+      if (dueAt <= now) windows.of(endpoint).overflow();
+    }
+  }
+  for (let after: EventDelivery | null = null; ;) {
+    const page: readonly EventDelivery[] = await store.deliveries.requestedAttempts(after, CHUNK);
+    for (const owed of page) manual.owe(owed);
+    if (page.length < CHUNK) break;
+    after = page.at(-1)!;
+  }
+}
+
 /** Page by page, the endpoints with waiting deliveries, and when the earliest of each falls due. */
-export async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
+async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
     const page: Map<string, number> = await store.deliveries.earliestDue(after, CHUNK);
     yield page;

@@ -1,35 +1,93 @@
-/** What this process sends for is its own for as long as it renews that. Once it may be another's, nothing is started. */
+/**
+ * What this process sends for is its own for as long as it renews that. Once it may be another's, nothing is started.
+ * Where nodes share the store, endpoints come and go, and what other nodes have committed for them is asked for.
+ */
 import type { Clock } from "../clock.ts";
-import type { Store } from "../store/store.ts";
-import type { Halts } from "./memory/halts.ts";
-import type { Sending } from "./send/sender.ts";
+import type { OwnedSlots, Store } from "../store/store.ts";
+import { endpointLeft } from "./core/changed.ts";
+import { arrived } from "./core/way.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Executor } from "./executor.ts";
+import { findOwed } from "./horizon-sweep.ts";
 
 /** What was handed to a sender begins a little later: sending stops so long before the lease ends. */
 const MARGIN_MS = 1000;
+/** Between two looks for what other nodes have committed. */
+const NEWS_MS = 50;
+/** The brake is looked for at each tenth of them. */
+const BRAKE_EVERY = 10;
+const KEEP_MS = 1000;
+/** Whoever has it does what one node is to do for all. */
+const FIRST_SLOT = 0;
 
 export interface LeaseParts {
-  readonly store: Pick<Store, "ownership">;
+  readonly store: Store;
   readonly clock: Clock;
-  readonly halts: Halts;
-  readonly sending: Pick<Sending, "pause" | "resume">;
+  readonly executor: Executor;
+  readonly deliveries: Pick<Deliveries, "paused" | "pause" | "resume" | "refresh" | "attempt" | "withdraw">;
 }
 
 export class Lease {
   readonly #parts: LeaseParts;
   #isForGood = false;
+  /** Whose deliveries were looked for; null while nothing is shared. */
+  #found: OwnedSlots["owned"] | null = null;
+  #renewing: Promise<void> | null = null;
+  #sharing = false;
+  #listens = false;
+  #stopped = false;
+  #ended = false;
   #cancelLapse: () => void = () => {};
+  #cancelNews: () => void = () => {};
+  #cancelKeeping: () => void = () => {};
 
   constructor(parts: LeaseParts) {
     this.#parts = parts;
+    const { owns } = parts.store.ownership;
+    if (owns !== null) parts.executor.memory.elsewhere = (endpoint) => !owns(endpoint);
+  }
+
+  /** Whether this process does what one is to do for all: it removes what is old, and runs jobs. */
+  get isFirst(): boolean {
+    return this.#found === null || this.#found.has(FIRST_SLOT);
   }
 
   /** Each second. Rejects while the store cannot be reached. */
-  async renew(): Promise<void> {
-    if (this.#isForGood) return;
-    const { clock, halts, sending, store } = this.#parts;
+  renew(): Promise<void> {
+    return (this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = null;
+    }));
+  }
+
+  /** From now on what other nodes commit is heard of. */
+  listen(): void {
+    this.#listens = true;
+    if (this.#found !== null) this.#listenLater(0);
+  }
+
+  /** Nothing is started any more. What is owned stays so, until `end`: what is on the wire is recorded. */
+  stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#cancelLapse();
+    this.#cancelNews();
+    if (!this.#isForGood) this.#keepOn();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#cancelKeeping();
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#isForGood || this.#stopped) return;
+    const { clock, executor, store } = this.#parts;
+    const { memory, sending } = executor;
+    const { halts } = memory;
     const begun = clock.monotonic();
-    const { holdsForMs } = await store.ownership.renew();
-    this.stop();
+    const { endpoints, holdsForMs } = await store.ownership.renew();
+    if (this.#stopped) return;
+    this.#cancelLapse();
     if (halts.end("lease")) sending.resume();
     this.#isForGood = holdsForMs === Number.POSITIVE_INFINITY;
     if (this.#isForGood) return;
@@ -38,9 +96,81 @@ export class Lease {
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       void sending.pause();
     });
+    if (endpoints === "everything" || this.#sharing) return;
+    this.#found ??= new Set();
+    this.#sharing = true;
+    // The lease waits for nothing of it. What fails is done at the next renewal.
+    void this.#share(endpoints)
+      .catch((error: unknown) => executor.failed(error))
+      .finally(() => (this.#sharing = false));
   }
 
-  stop(): void {
-    this.#cancelLapse();
+  async #share({ owned, leaving }: OwnedSlots): Promise<void> {
+    const { executor, store } = this.#parts;
+    const found = this.#found!;
+    const hasGained = [...owned].some((slot) => !found.has(slot));
+    // What goes and comes back was another's meanwhile, perhaps.
+    this.#found = new Set([...found].filter((slot) => owned.has(slot)));
+    if (hasGained) {
+      await findOwed(this.#parts, executor.memory);
+      // At a start nobody knows yet whether the brake is on.
+      if (this.#listens) executor.wake();
+    }
+    this.#found = owned;
+    if (leaving.size > 0) await store.ownership.give(await this.#leave());
+  }
+
+  /** Each second of a stop: whoever took over what is still on the wire would send it again. */
+  #keepOn(): void {
+    const { clock, store } = this.#parts;
+    store.ownership.keep().catch(() => {});
+    if (!this.#ended) this.#cancelKeeping = clock.after(KEEP_MS, () => this.#keepOn());
+  }
+
+  /** Gives back to the disk what goes to other nodes; the endpoints of which something is left that was started. */
+  async #leave(): Promise<ReadonlySet<string>> {
+    const { executor } = this.#parts;
+    const { elsewhere, endpoints, windows } = executor.memory;
+    const busy = new Set<string>();
+    for (const endpoint of windows.endpoints()) {
+      if (elsewhere?.(endpoint) !== true) continue;
+      const window = windows.of(endpoint);
+      const isKnown = endpoints.get(endpoint) !== undefined || window.nextDueAt < Number.POSITIVE_INFINITY;
+      if (isKnown || window.loaded.size > 0) {
+        executor.do(endpointLeft(executor.memory, endpoint));
+        await executor.sift(endpoint);
+      }
+      if (window.loaded.size > 0) busy.add(endpoint);
+    }
+    return busy;
+  }
+
+  #listenLater(turn: number): void {
+    if (this.#stopped) return;
+    const { clock, executor } = this.#parts;
+    this.#cancelNews = clock.after(NEWS_MS, () => {
+      void this.#hear(turn)
+        .catch((error: unknown) => executor.failed(error))
+        .finally(() => this.#listenLater((turn + 1) % BRAKE_EVERY));
+    });
+  }
+
+  async #hear(turn: number): Promise<void> {
+    const { deliveries, executor, store } = this.#parts;
+    const { waiting, requested, withdrawn, changed } = await store.ownership.news();
+    if (this.#stopped) return;
+    if (waiting.length > 0) executor.do(arrived(executor.memory, waiting));
+    for (const owed of requested) deliveries.attempt(owed);
+    if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);
+    for (const endpoint of changed) await deliveries.refresh(endpoint);
+    await store.ownership.tookIn();
+    if (turn === 0) await this.#lookAtBrake();
+  }
+
+  async #lookAtBrake(): Promise<void> {
+    const { deliveries, store } = this.#parts;
+    const isOn = (await store.operations.getPause()) !== null;
+    if (isOn && !deliveries.paused) await deliveries.pause();
+    if (!isOn && deliveries.paused) deliveries.resume();
   }
 }

@@ -8,8 +8,9 @@ import { Client } from "pg";
 import { onTestFinished } from "vitest";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/key-files.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
-import { queriesOn } from "../../src/store/postgres/engine/database.ts";
+import { type Database as PostgresDatabase, queriesOn } from "../../src/store/postgres/engine/database.ts";
 import { META, migrate } from "../../src/store/postgres/engine/schema.ts";
+import { SharedOwnership } from "../../src/store/postgres/ownership.ts";
 import { openPostgres as openPostgresStore } from "../../src/store/postgres/store.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -156,11 +157,17 @@ export async function openPostgresDatabase(
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    ...(leaseMs !== undefined && { leaseMs }),
+    ...(leaseMs !== undefined && { node: nodeOf(leaseMs) }),
     adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
   });
   onTestFinished(() => store.close());
   return store;
+}
+
+function nodeOf(leaseMs: number) {
+  const owner = new SharedOwnership(leaseMs, () => {});
+  const wait = { isStandby: false, onWait: () => {} };
+  return { owner, take: async (database: PostgresDatabase) => (await owner.take(database, wait)).number };
 }
 
 async function connectUntilEnd(url: string): Promise<Client> {

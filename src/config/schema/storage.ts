@@ -32,6 +32,14 @@ export const STORAGE = [
   },
   {
     section: "data",
+    key: "nodes",
+    kind: "bool",
+    default: false,
+    sentence:
+      "With a store in PostgreSQL: this process is one of several nodes that send at the same time, each to endpoints of its own. All of them need this, the same secret.key and the same settings. See docs/cluster.md.",
+  },
+  {
+    section: "data",
     key: "secret_key_file",
     kind: "path",
     default: "",

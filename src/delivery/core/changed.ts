@@ -8,7 +8,9 @@ import { Effects, handOver, release } from "./effects.ts";
 /** The endpoint was looked up, and the sender knows it; null when there is no such endpoint any more. */
 export function endpointKnown(memory: Memory, endpoint: string, target: KnownEndpoint | null): Effects {
   const effects = new Effects();
-  const waited = memory.endpoints.known(endpoint, target);
+  // It may have gone to another node during the look-up: what is known of it now would be old when it comes back.
+  const isElsewhere = memory.elsewhere?.(endpoint) === true;
+  const waited = isElsewhere ? memory.endpoints.forget(endpoint) : memory.endpoints.known(endpoint, target);
   if (target === null) for (const { delivery } of waited) release(memory, endpoint, delivery, effects);
   else handOver(memory, waited, effects);
   return effects;
@@ -27,6 +29,16 @@ export function endpointReadable({ windows }: Memory, endpoint: string): Effects
   if (window.nextDueAt < Number.POSITIVE_INFINITY) window.overflow();
   windows.plan(window);
   effects.readDue = true;
+  return effects;
+}
+
+/** It goes to another node, which reads what it is owed. What is on the wire is recorded here. */
+export function endpointLeft(memory: Memory, endpoint: string): Effects {
+  const effects = new Effects();
+  const window = memory.windows.of(endpoint);
+  window.nextDueAt = Number.POSITIVE_INFINITY;
+  memory.windows.plan(window);
+  handOver(memory, memory.endpoints.forget(endpoint), effects);
   return effects;
 }
 

@@ -20,7 +20,9 @@ export interface Read {
 }
 
 /** `now` is of the wall clock. Null when nothing of the endpoint may be loaded now: it is disabled, or its window is full. */
-export function beginRead({ capOf, endpoints, windows }: Memory, window: Window, now: number): Read | null {
+export function beginRead(memory: Memory, window: Window, now: number): Read | null {
+  const { capOf, endpoints, windows } = memory;
+  if (memory.elsewhere?.(window.endpoint) === true) return null;
   const cap = capOf(window.endpoint);
   let room = windows.roomForDue(window, cap);
   const ahead = room <= 0;

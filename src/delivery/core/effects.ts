@@ -58,6 +58,7 @@ export function handOver(memory: Memory, claims: readonly Claim[], effects: Effe
   const { endpoints, withdrawn } = memory;
   for (const claim of claims) {
     if (withdrawn.size > 0 && withdrawn.has(claim.delivery)) letGo(memory, claim, effects);
+    else if (memory.elsewhere?.(claim.endpoint) === true) effects.park.push(claim);
     else if (endpoints.isOpen(claim.endpoint)) effects.send.push(claim);
     else handOverToClosed(memory, claim, effects);
   }

@@ -4,7 +4,7 @@
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import { settle } from "../../domain/deliveries/delivery.ts";
-import type { EndedAttempt, Handover, Recorded } from "../../store/store.ts";
+import type { EndedAttempt, Handover, Recorded, Waiting } from "../../store/store.ts";
 import type { Now } from "../memory/clock.ts";
 import type { DecidedAttempt, Memory } from "../memory/memory.ts";
 import type { EndedClaim, Judgement } from "../memory/reachability.ts";
@@ -15,12 +15,25 @@ export function published(memory: Memory, { fresh, waiting }: Handover, now: Now
   const effects = new Effects();
   const { windows } = memory;
   for (const each of waiting) {
+    // Its own node hears of it.
+    if (memory.elsewhere?.(each.endpoint) === true) continue;
     // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
     if (each.dueAt > now.wall) memory.dueMoves.begin(null, now, [each.endpoint]);
     windows.noteWaiting(each);
   }
   for (const claim of fresh) windows.load(claim);
   handOver(memory, fresh, effects);
+  effects.readDue = waiting.length > 0;
+  return effects;
+}
+
+/** Other nodes have committed these, by their own clocks: what is behind them waits as well. */
+export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effects {
+  const effects = new Effects();
+  for (const each of waiting) {
+    windows.noteWaiting(each);
+    windows.of(each.endpoint).overflow();
+  }
   effects.readDue = waiting.length > 0;
   return effects;
 }

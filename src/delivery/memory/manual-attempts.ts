@@ -20,6 +20,7 @@ export class ManualAttempts {
   readonly #windows: Windows;
   readonly #endpoints: Endpoints;
   readonly #halts: Halts;
+  readonly #isElsewhere: (endpoint: string) => boolean;
   /** What the store owes, as far as is known here, by delivery id. */
   readonly owed = new Map<string, EventDelivery>();
   /** Those whose own claim is loaded. */
@@ -27,7 +28,8 @@ export class ManualAttempts {
   /** Those the store is being asked about; true when the answer may be old. */
   readonly #asking = new Map<string, boolean>();
 
-  constructor(windows: Windows, endpoints: Endpoints, halts: Halts) {
+  constructor(windows: Windows, endpoints: Endpoints, halts: Halts, isElsewhere: (endpoint: string) => boolean) {
+    this.#isElsewhere = isElsewhere;
     this.#windows = windows;
     this.#endpoints = endpoints;
     this.#halts = halts;
@@ -116,7 +118,7 @@ export class ManualAttempts {
 
   #mayStart({ endpoint, delivery }: EventDelivery): boolean {
     const { onTrial, stopping } = this.#halts;
-    if (stopping || onTrial || this.#endpoints.isDamaged(endpoint)) return false;
+    if (stopping || onTrial || this.#endpoints.isDamaged(endpoint) || this.#isElsewhere(endpoint)) return false;
     return this.#windows.find(endpoint, delivery) === undefined;
   }
 

@@ -49,6 +49,8 @@ export class Memory {
   readonly dueMoves: DueMoves;
   /** Deliveries that were taken back while they were loaded, and are still: none of them is started any more. */
   readonly withdrawn = new Set<string>();
+  /** Whether another node sends for the endpoint: nothing of it is started here. Null where there is no other. */
+  elsewhere: ((endpoint: string) => boolean) | null = null;
   /** Deliveries for whose release somebody waits. */
   readonly watched = new Set<string>();
   /** What the store did not take, and takes perhaps at the next tick: results, and deliveries to be given back. */
@@ -60,7 +62,19 @@ export class Memory {
     this.capOf = capOf;
     this.dueMoves = new DueMoves(rules.ladder);
     this.windows = new Windows(rules.loadedBytes);
-    this.manual = new ManualAttempts(this.windows, this.endpoints, this.halts);
+    this.manual = new ManualAttempts(
+      this.windows,
+      this.endpoints,
+      this.halts,
+      (endpoint) => this.elsewhere?.(endpoint) === true,
+    );
     this.reachability = new Reachability(rules.timeoutMs);
+  }
+
+  /** Whose due times this process moves when its clock is set. */
+  ownEndpoints(): Iterable<string> {
+    const { elsewhere } = this;
+    const all = this.windows.endpoints();
+    return elsewhere === null ? all : [...all].filter((endpoint) => !elsewhere(endpoint));
   }
 }

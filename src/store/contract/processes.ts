@@ -1,5 +1,5 @@
 /** What one process has of the store: the endpoints that it sends for, and what one before it left. */
-import type { Waiting } from "./events.ts";
+import type { EventDelivery, Waiting } from "./events.ts";
 import type { ClockChange } from "../../domain/deliveries/due-time.ts";
 import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 
@@ -8,23 +8,44 @@ import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts"
  * several share a store, each endpoint lives on one of them at a time, so that what an endpoint may have in flight or
  * begin in a second is kept in that one's memory.
  *
- * What was committed for an endpoint that is not owned is the owner's to send: the `fresh` and `waiting` of a verb's
- * answer name it all the same, and the caller lets it be. An outcome that comes after the endpoint was lost
- * is `superseded` once the new owner has moved the delivery: it adds its attempt, and only a success changes anything.
+ * What was committed for an endpoint that is not owned is the owner's to send: the `waiting` of a verb's answer names it
+ * all the same, and the caller lets it be, because its owner hears of it. A process that has lost what it owned commits
+ * nothing more, and must end.
  */
 export interface OwnershipStore {
+  /** Whether the endpoint is owned, by this process's memory alone; null where all are. */
+  readonly owns: ((endpoint: string) => boolean) | null;
   /**
-   * Keeps what is owned, takes what nobody owns any more, and gives up what others should have: before the first read of
-   * what is due, and each second from then on. What was owned before and is not in the answer was lost.
+   * Keeps what is owned, and takes what nobody owns any more: before the first read of what is due, and each second from
+   * then on. What was owned before and is `leaving` now, others should have: nothing of it is to be started.
    */
   renew(): Promise<Ownership>;
+  /** As `renew`, at a stop: nothing is taken any more. */
+  keep(): Promise<void>;
+  /** Gives up what is leaving, all but the slots of these endpoints, of which this process still holds deliveries. */
+  give(busy: ReadonlySet<string>): Promise<void>;
   /**
-   * What other processes have committed since the last call that waits for endpoints of this one, at most 500; asked
-   * every 50 ms. It may name a delivery again, and one that this process holds.
+   * What other processes have committed that endpoints of this one must hear of, some hundreds at most; asked all the
+   * time. It may say what is known already, and says the same again until that was taken in.
    */
-  arrived(): Promise<readonly Waiting[]>;
+  news(): Promise<News>;
+  /** All of the last answer was taken in. */
+  tookIn(): Promise<void>;
+  /** Resolves when the owners of these endpoints have heard of what was committed, or do not answer. */
+  heard(endpoints: readonly string[]): Promise<void>;
   /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
   release(): Promise<void>;
+}
+
+export interface News {
+  /** Something waits for these endpoints, from there on. */
+  readonly waiting: readonly Waiting[];
+  /** Attempts that are owed. */
+  readonly requested: readonly EventDelivery[];
+  /** Deliveries that were taken back. */
+  readonly withdrawn: readonly EventDelivery[];
+  /** Endpoints that were changed or deleted. */
+  readonly changed: readonly string[];
 }
 
 export interface Ownership {
@@ -41,6 +62,8 @@ export interface Ownership {
 export interface OwnedSlots {
   readonly total: number;
   readonly owned: ReadonlySet<number>;
+  /** Still this process's, and to be given up once it holds nothing of them. */
+  readonly leaving: ReadonlySet<number>;
 }
 
 /** What must be set right after a death of the process, and after the clock was set. */

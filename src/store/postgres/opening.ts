@@ -17,7 +17,9 @@ import type { Store } from "../store.ts";
 import { Database, hostsOf } from "./engine/database.ts";
 import { requireHere } from "./engine/moved.ts";
 import { versionOf } from "./engine/schema.ts";
-import { LEASE_MS, SoleOwner } from "./sole-owner.ts";
+import { LEASE_MS } from "./node.ts";
+import { SharedOwnership } from "./ownership.ts";
+import { SoleOwner } from "./sole-owner.ts";
 import { openPostgres } from "./store.ts";
 
 export interface ServedOptions {
@@ -28,6 +30,8 @@ export interface ServedOptions {
   readonly create: boolean;
   /** Waits for as long as another one has the store. */
   readonly standby: boolean;
+  /** Shares the store with others that do, too. */
+  readonly nodes: boolean;
   /** False refuses a store that has an older schema. */
   readonly migrate: boolean;
   readonly secretKeyFile: string;
@@ -72,7 +76,8 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   const adminKeyFile = join(dir, "admin.key");
   for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
   const created = await look(options);
-  const owner = new SoleOwner(options.leaseMs ?? LEASE_MS, options.onFault);
+  const Owner = options.nodes ? SharedOwnership : SoleOwner;
+  const owner = new Owner(options.leaseMs ?? LEASE_MS, options.onFault);
   let wasKilled = false;
   const store = await openPostgres({
     url,
@@ -82,12 +87,13 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    sole: {
+    node: {
       owner,
       async take(database) {
-        wasKilled = await owner.take(database, options.standby, () =>
-          log.warn({}, options.standby ? STANDS_BY : WAITS),
-        );
+        const onWait = () => log.warn({}, options.standby ? STANDS_BY : WAITS);
+        const joined = await owner.take(database, { isStandby: options.standby, onWait });
+        wasKilled = joined.wasKilled && !options.nodes;
+        return joined.number;
       },
     },
     adminKey: () => readOrMakeAdminKey(adminKeyFile, clock.now(), randomBytes),

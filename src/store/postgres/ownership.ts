@@ -1,151 +1,266 @@
 /**
- * Which endpoints this node sends for. Endpoints live in slots, and a slot belongs to a node while that node's lease runs,
- * by the clock of the database. A slot is taken by comparing its epoch, so that of two who want it one gets it.
+ * Which endpoints this node sends for. Endpoints live in slots. A slot changes hands in two ways alone: its node gives it
+ * up, or the row of that node was removed. So whoever can commit has what it thinks it has.
  */
 import { randomUUID } from "node:crypto";
-import { WebhookdError } from "../../domain/errors.ts";
-import { eventId, FRESH, WAITING } from "../sqlite/numbers/codes.ts";
-import type { Ownership, OwnershipStore, Waiting } from "../store.ts";
-import { SLOTS } from "./endpoints/endpoint-rows.ts";
-import type { Queries } from "./engine/database.ts";
-import { CHUNK, NODES, type Engine } from "./engine/engine.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { FRESH, WAITING } from "../sqlite/numbers/codes.ts";
+import type { News, Ownership, Waiting } from "../store.ts";
+import type { Health } from "./endpoints/health.ts";
+import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
+import type { Database, Queries } from "./engine/database.ts";
+import { CHUNK, type Engine } from "./engine/engine.ts";
+import { NO_NEWS, type Told } from "./engine/owner.ts";
+import { guard, lost, removeDead, renewLease, takeStore, type NewNode, type Node, type Wait } from "./node.ts";
 
-const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
+const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
+type Kind = (typeof KINDS)[number];
+const MAX_REMEMBERED = 100_000;
+/** Until another node has heard: how long a caller waits, and between two looks. */
+const PATIENCE_MS = 2000;
+const LOOK_MS = 25;
+/** What goes is saved with all else that there is news of; more comes all the time. */
+const SAVES = 20;
 
-/** What the rest of the store needs to know of it. */
-export interface Owner extends OwnershipStore {
-  owns(slot: number): boolean;
-}
-
-/** Nobody else has the store. */
-export const OWNS_EVERYTHING: Owner = {
-  owns: () => true,
-  renew: async () => EVERYTHING,
-  arrived: async () => [],
-  release: async () => {},
-};
-
-/** A commit may take so long, and clocks of nodes differ: what is due now is looked for so far back. */
-const LOOK_BACK_MS = 6000;
-
-interface Arrived {
-  readonly event: number;
+interface Notice {
+  readonly number: number;
+  readonly kind: number;
   readonly endpoint: string;
-  readonly random: string;
-  readonly due_at: number;
+  readonly delivery: string | null;
+  readonly due_at: number | null;
 }
 
-export class SharedOwnership implements Owner {
-  readonly #engine: Engine;
-  readonly #leaseMs: number;
-  readonly #id = randomUUID();
-  #owned: ReadonlySet<number> = new Set();
-  /** What was named lately, and when it was due. */
-  readonly #named = new Map<string, number>();
+interface Shares {
+  readonly live: number;
+  readonly dead: boolean;
+  readonly free: boolean;
+  readonly own: readonly number[];
+}
 
-  constructor(engine: Engine, leaseMs: number) {
-    this.#engine = engine;
-    this.#leaseMs = leaseMs;
+export class SharedOwnership implements Node {
+  readonly #node: NewNode;
+  readonly #onLost: (error: Error) => void;
+  #database: Database | null = null;
+  #store: { readonly engine: Engine; readonly health: Health } | null = null;
+  /** Those to send for. Others that are still this node's are about to be given up. */
+  #owned: ReadonlySet<number> = new Set();
+  #leaving: ReadonlySet<number> = new Set();
+  readonly #slots = new Map<string, number>();
+  #dividing = false;
+  /** The notices that the last news were made of. */
+  #told: readonly number[] = [];
+
+  /** `onLost` is called once others have what was this node's: the process must end, and forget what it holds. */
+  constructor(leaseMs: number, onLost: (error: Error) => void) {
+    this.#node = { id: randomUUID(), leaseMs, alone: false };
+    this.#onLost = onLost;
   }
 
-  owns(slot: number): boolean {
+  readonly owns = (endpoint: string): boolean => this.#owned.has(this.#slotOf(endpoint));
+
+  get slots(): readonly number[] {
+    return [...this.#owned];
+  }
+
+  ownsSlot(slot: number): boolean {
     return this.#owned.has(slot);
   }
 
-  async renew(): Promise<Ownership> {
-    this.#owned = await this.#engine.write((tx) => this.#renew(tx));
-    return { endpoints: { total: SLOTS, owned: this.#owned }, holdsForMs: this.#leaseMs };
+  async take(database: Database, wait: Wait) {
+    this.#database = database;
+    return takeStore(database, this.#node, wait);
   }
 
-  async arrived(): Promise<readonly Waiting[]> {
-    const now = this.#engine.clock.now();
-    for (const [name, dueAt] of this.#named) if (dueAt < now - LOOK_BACK_MS) this.#named.delete(name);
-    const rows = await this.#engine.database.rows<Arrived>(
-      `SELECT d.event, p.id AS endpoint, e.random, d.due_at
-       FROM delivery d JOIN endpoint p ON p.number = d.endpoint JOIN event e ON e.key = d.event
-       WHERE d.status = ${WAITING} AND d.slot = ANY($1::smallint[]) AND d.due_at > $2 AND d.due_at <= $3
-         AND p.enabled = 1 AND p.cancel_to IS NULL ORDER BY d.due_at, d.event LIMIT $4`,
-      [[...this.#owned], now - LOOK_BACK_MS, now, CHUNK + this.#named.size],
+  attach(engine: Engine, health: Health): void {
+    this.#store = { engine, health };
+  }
+
+  async guard(tx: Queries): Promise<null> {
+    if (!(await guard(tx, this.#node))) throw this.#lost();
+    return null;
+  }
+
+  async renew(): Promise<Ownership> {
+    await this.keep();
+    if (!this.#dividing) await this.#divide(() => this.#renew());
+    const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving };
+    return { endpoints, holdsForMs: this.#node.leaseMs };
+  }
+
+  async keep(): Promise<void> {
+    if (!(await renewLease(this.#database!, this.#node))) throw this.#lost();
+  }
+
+  async give(busy: ReadonlySet<string>): Promise<void> {
+    if (!this.#dividing) await this.#divide(() => this.#give(busy));
+  }
+
+  async news(): Promise<News> {
+    const rows = await this.#database!.rows<Notice>(
+      "SELECT number, kind, endpoint, delivery, due_at FROM notice WHERE slot = ANY($1::smallint[]) ORDER BY number LIMIT $2",
+      [this.slots, CHUNK],
     );
-    const fresh = rows
-      .map((row) => ({ endpoint: row.endpoint, event: eventId(row.event, row.random), dueAt: row.due_at }))
-      .filter((one) => !this.#named.has(`${one.event} ${one.endpoint}`))
-      .slice(0, CHUNK);
-    for (const { endpoint, event, dueAt } of fresh) this.#named.set(`${event} ${endpoint}`, dueAt);
-    return fresh;
+    if (rows.length === 0) return NO_NEWS;
+    const of = (kind: Kind) => rows.filter((row) => KINDS[row.kind] === kind);
+    const named = (kind: Kind) => of(kind).map(({ endpoint, delivery }) => ({ endpoint, delivery: delivery! }));
+    const resumed = [...new Set(of("resumed").map(({ endpoint }) => endpoint))];
+    await this.#store!.health.restartAll(resumed);
+    this.#told = rows.map(({ number }) => number);
+    return {
+      waiting: of("waiting").map(({ endpoint, due_at: dueAt }) => ({ endpoint, dueAt: dueAt!, event: "" })),
+      requested: named("requested"),
+      withdrawn: named("withdrawn"),
+      changed: [...new Set([...of("changed").map(({ endpoint }) => endpoint), ...resumed])],
+    };
+  }
+
+  async tookIn(): Promise<void> {
+    if (this.#told.length === 0) return;
+    // One whose row was removed lets them be: its heir has not heard yet.
+    const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
+    await this.#database!.change(sql, [this.#told, this.#node.id]);
+    this.#told = [];
+  }
+
+  async tell(tx: Queries, told: Partial<Told>): Promise<void> {
+    const { engine } = this.#store!;
+    const now = engine.clock.now();
+    const rows: unknown[][] = [[], [], [], [], [], []];
+    const add = (kind: Kind, endpoint: string, delivery: string | null, dueAt: number | null) => {
+      if (this.owns(endpoint)) return;
+      const row = [engine.numbers.next(now), this.#slotOf(endpoint), KINDS.indexOf(kind), endpoint, delivery, dueAt];
+      row.forEach((value, at) => rows[at]!.push(value));
+    };
+    for (const [endpoint, dueAt] of earliest(told.waiting ?? [])) add("waiting", endpoint, null, dueAt);
+    for (const kind of ["requested", "withdrawn"] as const) {
+      for (const { endpoint, delivery } of told[kind] ?? []) add(kind, endpoint, delivery, null);
+    }
+    for (const kind of ["changed", "resumed"] as const) for (const one of told[kind] ?? []) add(kind, one, null, null);
+    if (rows[0]!.length === 0) return;
+    await tx.change(
+      `INSERT INTO notice (number, slot, kind, endpoint, delivery, due_at) SELECT * FROM unnest(
+         $1::bigint[], $2::smallint[], $3::smallint[], $4::text[], $5::text[], $6::bigint[])`,
+      rows,
+    );
+  }
+
+  async heard(endpoints: readonly string[]): Promise<void> {
+    for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
+      const unheard = await this.#database!.rows(
+        `SELECT 1 FROM notice n JOIN slot s ON s.slot = n.slot JOIN node o ON o.id = s.owner
+         WHERE n.endpoint = ANY($1::text[]) AND o.id <> $2 AND o.lease_until > now() LIMIT 1`,
+        [endpoints, this.#node.id],
+      );
+      if (unheard.length === 0) return;
+      await sleep(LOOK_MS);
+    }
   }
 
   async release(): Promise<void> {
-    this.#owned = new Set();
-    await this.#engine.write(async (tx) => {
-      await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1", [this.#id]);
-      await tx.change("UPDATE node SET lease_until = now() WHERE id = $1", [this.#id]);
+    const { engine } = this.#store!;
+    const { own } = await this.#look();
+    [this.#owned, this.#leaving] = [new Set(), new Set()];
+    await engine.write(async (tx) => {
+      await letWait(tx, own, engine.clock.now());
+      await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1", [this.#node.id]);
+      await tx.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
     });
   }
 
-  /**
-   * The number of this node, which no other has whose lease runs: keys of events end with it. Before anything is
-   * published, and again should the lease have run out and somebody else have taken the number.
-   */
-  async join(tx: Queries): Promise<void> {
-    const lease = "now() + $2 * interval '1 millisecond'";
-    for (let number = 0; number < NODES; number++) {
-      const taken = await tx.change(
-        `INSERT INTO node (id, number, lease_until) VALUES ($1, $3, ${lease})
-         ON CONFLICT (number) DO UPDATE SET id = excluded.id, lease_until = excluded.lease_until
-           WHERE node.lease_until <= now()`,
-        [this.#id, this.#leaseMs, number],
-      );
-      if (taken === 0) continue;
-      const [last] = await tx.rows<{ key: number | null }>("SELECT max(key) AS key FROM event");
-      this.#engine.keys.become(number, last!.key ?? 0);
-      this.#engine.numbers.become(number, last!.key ?? 0);
-      return;
-    }
-    throw new WebhookdError("storage_unavailable", `the store has ${NODES} nodes already`);
+  /** One at a time, so that nothing is owned by what was read before it was given up. */
+  async #divide(work: () => Promise<void>): Promise<void> {
+    this.#dividing = true;
+    await work().finally(() => (this.#dividing = false));
   }
 
-  async #renew(tx: Queries): Promise<ReadonlySet<number>> {
-    const renewed = await tx.change(
-      "UPDATE node SET lease_until = now() + $2 * interval '1 millisecond' WHERE id = $1",
-      [this.#id, this.#leaseMs],
+  async #renew(): Promise<void> {
+    const { dead, free, live, own: held } = await this.#look();
+    const isFree = (dead && (await removeDead(this.#database!)) > 0) || free;
+    const share = Math.ceil(SLOTS / Math.max(1, live));
+    let own = held;
+    if (isFree && held.length < share) {
+      const { engine, health } = this.#store!;
+      const taken = await engine.write((tx) => this.#take(tx, share - held.length));
+      // Another node wrote down how they fare.
+      if (taken.length > 0) health.readAgain();
+      own = [...held, ...taken].toSorted((one, other) => one - other);
+    }
+    this.#leaving = new Set(own.slice(share));
+    this.#owned = new Set(own.slice(0, share));
+  }
+
+  async #give(busy: ReadonlySet<string>): Promise<void> {
+    const kept = new Set([...busy].map((endpoint) => this.#slotOf(endpoint)));
+    const slots = [...this.#leaving].filter((slot) => !kept.has(slot));
+    if (slots.length === 0) return;
+    const { engine, health } = this.#store!;
+    for (let left = SAVES; left > 0 && health.hasNews; left--) await health.save();
+    await engine.write(async (tx) => {
+      await letWait(tx, slots, engine.clock.now());
+      const sql = "UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])";
+      await tx.change(sql, [this.#node.id, slots]);
+    });
+    this.#leaving = new Set([...this.#leaving].filter((slot) => kept.has(slot)));
+  }
+
+  async #look(): Promise<Shares> {
+    const [shares] = await this.#database!.rows<Shares>(
+      `SELECT (SELECT count(*) FROM node WHERE lease_until > now()) AS live,
+         EXISTS (SELECT 1 FROM node WHERE lease_until <= now()) AS dead,
+         EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
+         ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
+      [this.#node.id],
     );
-    if (renewed === 0) await this.join(tx);
-    const [counts] = await tx.rows<{ live: number }>("SELECT count(*) AS live FROM node WHERE lease_until > now()");
-    const own = await tx.rows<{ slot: number }>("SELECT slot FROM slot WHERE owner = $1 ORDER BY slot", [this.#id]);
-    const share = Math.ceil(SLOTS / Math.max(1, counts!.live));
-    const kept = own.slice(0, share).map(({ slot }) => slot);
-    const given = own.slice(share).map(({ slot }) => slot);
-    await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])", [
-      this.#id,
-      given,
-    ]);
-    const taken = await this.#take(tx, share - kept.length);
-    return new Set([...kept, ...taken]);
+    return shares!;
   }
 
   async #take(tx: Queries, wanted: number): Promise<readonly number[]> {
-    if (wanted <= 0) return [];
-    const free = await tx.rows<{ slot: number; epoch: number }>(
-      `SELECT s.slot, s.epoch FROM slot s LEFT JOIN node n ON n.id = s.owner AND n.lease_until > now()
-       WHERE n.id IS NULL ORDER BY s.slot LIMIT $1`,
+    const free = await tx.rows<{ slot: number }>(
+      `SELECT s.slot FROM slot s WHERE ${OWNERLESS} ORDER BY s.slot LIMIT $1 FOR UPDATE OF s SKIP LOCKED`,
       [wanted],
     );
+    // Looked at again: whoever was faster may have come after the first look began.
     const rows = await tx.rows<{ slot: number }>(
       `UPDATE slot s SET owner = $1, epoch = s.epoch + 1
-       FROM unnest($2::smallint[], $3::bigint[]) AS f (slot, epoch)
-       WHERE s.slot = f.slot AND s.epoch = f.epoch RETURNING s.slot`,
-      [this.#id, free.map(({ slot }) => slot), free.map(({ epoch }) => epoch)],
+       WHERE s.slot = ANY($2::smallint[]) AND ${OWNERLESS} RETURNING s.slot`,
+      [this.#node.id, free.map(({ slot }) => slot)],
     );
     const taken = rows.map(({ slot }) => slot);
-    // The memory of the node that had them is gone, or will not be asked again: what it was to send at once waits.
-    if (taken.length > 0) {
-      await tx.change(
-        `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $2::bigint)
-         WHERE status = ${FRESH} AND slot = ANY($1::smallint[])`,
-        [taken, this.#engine.clock.now()],
-      );
-    }
+    // The memory of the node that had them is gone: what it was to send at once waits from now on.
+    await letWait(tx, taken, this.#store!.engine.clock.now());
     return taken;
   }
+
+  #slotOf(endpoint: string): number {
+    let slot = this.#slots.get(endpoint);
+    if (slot !== undefined) return slot;
+    if (this.#slots.size >= MAX_REMEMBERED) this.#slots.clear();
+    this.#slots.set(endpoint, (slot = slotOf(endpoint)));
+    return slot;
+  }
+
+  #lost(): Error {
+    const what = "other nodes have taken over what this one sent for, because its lease had run out";
+    return lost(this.#onLost, what);
+  }
+}
+
+const OWNERLESS = "NOT EXISTS (SELECT 1 FROM node n WHERE n.id = s.owner)";
+
+async function letWait(tx: Queries, slots: readonly number[], now: number): Promise<void> {
+  if (slots.length === 0) return;
+  await tx.change(
+    `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $2::bigint)
+     WHERE status = ${FRESH} AND slot = ANY($1::smallint[])`,
+    [slots, now],
+  );
+}
+
+/** Of each endpoint the first: the others are found behind it. */
+function earliest(waiting: readonly Waiting[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const { endpoint, dueAt } of waiting) {
+    first.set(endpoint, Math.min(dueAt, first.get(endpoint) ?? Number.POSITIVE_INFINITY));
+  }
+  return first;
 }

@@ -16,8 +16,8 @@ import { Health } from "./endpoints/health.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
 import { PostgresJobs } from "./jobs/jobs.ts";
 import { PostgresOperations } from "./operations.ts";
-import { SoleOwner } from "./sole-owner.ts";
-import { OWNS_EVERYTHING, SharedOwnership, type Owner } from "./ownership.ts";
+import { OWNS_EVERYTHING, type Owner } from "./engine/owner.ts";
+import type { Node } from "./node.ts";
 import { PostgresReads } from "./reads/reads.ts";
 import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
 import { requireHere } from "./engine/moved.ts";
@@ -37,17 +37,13 @@ export interface PostgresOptions {
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
-  /** For how long a node has its endpoints, where several share the store; else this process has it for itself. */
-  readonly leaseMs?: number;
-  /** Where one process has the store by a lease, which it takes before it reads anything. */
-  readonly sole?: { readonly owner: SoleOwner; readonly take: (database: Database) => Promise<void> };
+  /** Where others may want the store, or share it: this process comes among them before it reads anything. */
+  readonly node?: { readonly owner: Node; readonly take: (database: Database) => Promise<number> };
   /** The first key of a new store. */
   readonly adminKey: () => NewApiKey;
   readonly onClosed?: () => void;
 }
 
-/** The number of a node until it has joined others. */
-const NODE = 0;
 const HOUR_MS = 3_600_000;
 
 /** Rejects with `StoreRefused`, for people, or a `WebhookdError` when the database cannot be reached. */
@@ -56,8 +52,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   try {
     await database.script(META);
     await database.transaction(migrate);
-    await options.sole?.take(database);
-    const keys = await database.transaction((tx) => makeReady(tx, options));
+    const number = (await options.node?.take(database)) ?? 0;
+    const keys = await database.transaction((tx) => makeReady(tx, options, number));
     const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
     await store.start();
     return store;
@@ -67,7 +63,9 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   }
 }
 
-async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions) {
+async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions, node: number) {
+  // Of nodes that start together on an empty database one makes the keys.
+  await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   await requireHere(tx);
   const isNew = (await getMeta(tx, "key_id")) === null;
   const [last] = await tx.rows<{ key: number; number: number }>(
@@ -75,7 +73,7 @@ async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: P
        greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),
          (SELECT max(num) FROM tenant), 0) AS number`,
   );
-  const [keys, numbers] = [new NodeKeys(last!.key, NODE), new NodeKeys(last!.number, NODE)];
+  const [keys, numbers] = [new NodeKeys(last!.key, node), new NodeKeys(last!.number, node)];
   if (isNew) {
     await setMeta(tx, "key_id", box.keyId);
     await setMeta(tx, "key_check", box.sealCheck());
@@ -119,43 +117,39 @@ export class PostgresStore implements Store {
   #closed: Promise<void> | null = null;
 
   constructor(database: Database, options: Opened) {
-    const engine = (this.#engine = new Engine({ ...options, database }));
+    const owner = (this.ownership = options.node?.owner ?? OWNS_EVERYTHING);
+    const isShared = owner.owns !== null;
+    const engine = (this.#engine = new Engine({ ...options, database, owner }));
     const idempotency = (this.idempotency = new IdempotencyKeys(engine));
     const counters = (this.#counters = new Counters());
     const health = (this.#health = new Health(engine));
     engine.riders.push((tx, now) => counters.ride(tx, now));
-    const { leaseMs } = options;
-    const alone = options.sole?.owner ?? OWNS_EVERYTHING;
-    const owner = leaseMs === undefined ? alone : new SharedOwnership(engine, leaseMs);
-    if (owner instanceof SoleOwner) engine.riders.unshift((tx) => owner.guard(tx));
+    const node = options.node?.owner;
+    node?.attach(engine, health);
+    if (node !== undefined) engine.riders.unshift((tx) => node.guard(tx));
     this.#onClosed = options.onClosed ?? (() => {});
-    this.ownership = owner;
     this.keys = new PostgresKeys(engine, idempotency);
     this.audit = new PostgresAudit(engine);
     this.endpoints = new PostgresEndpoints(engine, { health, idempotency });
     this.secrets = new PostgresSecrets(engine, idempotency);
     const { maxPendingPerTenant, shares } = options;
-    this.events = new PostgresEvents(engine, { counters, idempotency, maxPendingPerTenant, owner, shares });
+    this.events = new PostgresEvents(engine, { counters, idempotency, maxPendingPerTenant, shares });
     this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency });
     this.jobs = new PostgresJobs(engine, idempotency);
     this.reads = new PostgresReads(engine);
     this.statistics = new PostgresStatistics(engine, { counters, health });
-    this.recovery = new PostgresRecovery(engine, options.left, leaseMs === undefined);
+    this.recovery = new PostgresRecovery(engine, options.left, isShared);
     const operations = (this.operations = new PostgresOperations(engine));
     this.upkeep = new PostgresUpkeep(engine, { counters, health, operations });
   }
 
   /** Takes up what the last process left. */
   async start(): Promise<void> {
-    if (this.ownership instanceof SharedOwnership) {
-      const { ownership } = this;
-      await this.#engine.write((tx) => ownership.join(tx));
-    }
     await this.recovery.takeUp();
     await this.endpoints.start();
     // Another node may be writing one: that takes no hour.
-    const before =
-      this.ownership instanceof SharedOwnership ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;
+    const isShared = this.ownership.owns !== null;
+    const before = isShared ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;
     // A stop meanwhile is no loss: the next start goes on.
     this.jobs.drop(await this.jobs.unplanned(before)).catch(() => {});
   }
@@ -179,7 +173,7 @@ export class PostgresStore implements Store {
     }
     await this.#engine.idle();
     // Whoever comes next need not wait for the lease to run out.
-    if (this.ownership instanceof SoleOwner) await this.ownership.release().catch(() => {});
+    await this.ownership.release().catch(() => {});
     await this.#engine.database.close();
     this.#onClosed();
   }

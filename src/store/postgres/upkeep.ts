@@ -81,14 +81,19 @@ interface Candidate {
 
 /** An event of many rows takes several steps: its own row goes last, so that a later step finds it again. */
 async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): Promise<Pruned> {
+  const some = "SELECT key FROM event WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
+  const which = [from === null ? -1 : Number(from), firstKeyAt(Math.max(rules.delivered, rules.failed)), EVENTS];
+  // Another node may be about to send one again: what is read below stays as it is.
+  await tx.rows(`${some} FOR UPDATE`, which);
+  await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
   const candidates = await tx.rows<Candidate>(
     `SELECT e.key, e.test, length(e.body) AS bytes, d.open, d.failed,
        (SELECT max(started_at) FROM attempt a WHERE a.event = e.key) AS last
      FROM event e CROSS JOIN LATERAL (
        SELECT bool_or(status <= ${WAITING}) AS open, bool_or(status = ${FAILED}) AS failed
        FROM delivery WHERE event = e.key) d
-     WHERE e.key > $1 AND e.key < $2 ORDER BY e.key LIMIT ${EVENTS}`,
-    [from === null ? -1 : Number(from), firstKeyAt(Math.max(rules.delivered, rules.failed))],
+     WHERE e.key > $1 AND e.key < $2 ORDER BY e.key LIMIT $3`,
+    which,
   );
   let [rows, bytes, pruned] = [0, 0, 0];
   for (const event of candidates) {
@@ -104,8 +109,8 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
       ["delivery", "event, endpoint"],
     ] as const) {
       if (rows >= ROWS) break;
-      const some = `SELECT ${keys} FROM ${table} WHERE event = $1 LIMIT $2`;
-      rows += await tx.change(`DELETE FROM ${table} WHERE (${keys}) IN (${some})`, [event.key, ROWS - rows]);
+      const part = `SELECT ${keys} FROM ${table} WHERE event = $1 LIMIT $2`;
+      rows += await tx.change(`DELETE FROM ${table} WHERE (${keys}) IN (${part})`, [event.key, ROWS - rows]);
     }
     if (rows >= ROWS) return { pruned, next: here };
     await tx.change("DELETE FROM event_label WHERE event = $1", [event.key]);

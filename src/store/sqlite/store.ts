@@ -64,8 +64,13 @@ const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINI
 
 /** Nobody else can open the file. */
 const ONE_PROCESS: OwnershipStore = {
+  owns: null,
   renew: async () => EVERYTHING,
-  arrived: async () => [],
+  keep: async () => {},
+  give: async () => {},
+  news: async () => ({ waiting: [], requested: [], withdrawn: [], changed: [] }),
+  tookIn: async () => {},
+  heard: async () => {},
   release: async () => {},
 };
 

@@ -17,7 +17,8 @@ export function ownership(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       await publishOne(store);
-      expect(await store.ownership.arrived()).toEqual([]);
+      expect(await store.ownership.news()).toEqual({ waiting: [], requested: [], withdrawn: [], changed: [] });
+      expect(store.ownership.owns).toBeNull();
     });
   });
 }

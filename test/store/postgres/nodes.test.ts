@@ -1,6 +1,6 @@
 /** Several nodes on one database: whose an endpoint is, and what happens to what another node was to send. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { OwnedSlots, Store } from "../../../src/store/store.ts";
+import type { News, OwnedSlots, Store } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer } from "../../harness/postgres.ts";
@@ -31,9 +31,20 @@ async function shared() {
   return { clock, start: (leaseMs = LEASE_MS) => openPostgresDatabase(url, { dir, clock, leaseMs }) };
 }
 
+/** What it owns now. What it owned before, it gives up at once. */
 async function renew(store: Store): Promise<ReadonlySet<number>> {
-  return ((await store.ownership.renew()).endpoints as OwnedSlots).owned;
+  const { owned } = (await store.ownership.renew()).endpoints as OwnedSlots;
+  await store.ownership.give(new Set());
+  return owned;
 }
+
+async function newsOf(store: Store): Promise<News> {
+  const news = await store.ownership.news();
+  await store.ownership.tookIn();
+  return news;
+}
+
+const NO_NEWS = { waiting: [], requested: [], withdrawn: [], changed: [] };
 
 /** An endpoint of each node. */
 async function endpointsOf(a: Store, nodes: readonly ReadonlySet<number>[]): Promise<string[]> {
@@ -62,6 +73,21 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect([...ofA].filter((slot) => ofB.has(slot))).toEqual([]);
   });
 
+  it("keep a slot of which something is on the wire, until that has ended", async () => {
+    const { start } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    const all = (await a.ownership.renew()).endpoints as OwnedSlots;
+    let endpoint = await addEndpoint(a);
+    const isLeaving = () => !all.owned.has(slotOf(endpoint));
+    while (!isLeaving()) endpoint = await addEndpoint(a);
+    await a.ownership.give(new Set([endpoint]));
+    expect(await renew(b)).not.toContain(slotOf(endpoint));
+    await renew(a);
+    expect(await renew(b)).toContain(slotOf(endpoint));
+  });
+
   it("take over what a node had whose lease ran out, and not before", async () => {
     const { start } = await shared();
     const a = await start(1500);
@@ -69,8 +95,9 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const b = await start();
     expect((await renew(b)).size).toBe(0);
     await expect.poll(async () => (await renew(b)).size, { interval: 50 }).toBe(1024);
-    // The one that was late has nothing until others give it some.
-    expect((await renew(a)).size).toBe(0);
+    // The one that was late must end.
+    await expect(renew(a)).rejects.toMatchObject({ code: "storage_unavailable" });
+    await expect(publishOne(a)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
   it("take over at once what a node released", async () => {
@@ -91,9 +118,11 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const { id, fresh, waiting } = await publishOne(a);
     expect(fresh.map(({ endpoint }) => endpoint)).toEqual([ofA]);
     expect(waiting).toEqual([{ endpoint: ofB, event: id, dueAt: START }]);
-    expect(await b.ownership.arrived()).toEqual(waiting);
-    expect(await b.ownership.arrived()).toEqual([]);
-    expect(await a.ownership.arrived()).toEqual([]);
+    const news = { ...NO_NEWS, waiting: [{ endpoint: ofB, event: "", dueAt: START }] };
+    expect(await b.ownership.news()).toEqual(news);
+    expect(await newsOf(b)).toEqual(news);
+    expect(await newsOf(b)).toEqual(NO_NEWS);
+    expect(await newsOf(a)).toEqual(NO_NEWS);
     const claims = await dueNow(b, ofB);
     expect(claims).toMatchObject([{ event: id, number: 1, fresh: true }]);
     expect(await b.deliveries.record([delivered(claims[0]!)])).toMatchObject([{ result: "applied" }]);
@@ -113,11 +142,12 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await dueNow(b, endpoint)).toEqual([]);
     await sleep(350);
     expect((await renew(b)).size).toBe(1024);
-    expect(await b.ownership.arrived()).toMatchObject([{ event: id, endpoint }]);
+    expect(await b.deliveries.earliestDue(null, 10)).toEqual(new Map([[endpoint, START]]));
+    expect(await a.deliveries.fresh(null, 10)).toEqual([]);
     expect(await dueNow(b, endpoint)).toMatchObject([{ event: id, number: 1 }]);
   });
 
-  it("keep the late outcome of one that lost its slots: a failure changes nothing, a success wins", async () => {
+  it("take nothing from one that lost its slots, whatever came of its attempts", async () => {
     const { start } = await shared();
     const a = await start(300);
     await renew(a);
@@ -128,12 +158,47 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await renew(b);
     const claims = await dueNow(b, endpoint);
     await b.deliveries.record(claims.map((claim) => again(claim, START + 30_000)));
-    const late = await a.deliveries.record([failed(one!), delivered(two!)]);
-    expect(late).toMatchObject([{ result: "superseded", waiting: { dueAt: START + 30_000 } }, { result: "applied" }]);
+    const late = a.deliveries.record([failed(one!), delivered(two!)]);
+    await expect(late).rejects.toMatchObject({ code: "storage_unavailable" });
     const statuses = await Promise.all(
       [one!, two!].map(async ({ event }) => (await b.reads.getEvent(null, event))!.status),
     );
-    expect(statuses).toEqual(["pending", "delivered"]);
+    expect(statuses).toEqual(["pending", "pending"]);
+  });
+
+  it("tell the owner of an endpoint what was changed, asked for and taken back", async () => {
+    const { start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    await renew(b);
+    const [, ofB] = (await endpointsOf(a, [await renew(a), await renew(b)])) as [string, string];
+    await newsOf(b);
+    const { id } = await publishOne(a);
+    const [claim] = await dueNow(b, ofB);
+    await newsOf(b);
+    const { endpoint, delivery } = claim!;
+    await a.deliveries.requestAttempt(null, delivery, START);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, requested: [{ endpoint, delivery }] });
+    await a.events.cancel(null, id, ofB);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, withdrawn: [{ endpoint, delivery }] });
+    await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: false }), START);
+    const heard = a.ownership.heard([ofB]);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
+    await heard;
+    await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: true }), START);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
+    await a.secrets.rotate(
+      null,
+      ofB,
+      { secret: `whsec_${Buffer.alloc(32, 7).toString("base64")}`, switchesAt: START + 1000 },
+      START,
+    );
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
+    expect(await a.secrets.switchDue(START + 2000)).toEqual([ofB]);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
+    await a.endpoints.delete(null, ofB, START);
+    expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
+    expect(await newsOf(a)).toEqual(NO_NEWS);
   });
 
   it("publish at the same time, with ids that never meet, and one event for each idempotency key", async () => {

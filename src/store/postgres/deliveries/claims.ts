@@ -121,7 +121,12 @@ export async function dueFirstPage(
 }
 
 /** Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting. */
-export async function earliestDue(queries: Queries, after: string | null, limit: number): Promise<Map<string, number>> {
+export async function earliestDue(
+  queries: Queries,
+  slots: readonly number[] | null,
+  after: string | null,
+  limit: number,
+): Promise<Map<string, number>> {
   const waits = `FROM delivery WHERE status = ${WAITING} AND endpoint`;
   const rows = await queries.rows<{ id: string; due_at: number }>(
     `WITH RECURSIVE hop (number) AS (
@@ -129,10 +134,12 @@ export async function earliestDue(queries: Queries, after: string | null, limit:
                ORDER BY endpoint LIMIT 1)
        UNION ALL
        SELECT (SELECT endpoint ${waits} > hop.number ORDER BY endpoint LIMIT 1) FROM hop WHERE hop.number IS NOT NULL
-     ), few AS (SELECT number FROM hop WHERE number IS NOT NULL LIMIT $2)
+     ), few AS (
+       SELECT h.number FROM hop h JOIN endpoint p ON p.number = h.number
+       WHERE $3::smallint[] IS NULL OR p.slot = ANY($3::smallint[]) LIMIT $2)
      SELECT e.id, (SELECT due_at ${waits} = e.number ORDER BY due_at LIMIT 1) AS due_at
      FROM few JOIN endpoint e ON e.number = few.number ORDER BY e.number`,
-    [after, limit],
+    [after, limit, slots],
   );
   return new Map(rows.map(({ id, due_at: dueAt }) => [id, dueAt]));
 }
@@ -148,12 +155,18 @@ export async function waitingPage(queries: Queries, endpoint: string, after: Pos
   return rows.map(owedOf);
 }
 
-export async function freshPage(queries: Queries, after: Owed | null, limit: number): Promise<Owed[]> {
+export async function freshPage(
+  queries: Queries,
+  slots: readonly number[] | null,
+  after: Owed | null,
+  limit: number,
+): Promise<Owed[]> {
   const rows = await queries.rows<OwedRow>(
     `${OWED} FROM ${FROM} WHERE d.status = ${FRESH}
        AND (d.event, d.endpoint) > ($1, coalesce((SELECT number FROM endpoint WHERE id = $2), -1))
+       AND ($4::smallint[] IS NULL OR d.slot = ANY($4::smallint[]))
      ORDER BY d.event, d.endpoint LIMIT $3`,
-    [after === null ? -1 : positionKey(after.event), after?.endpoint ?? null, Math.min(limit, CHUNK)],
+    [after === null ? -1 : positionKey(after.event), after?.endpoint ?? null, Math.min(limit, CHUNK), slots],
   );
   return rows.map(owedOf);
 }
@@ -184,6 +197,7 @@ export async function requestedClaim(queries: Queries, event: number, endpoint: 
 
 export async function requestedPage(
   queries: Queries,
+  slots: readonly number[] | null,
   after: EventDelivery | null,
   limit: number,
 ): Promise<EventDelivery[]> {
@@ -191,8 +205,8 @@ export async function requestedPage(
   const rows = await queries.rows<Omit<OwedRow, "due_at">>(
     `SELECT m.event, m.endpoint, p.id AS endpoint_id, e.random
      FROM manual_attempt m JOIN event e ON e.key = m.event JOIN endpoint p ON p.number = m.endpoint
-     WHERE (m.event, m.endpoint) > ($1, $2) ORDER BY m.event, m.endpoint LIMIT $3`,
-    [from?.event ?? -1, from?.endpoint ?? -1, limit],
+     WHERE (m.event, m.endpoint) > ($1, $2) AND ($4::smallint[] IS NULL OR p.slot = ANY($4::smallint[])) ORDER BY m.event, m.endpoint LIMIT $3`,
+    [from?.event ?? -1, from?.endpoint ?? -1, limit, slots],
   );
   return rows.map(({ event, endpoint, endpoint_id: id, random }) => ({
     delivery: deliveryId(eventId(event, random), endpoint),

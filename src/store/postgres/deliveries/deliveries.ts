@@ -64,7 +64,7 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   earliestDue(after: string | null, limit: number): Promise<Map<string, number>> {
-    return earliestDue(this.#engine.database, after, limit);
+    return earliestDue(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
   waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]> {
@@ -72,7 +72,7 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   fresh(after: Owed | null, limit: number): Promise<readonly Owed[]> {
-    return freshPage(this.#engine.database, after, limit);
+    return freshPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
@@ -101,7 +101,11 @@ export class PostgresDeliveries implements DeliveryStore {
     now: number,
     once?: Once<AttemptRequest>,
   ): Promise<AttemptRequest> {
-    return this.#parts.idempotency.commit(once, now, (tx) => request(tx, tenant, delivery));
+    return this.#parts.idempotency.commit(once, now, async (tx) => {
+      const requested = await request(tx, tenant, delivery);
+      if (requested.result === "requested") await this.#engine.owner.tell(tx, { requested: [requested] });
+      return requested;
+    });
   }
 
   async requestedAttempt(delivery: string): Promise<Claim | null> {
@@ -110,7 +114,7 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]> {
-    return requestedPage(this.#engine.database, after, limit);
+    return requestedPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
   async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]): Promise<Recorded[][]> {

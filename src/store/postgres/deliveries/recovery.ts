@@ -32,19 +32,22 @@ export class PostgresRecovery implements RecoveryStore {
   readonly #left: Left;
   #tookUp = false;
 
-  /** What is fresh is another's, where nodes share the store: that is taken up with each slot. */
-  readonly #isAlone: boolean;
+  /**
+   * Where nodes share the store, what one leaves is taken up with each slot, and nobody knows which of them died of what,
+   * or whose clock the last instant was of.
+   */
+  readonly #isShared: boolean;
 
-  constructor(engine: Engine, left: Left, isAlone: boolean) {
-    this.#isAlone = isAlone;
+  constructor(engine: Engine, left: Left, isShared: boolean) {
+    this.#isShared = isShared;
     this.#engine = engine;
     this.#left = left;
-    this.careful = left.deaths >= QUICK_DEATHS;
-    this.lastInstant = left.lastInstant;
+    this.careful = left.deaths >= QUICK_DEATHS && !isShared;
+    this.lastInstant = isShared ? 0 : left.lastInstant;
   }
 
   async takeUp(): Promise<boolean> {
-    if (this.#tookUp) return true;
+    if (this.#tookUp || this.#isShared) return true;
     await this.#engine.write(async (tx) => {
       await setMeta(tx, "young", "1");
       await setMeta(tx, "quick_deaths", String(this.#left.deaths));
@@ -52,8 +55,8 @@ export class PostgresRecovery implements RecoveryStore {
       await tx.change("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
       // Memory of the process that ended had them. From now on they wait on disk like all others.
       await tx.change(
-        `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $1::bigint) WHERE status = ${FRESH} AND $2`,
-        [this.#engine.clock.now(), this.#isAlone],
+        `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $1::bigint) WHERE status = ${FRESH}`,
+        [this.#engine.clock.now()],
       );
       await tx.change(
         `DELETE FROM manual_attempt m WHERE NOT EXISTS (
@@ -78,6 +81,7 @@ export class PostgresRecovery implements RecoveryStore {
   }
 
   async suspects(): Promise<Suspect[]> {
+    if (this.#isShared) return [];
     const { database } = this.#engine;
     const rows = await database.rows<{ event: number; endpoint: number; interruptions: number }>(
       "SELECT event, endpoint, interruptions FROM started ORDER BY event, endpoint",
@@ -98,7 +102,7 @@ export class PostgresRecovery implements RecoveryStore {
   }
 
   async outlived(): Promise<void> {
-    await this.#engine.write((tx) => setMeta(tx, "young", "0"));
+    if (!this.#isShared) await this.#engine.write((tx) => setMeta(tx, "young", "0"));
   }
 
   shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted> {
@@ -110,6 +114,7 @@ export class PostgresRecovery implements RecoveryStore {
   }
 
   async clockSettled(now: number): Promise<void> {
+    if (this.#isShared) return;
     const settled = await this.#engine.write((tx) => this.#engine.setInstant(tx, now));
     settled();
   }

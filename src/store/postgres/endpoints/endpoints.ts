@@ -14,6 +14,7 @@ import { SORTED_BY } from "../../sqlite/endpoints/endpoints.ts";
 import { stringsOf, targetOf } from "../../sqlite/endpoints/endpoint-row.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
+import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { Health } from "./health.ts";
@@ -141,7 +142,11 @@ export class PostgresEndpoints implements EndpointStore {
     now: number,
     held: "release" | "cancel" = "release",
   ): Promise<Endpoint | null> {
-    const updated = await this.#engine.write((tx) => this.#rows.update(tx, tenant, id, change, held, now));
+    const updated = await this.#engine.write(async (tx) => {
+      const done = await this.#rows.update(tx, tenant, id, change, held, now);
+      if (done !== null) await this.#tell(tx, id, done.resumed);
+      return done;
+    });
     if (updated === null) return null;
     if (updated.resumed) await this.#parts.health.restart(updated.number);
     if (held === "cancel") this.#cancelBehind(updated.number);
@@ -157,7 +162,11 @@ export class PostgresEndpoints implements EndpointStore {
     const put = await this.#engine.write(async (tx) => {
       const id = await idOf(tx, named.tenant, named.uid);
       const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
-      if (id !== null) return (await this.#rows.update(tx, null, id, change, "release", now))!;
+      if (id !== null) {
+        const updated = (await this.#rows.update(tx, null, id, change, "release", now))!;
+        await this.#tell(tx, id, updated.resumed);
+        return updated;
+      }
       const endpoint = await this.#rows.add(tx, { ...settingsOf(null), ...named }, maxPerTenant, now);
       return { endpoint, number: null, resumed: false };
     });
@@ -172,6 +181,7 @@ export class PostgresEndpoints implements EndpointStore {
       const sql = "UPDATE endpoint SET enabled = 0, disabled_reason = $2, updated_at = $3 WHERE number = $1";
       await tx.change(sql, [row.number, reason, now]);
       await dropRequestsOf(tx, row.number);
+      await this.#tell(tx, id);
       return true;
     });
   }
@@ -186,6 +196,7 @@ export class PostgresEndpoints implements EndpointStore {
         [row.number, now],
       );
       await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
+      await this.#tell(tx, id);
       return row.number;
     });
     if (number === null) return false;
@@ -213,6 +224,10 @@ export class PostgresEndpoints implements EndpointStore {
 
   close(): void {
     this.#closed = true;
+  }
+
+  #tell(tx: Queries, id: string, isResumed = false): Promise<void> {
+    return this.#engine.owner.tell(tx, isResumed ? { resumed: [id] } : { changed: [id] });
   }
 
   /** A chunk a transaction, so that a million deliveries delay nobody else's commit. */

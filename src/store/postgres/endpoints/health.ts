@@ -70,6 +70,19 @@ export class Health {
     this.#news.add(endpoint);
   }
 
+  /** As `restart`, of what another node has enabled. */
+  async restartAll(ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const sql = "SELECT number FROM endpoint WHERE id = ANY($1::text[])";
+    const rows = await this.#engine.database.rows<{ number: number }>(sql, [ids]);
+    for (const { number } of rows) await this.restart(number);
+  }
+
+  /** What is written down is read again: another node may have written it since. */
+  readAgain(): void {
+    for (const endpoint of this.#streaks.keys()) if (!this.#news.has(endpoint)) this.#streaks.delete(endpoint);
+  }
+
   async streak(endpoint: number): Promise<Streak> {
     await this.load(this.#engine.database, [endpoint]);
     return this.#streaks.get(endpoint)!;
@@ -81,7 +94,9 @@ export class Health {
     this.#news.delete(endpoint);
   }
 
-  async of(row: { number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
+  async of(row: { id: string; number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
+    const isOwn = this.#engine.owner.owns?.(row.id) ?? true;
+    if (!isOwn && !this.#news.has(row.number)) this.#streaks.delete(row.number);
     const { failingSince: _, ...streak } = await this.streak(row.number);
     const open = (status: number) => `(SELECT count(*) FROM (
       SELECT event FROM delivery WHERE status = ${status} AND endpoint = $1 LIMIT ${HEALTH_COUNT_LIMIT}

@@ -52,7 +52,7 @@ export class PostgresSecrets implements SecretStore {
     return this.#engine.write((tx) =>
       this.#end(tx, tenant, id, async (row) => {
         if (this.#current(row) === null) return false;
-        await setNext(tx, id, null, null);
+        await this.#setNext(tx, id, null, null);
         return true;
       }),
     );
@@ -86,7 +86,7 @@ export class PostgresSecrets implements SecretStore {
     if (isDamaged && !atOnce) return { result: "damaged" };
     if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
     if (atOnce) await this.#takeOver(tx, id, next.secret);
-    else await setNext(tx, id, this.#engine.box.seal(next.secret, nextSecretPlace(id)), next.switchesAt);
+    else await this.#setNext(tx, id, this.#engine.box.seal(next.secret, nextSecretPlace(id)), next.switchesAt);
     return this.#done(tx, id);
   }
 
@@ -99,11 +99,17 @@ export class PostgresSecrets implements SecretStore {
   }
 
   async #takeOver(tx: Queries, id: string, secret: string): Promise<void> {
+    await this.#engine.owner.tell(tx, { changed: [id] });
     await tx.change(
       `UPDATE endpoint SET secret = $2, secret_version = secret_version + 1, next_secret = NULL, switches_at = NULL
        WHERE id = $1`,
       [id, this.#engine.box.seal(secret, secretPlace(id))],
     );
+  }
+
+  async #setNext(tx: Queries, id: string, sealed: string | null, switchesAt: number | null): Promise<void> {
+    await this.#engine.owner.tell(tx, { changed: [id] });
+    await tx.change("UPDATE endpoint SET next_secret = $2, switches_at = $3 WHERE id = $1", [id, sealed, switchesAt]);
   }
 
   async #done(tx: Queries, id: string): Promise<Rotation> {
@@ -138,8 +144,4 @@ async function find(
 ): Promise<Row | null> {
   const [row] = await queries.rows<Row>(`${SELECT} WHERE id = $1 AND deleted_at IS NULL ${lock}`, [id]);
   return row === undefined || (tenant !== null && row.tenant !== tenant) ? null : row;
-}
-
-async function setNext(tx: Queries, id: string, sealed: string | null, switchesAt: number | null): Promise<void> {
-  await tx.change("UPDATE endpoint SET next_secret = $2, switches_at = $3 WHERE id = $1", [id, sealed, switchesAt]);
 }

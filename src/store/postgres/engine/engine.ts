@@ -9,6 +9,7 @@ import type { Box } from "../../sqlite/engine/box.ts";
 import { Cursors } from "../../sqlite/engine/page.ts";
 import { firstKeyAt } from "../../sqlite/numbers/codes.ts";
 import { Outrun, type Database, type Queries } from "./database.ts";
+import type { Owner } from "./owner.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;
@@ -31,6 +32,7 @@ interface Work {
 }
 
 export interface EngineParts {
+  readonly owner: Owner;
   readonly database: Database;
   readonly box: Box;
   readonly clock: Clock;
@@ -40,6 +42,7 @@ export interface EngineParts {
 }
 
 export class Engine {
+  readonly owner: Owner;
   readonly database: Database;
   readonly box: Box;
   readonly clock: Clock;
@@ -57,7 +60,8 @@ export class Engine {
   #working: Promise<void> | null = null;
   #noted: number | null = null;
 
-  constructor({ database, box, clock, random, keys, numbers }: EngineParts) {
+  constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
+    this.owner = owner;
     this.database = database;
     this.box = box;
     this.clock = clock;
@@ -65,7 +69,8 @@ export class Engine {
     this.keys = keys;
     this.numbers = numbers;
     this.cursors = new Cursors((bytes) => box.mark(bytes));
-    this.riders.push((tx, now) => this.#noteInstant(tx, now));
+    // Where nodes share the store it would be the row that all of them wait for.
+    if (owner.owns === null) this.riders.push((tx, now) => this.#noteInstant(tx, now));
   }
 
   /** A transaction of its own. It may run twice; what it throws undoes it. */
@@ -188,18 +193,11 @@ export const NODES = 16;
 /** Keys of this node: they rise with each, whatever the clock does, and no other node has the same. */
 export class NodeKeys {
   #last: number;
-  #node: number;
+  readonly #node: number;
 
   constructor(last: number, node: number) {
     this.#node = node;
     this.#last = last - (last % NODES) + node;
-  }
-
-  /** Another number, and later keys than any there is. */
-  become(node: number, last: number): void {
-    this.#node = node;
-    this.#last = Math.max(this.#last, last);
-    this.#last += node - (this.#last % NODES);
   }
 
   next(now: number): number {

@@ -261,8 +261,17 @@ const DELETED = `
   CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
 `;
 
+const NODES = `
+  ALTER TABLE node ADD COLUMN alone boolean NOT NULL DEFAULT true; -- suffers no other beside it
+  -- What the node of an endpoint must hear of that another one has committed. It is gone once that node has heard it.
+  CREATE TABLE notice (
+    number bigint PRIMARY KEY, slot smallint NOT NULL, kind smallint NOT NULL, endpoint text NOT NULL,
+    delivery text, due_at bigint);
+  DROP INDEX IF EXISTS delivery_arrived;
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST, PORTAL, LABELS, DELETED];
+const STEPS: readonly string[] = [FIRST, PORTAL, LABELS, DELETED, NODES];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

@@ -93,7 +93,11 @@ export async function cancelEvent(engine: Engine, event: FoundEvent, only: strin
   let cancelled = 0;
   for (let after: number | null = -1; after !== null;) {
     const from: number = after;
-    const some = await engine.write((tx) => cancelSome(tx, event, from, only));
+    const some = await engine.write(async (tx) => {
+      const taken = await cancelSome(tx, event, from, only);
+      await engine.owner.tell(tx, { withdrawn: taken.deliveries });
+      return taken;
+    });
     deliveries.push(...some.deliveries);
     cancelled += some.cancelled;
     after = some.next;

@@ -1,5 +1,5 @@
 /** What a batch of publishes writes, column by column. */
-import type { Publication } from "../../store.ts";
+import type { EventDelivery, Publication, Waiting } from "../../store.ts";
 import type { Remembered } from "../callers/idempotency.ts";
 import type { Queries } from "../engine/database.ts";
 
@@ -8,6 +8,11 @@ export class EventRows {
   readonly deliveries: unknown[][] = Array.from({ length: 6 }, () => []);
   readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
   readonly owed: [event: number, endpoint: number][] = [];
+  /** What is another node's to send. */
+  readonly foreign: { readonly waiting: Waiting[]; readonly requested: EventDelivery[] } = {
+    waiting: [],
+    requested: [],
+  };
   readonly remembered: Remembered[] = [];
   /** By the key, what this batch published under it. */
   readonly published = new Map<string, { readonly fingerprint: Uint8Array; readonly publication: Publication }>();

@@ -9,13 +9,11 @@ import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
 import { cancelEvent, eraseEvent, findEvent, replayEvent } from "./event-changes.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import type { Owner } from "../ownership.ts";
 import { Publish, type Request } from "./publish.ts";
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly counters: Counters;
-  readonly owner: Owner;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -56,7 +54,10 @@ export class PostgresEvents implements EventStore {
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay> {
     return this.#parts.idempotency.commit(once, now, async (tx) => {
       const found = await findEvent(tx, tenant, event, "FOR UPDATE");
-      return found === null ? { result: "not_found" } : replayEvent(tx, found, scope, now);
+      if (found === null) return { result: "not_found" };
+      const replay = await replayEvent(tx, found, scope, now);
+      if (replay.result === "replayed") await this.#engine.owner.tell(tx, replay);
+      return replay;
     });
   }
 

@@ -21,7 +21,6 @@ import type { Queries } from "../engine/database.ts";
 import { addNames } from "../endpoints/endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
 import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
-import type { Owner } from "../ownership.ts";
 import { EventRows } from "./event-rows.ts";
 
 /** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
@@ -56,7 +55,6 @@ interface Known {
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
-  readonly owner: Owner;
   readonly shares: TenantShares;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
@@ -99,6 +97,7 @@ export class Publish {
     const { now } = requests[0]!;
     await Promise.all([
       rows.write(tx),
+      rows.foreign.waiting.length > 0 && this.#engine.owner.tell(tx, rows.foreign),
       this.#parts.idempotency.write(tx, rows.remembered, now),
       addNames(tx, names.tenants, names.types, () => this.#engine.numbers.next(now)),
     ]);
@@ -229,12 +228,16 @@ export class Publish {
     const first = { event: id, body, trace, number: 1, round: 1, retry: 0, trigger, dueAt: now, fresh: true };
     for (const endpoint of to) {
       // Its own node finds what waits. Someone waits for a test's answer, and a disabled endpoint's queue is not read.
-      const mine = this.#parts.owner.owns(endpoint.slot);
+      const mine = this.#engine.owner.ownsSlot(endpoint.slot);
       const isFresh = mine && (isTest || (endpoint.enabled === 1 && hasRoom(endpoint.id)));
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
       if (isTest && endpoint.enabled === 0) rows.owed.push([key, endpoint.number]);
+      if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
+      if (!mine && isTest && endpoint.enabled === 0) {
+        rows.foreign.requested.push({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) });
+      }
       if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
       else fresh.push({ ...first, delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id });
     }

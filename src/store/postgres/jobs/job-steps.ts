@@ -70,13 +70,18 @@ function isSentTo({ deleted, enabled, cancel_to: cancelTo }: Endpoint): boolean 
 
 async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number, now: number, to: Gathered) {
   const filter = JSON.parse(job.filter) as JobFilter;
+  const next =
+    "SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0 ORDER BY event LIMIT $3";
+  const place = [job.num, endpoint.number, limit];
+  // Another node may be recording an attempt of one, or removing it: what is read below stays as it is.
+  await tx.rows(`SELECT 1 FROM event WHERE key IN (${next}) ORDER BY key FOR SHARE`, place);
+  await tx.rows(`SELECT 1 FROM delivery WHERE endpoint = $2 AND event IN (${next}) ORDER BY event FOR UPDATE`, place);
   const rows = await tx.rows<Current>(
     `SELECT t.event, d.status, d.trigger, e.random, e.test, e.body IS NULL AS erased
-     FROM (SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0
-           ORDER BY event LIMIT $3) t
+     FROM (${next}) t
      LEFT JOIN event e ON e.key = t.event
      LEFT JOIN delivery d ON d.event = t.event AND d.endpoint = $2 ORDER BY t.event`,
-    [job.num, endpoint.number, limit],
+    place,
   );
   const acted = rows.filter((row) =>
     filter.missing

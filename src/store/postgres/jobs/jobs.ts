@@ -159,7 +159,10 @@ export class PostgresJobs implements JobStore {
   step(id: string, takes: readonly JobTake[], now: number): Promise<JobStep> {
     return this.#engine.write(async (tx) => {
       const row = await findJob(tx, null, id, "FOR UPDATE");
-      return row === null || row.status !== "running" ? NOTHING : stepJob(tx, row, takes, now);
+      if (row === null || row.status !== "running") return NOTHING;
+      const step = await stepJob(tx, row, takes, now);
+      await this.#engine.owner.tell(tx, step);
+      return step;
     });
   }
 

@@ -1,0 +1,121 @@
+/**
+ * A process that has this store has a row of it, by a lease that it renews, by the clock of the database. Each of its
+ * transactions holds on to that row, and a row whose lease has run out is removed by anyone who comes: so a process that
+ * was late, stopped by its kernel or cut off, commits nothing more.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreRefused } from "../files/refused.ts";
+import { storageUnavailable } from "../sqlite/engine/condition.ts";
+import type { Health } from "./endpoints/health.ts";
+import type { Database, Queries } from "./engine/database.ts";
+import { NODES, type Engine } from "./engine/engine.ts";
+import type { Owner } from "./engine/owner.ts";
+
+/** A death is noticed after so long; a database may be away for as long before nothing is sent any more. */
+export const LEASE_MS = 5000;
+const LEASE = "now() + $2 * interval '1 millisecond'";
+
+/** Between two looks at whether the lease of another has run out. */
+const LOOK_MS = 250;
+
+/** An owner that has a row of its own. */
+export interface Node extends Owner {
+  take(database: Database, wait: Wait): Promise<{ readonly number: number; readonly wasKilled: boolean }>;
+  /** Once the store stands. */
+  attach(engine: Engine, health: Health): void;
+  /** Inside each transaction, before its work. */
+  guard(tx: Queries): Promise<null>;
+}
+
+export interface NewNode {
+  readonly id: string;
+  readonly leaseMs: number;
+  /** Suffers no other beside it; else it suffers those that do the same. */
+  readonly alone: boolean;
+}
+
+/** Who is in the way, for how long at least, and a word that changes when that one renews its lease. */
+export interface Holder {
+  readonly left: number;
+  readonly until: string;
+}
+
+/** `wasKilled`: one before it did not end by itself. */
+export type Joined = { readonly number: number; readonly wasKilled: boolean } | { readonly holder: Holder };
+
+/** Inside a transaction. Those who come at the same time come one after the other. */
+export async function join(tx: Queries, { id, leaseMs, alone }: NewNode): Promise<Joined> {
+  await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
+  const dead = await removeDead(tx);
+  const others = await tx.rows<Holder & { number: number; alone: boolean }>(
+    `SELECT number, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
+       lease_until::text AS until FROM node ORDER BY lease_until DESC`,
+  );
+  const holder = others.find((other) => alone || other.alone);
+  if (holder !== undefined) return { holder };
+  const taken = new Set(others.map(({ number }) => number));
+  const number = Array.from({ length: NODES }, (_, at) => at).find((one) => !taken.has(one));
+  if (number === undefined)
+    throw new StoreRefused(75, `the store has ${NODES} nodes already`, "stop one of them first");
+  await tx.change(`INSERT INTO node (id, number, alone, lease_until) VALUES ($1, $3, $4, ${LEASE})`, [
+    id,
+    leaseMs,
+    number,
+    alone,
+  ]);
+  return { number, wasKilled: dead > 0 };
+}
+
+/**
+ * How many they were. One whose transaction is still open is left for the next time: it is over when its connection is,
+ * and nobody else may wait for it.
+ */
+export function removeDead(queries: Queries): Promise<number> {
+  return queries.change(
+    "DELETE FROM node WHERE id IN (SELECT id FROM node WHERE lease_until <= now() FOR UPDATE SKIP LOCKED)",
+  );
+}
+
+/** Whether there was something to renew. */
+export async function renewLease(queries: Queries, { id, leaseMs }: NewNode): Promise<boolean> {
+  return (await queries.change(`UPDATE node SET lease_until = ${LEASE} WHERE id = $1`, [id, leaseMs])) > 0;
+}
+
+/** Inside a transaction, before its work: false once the lease had run out and somebody came. */
+export async function guard(tx: Queries, { id }: NewNode): Promise<boolean> {
+  return (await tx.rows("SELECT 1 FROM node WHERE id = $1 FOR SHARE", [id])).length > 0;
+}
+
+/** Tells the process that it must end, and is what the caller of the store is answered. */
+export function lost(onLost: (error: Error) => void, what: string): Error {
+  onLost(new StoreRefused(75, what, "nothing is lost; if this host was not suspended, look at its load"));
+  return storageUnavailable();
+}
+
+/** What a start does while another process is in the way. */
+export interface Wait {
+  /** Waits for as long as it takes, though that one renews its lease. */
+  readonly isStandby: boolean;
+  readonly onWait: () => void;
+}
+
+/** Waits until a lease that nobody renews runs out. */
+export async function takeStore(database: Database, node: NewNode, { isStandby, onWait }: Wait) {
+  for (let first: Holder | null = null; ;) {
+    const joined = await database.transaction((tx) => join(tx, node));
+    if ("number" in joined) return joined;
+    const { holder } = joined;
+    if (first === null) onWait();
+    else if (holder.until !== first.until && !isStandby) throw held();
+    first ??= holder;
+    await sleep(Math.max(1, Math.min(LOOK_MS, holder.left || LOOK_MS)));
+  }
+}
+
+function held(): StoreRefused {
+  return new StoreRefused(
+    75,
+    "another webhookd is using the PostgreSQL database of [data] store",
+    "use that one, or stop it first; with [data] standby = true this one waits, and takes over when the other ends",
+  );
+}

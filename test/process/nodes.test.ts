@@ -1,0 +1,208 @@
+/**
+ * Three processes on one PostgreSQL that send at the same time. What is shown of a death is shown once here, and
+ * WEBHOOKD_ROUNDS times if that is set.
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect } from "vitest";
+import { startServer, withClient } from "../harness/postgres.ts";
+import { DaemonProcess, it, type Machine } from "../harness/process.ts";
+import type { Received, TestReceiver } from "../harness/receiver.ts";
+import { createDatabase } from "../store/stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to run nodes on");
+afterAll(() => server?.stop());
+
+const ROUNDS = Number(process.env["WEBHOOKD_ROUNDS"] ?? 1);
+const ENDPOINTS = 12;
+const SLOTS = 1024;
+
+async function cluster(machine: Machine, size: number) {
+  const key = join(machine.home, "secret.key");
+  writeFileSync(key, "0b".repeat(32), { mode: 0o600 });
+  const url = server!.urlOf(await createDatabase(server!));
+  const settings = { DATA_STORE: url, DATA_SECRET_KEY_FILE: key, DATA_NODES: "true", RETRY_DELAYS: "10m" };
+  const first = join(machine.home, "0");
+  const start = async (name: string) => {
+    const dir = join(machine.home, name);
+    mkdirSync(dir, { mode: 0o700, recursive: true });
+    const started = machine.start({ dir, settings });
+    const { url: at } = await started.json(({ msg }) => msg === "listening");
+    return new DaemonProcess(started, String(at), first);
+  };
+  /** Each node has its share of the endpoints. */
+  const divided = (nodes: number) =>
+    withClient(url, (client) =>
+      expect
+        .poll(
+          async () => {
+            const { rows } = await client.query(
+              "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id",
+            );
+            return rows.every(({ n }) => n <= Math.ceil(SLOTS / nodes)) ? rows.reduce((sum, { n }) => sum + n, 0) : 0;
+          },
+          { timeout: 60_000 },
+        )
+        .toBe(SLOTS),
+    );
+  const nodes = [await start("0")];
+  for (let at = 1; at < size; at++) nodes.push(await start(String(at)));
+  await divided(size);
+  return { nodes, start, divided, url };
+}
+
+const nameOf = ({ path, body }: Received): string => `${path} ${JSON.parse(body.toString()).id}`;
+
+/** How often each event came to each endpoint. */
+function counted(receiver: TestReceiver): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const request of receiver.requests) counts.set(nameOf(request), (counts.get(nameOf(request)) ?? 0) + 1);
+  return counts;
+}
+
+async function registerAll(node: DaemonProcess, receiver: TestReceiver): Promise<string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < ENDPOINTS; at++) ids.push((await node.register(`${receiver.url}/${at}`)).id);
+  return ids;
+}
+
+/** How many of them have not come yet. */
+function missing(owed: readonly string[], receiver: TestReceiver): number {
+  const counts = counted(receiver);
+  return owed.filter((one) => !counts.has(one)).length;
+}
+
+const owedOf = (ids: readonly string[]): string[] =>
+  ids.flatMap((id) => Array.from({ length: ENDPOINTS }, (_, at) => `/hook/${at} ${id}`));
+
+/** Publishes on all of them until `stop`; what was acknowledged. */
+function publishTo(nodes: readonly DaemonProcess[]) {
+  const acked: string[] = [];
+  const over = new AbortController();
+  const publishers = nodes.flatMap((node) =>
+    Array.from({ length: 2 }, async () => {
+      while (!over.signal.aborted) acked.push(await node.publish());
+    }).map((publisher) => publisher.catch(() => {})),
+  );
+  const stop = async () => {
+    over.abort();
+    await Promise.all(publishers);
+  };
+  return { acked, stop };
+}
+
+describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
+  it("send each event once, whichever of them it is published on, and heed what any of them is told", async ({
+    machine,
+  }) => {
+    const { nodes, start, divided } = await cluster(machine, 2);
+    const receiver = await machine.receiver();
+    const endpoints = await registerAll(nodes[0]!, receiver);
+    const { acked, stop } = publishTo(nodes);
+    await expect.poll(() => acked.length).toBeGreaterThan(20);
+    // One that comes gets its share, under load.
+    nodes.push(await start("2"));
+    await divided(3);
+    await stop();
+    for (const node of nodes) acked.push(await node.publish());
+    const owed = owedOf(acked);
+    await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+    expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
+    for (const id of acked.slice(-3)) expect(await nodes[2]!.settled(id)).toMatchObject({ status: "delivered" });
+
+    // Disabled on one node, an endpoint is sent nothing by any.
+    for (const id of endpoints) {
+      const { status } = await nodes[1]!.request("PATCH", `/v1/webhooks/${id}`, { enabled: false });
+      expect(status).toBe(200);
+    }
+    const before = receiver.requests.length;
+    const held = await nodes[2]!.publish();
+    const { body } = await nodes[0]!.request("GET", `/v1/webhooks/events/${held}`);
+    expect(body.deliveries.map((one: { status: string }) => one.status)).toEqual(endpoints.map(() => "held"));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(receiver.requests.length).toBe(before);
+    for (const id of endpoints) await nodes[0]!.request("PATCH", `/v1/webhooks/${id}`, { enabled: true });
+    expect(await nodes[1]!.settled(held)).toMatchObject({ status: "delivered" });
+
+    // The brake holds all of them.
+    await nodes[0]!.request("POST", "/v1/pause", { reason: "test" });
+    const isPaused = async (node: DaemonProcess) =>
+      (await node.request("GET", "/metrics")).body.includes("webhookd_paused 1\n");
+    for (const node of nodes) await expect.poll(() => isPaused(node)).toBe(true);
+    const paused = await nodes[1]!.publish();
+    await nodes[2]!.request("POST", "/v1/resume");
+    expect(await nodes[0]!.settled(paused)).toMatchObject({ status: "delivered" });
+
+    // One that stops gives its share back, and nothing is sent twice.
+    expect(await nodes[0]!.stop()).toBe(0);
+    const last = await nodes[1]!.publish();
+    expect(await nodes[2]!.settled(last)).toMatchObject({ status: "delivered" });
+    expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
+    for (const node of nodes.slice(1)) expect(await node.stop()).toBe(0);
+    expect(nodes.map(({ process }) => process.stdout).join("")).not.toContain("lost from memory");
+  });
+
+  it("take over from one that is killed under load: what was acknowledged is sent", async ({ machine }) => {
+    const { nodes, start, divided } = await cluster(machine, 3);
+    const receiver = await machine.receiver();
+    await registerAll(nodes[0]!, receiver);
+    for (let round = 1; round <= ROUNDS; round++) {
+      const { acked, stop } = publishTo(nodes);
+      await expect.poll(() => acked.length).toBeGreaterThan(60);
+      const victim = nodes.splice(round % 3, 1)[0]!;
+      await victim.kill9();
+      const killedAt = performance.now();
+      const marker = await nodes[0]!.publish();
+      const owed = owedOf([marker]);
+      await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+      const tookMs = Math.round(performance.now() - killedAt);
+      await stop();
+      const all = owedOf(acked);
+      await expect.poll(() => missing(all, receiver), { timeout: 20_000 }).toBe(0);
+      for (const id of acked) expect(await nodes[1]!.settled(id)).toMatchObject({ status: "delivered" });
+      const twice = [...counted(receiver).values()].filter((count) => count > 1).length;
+      console.log(`round ${round}: acked ${acked.length}, lost 0, taken over after ${tookMs} ms, sent twice ${twice}`);
+      expect(tookMs).toBeLessThan(15_000);
+      expect(twice).toBeLessThan(256);
+      receiver.requests.length = 0;
+      nodes.splice(round % 3, 0, await start(`again-${round}`));
+      await divided(3);
+    }
+    const printed = nodes.map(({ process }) => process.stdout).join("");
+    expect(printed).not.toContain("lost from memory");
+  });
+
+  it("take over from one that is suspended, which ends when it goes on, and changes nothing", async ({ machine }) => {
+    const { nodes, url } = await cluster(machine, 2);
+    const late = Promise.withResolvers<void>();
+    const answers = Array.from({ length: ENDPOINTS }, () => ({ status: 200, until: late.promise }));
+    const receiver = await machine.receiver(...answers, ...answers.map(() => 500));
+    await registerAll(nodes[0]!, receiver);
+    const id = await nodes[1]!.publish();
+    await expect.poll(() => receiver.requests.length).toBe(ENDPOINTS);
+    expect(counted(receiver).size).toBe(ENDPOINTS);
+    const ofFirst = await withClient(url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT count(*)::integer AS n FROM delivery d JOIN slot s ON s.slot = d.slot JOIN node o ON o.id = s.owner
+         WHERE o.number = 0`,
+      );
+      return rows[0].n as number;
+    });
+    nodes[0]!.process.kill("SIGSTOP");
+    // What the suspended one has on the wire is sent once more, by the other; its own are still on the wire.
+    await expect.poll(() => receiver.requests.length, { timeout: 20_000 }).toBe(ENDPOINTS + ofFirst);
+    await expect.poll(async () => (await nodes[1]!.attempts(id)).length, { timeout: 20_000 }).toBe(ofFirst);
+    late.resolve();
+    nodes[0]!.process.kill("SIGCONT");
+    expect(await nodes[0]!.process.exit).toBe(75);
+    await expect.poll(async () => (await nodes[1]!.attempts(id)).length).toBe(ENDPOINTS);
+    const attempts = await nodes[1]!.attempts(id);
+    expect(attempts.map(({ number }) => number)).toEqual(attempts.map(() => 1));
+    // What the suspended one was answered, too late, counts for nothing; the other's own were delivered.
+    const { deliveries } = await nodes[1]!.event(id);
+    const pending = deliveries.filter(({ status }: { status: string }) => status === "pending");
+    expect(pending).toHaveLength(ofFirst);
+    expect(await nodes[1]!.stop()).toBe(0);
+  });
+});
