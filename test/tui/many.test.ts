@@ -240,6 +240,13 @@ describe("a cancellation of many", () => {
     expect(shown(failed)).toContain("X is off: only what waits can be cancelled, but the filter says status:failed");
   });
 
+  it("shows nothing but that where nothing waits", () => {
+    const dashboard = on("failures", { plan: { matched: 0, timed_out: 0, endpoints: [] } }).press("X");
+    expect(shown(dashboard)).toContain("None of them is waiting: there is nothing to cancel.");
+    expect(shown(dashboard)).not.toMatch(/COUNT|HEALTH/);
+    expect(shown(dashboard.press("esc", "?"))).toMatch(/cancel the marked rows, [^…]*shows the *\n +plan first/);
+  });
+
   it("is a command of a shell, too, unless it names several events", () => {
     expect(shown(on("failures", WAITING).press("X", "C"))).toMatch(
       /webhookd deliveries cancel --endpoint=ep_\S+[^]*or=http_status[^]*--expec[^]*t=441/,

@@ -68,6 +68,9 @@ export function lostRows(state: State): string[] | null {
   ]);
 }
 
+/** Columns before what a key does. */
+const HELP_INDENT = 13;
+
 /** Every key of this screen, from the table: first what can be done here, which is why one looks. */
 export function helpRows(state: State, top: number, width: number, height: number): string[] {
   const { look } = state.settings;
@@ -78,13 +81,18 @@ export function helpRows(state: State, top: number, width: number, height: numbe
     .filter(isOwn)
     .toSorted((one, other) => Number(other.acts === true) - Number(one.acts === true));
   const others = bindingsHere(state).filter((one) => !own.includes(one));
-  const rowOf = (binding: Binding) => {
+  const rowsOf = (binding: Binding) => {
     const why = whyOff(state, binding);
-    return line(
-      { text: `  ${binding.show.padEnd(10)}`, style: why === null ? "bold" : "grey" },
-      { text: ` ${binding.help ?? binding.label}`, style: why === null ? undefined : "grey" },
-      { text: why === null ? "" : `  (off: ${why})`, style: "yellow" },
-    );
+    const [first = "", ...more] = prose(binding.help ?? binding.label, width - HELP_INDENT - 1, look);
+    const style = why === null ? undefined : "grey";
+    return [
+      line(
+        { text: `  ${binding.show.padEnd(HELP_INDENT - 3)}`, style: why === null ? "bold" : "grey" },
+        { text: ` ${first}`, style },
+        { text: why === null ? "" : `  (off: ${why})`, style: "yellow" },
+      ),
+      ...more.map((text) => line({ text: " ".repeat(HELP_INDENT) + text, style })),
+    ];
   };
   const words = [
     "  A word finds an endpoint by its host, description, tenant or uid, or an event",
@@ -94,9 +102,9 @@ export function helpRows(state: State, top: number, width: number, height: numbe
   ];
   const lines = [
     line({ text: " Keys on this screen", style: "bold" }),
-    ...own.map(rowOf),
+    ...own.flatMap(rowsOf),
     line({ text: " Keys everywhere", style: "bold" }),
-    ...others.map(rowOf),
+    ...others.flatMap(rowsOf),
     line(),
     ...words.map((text) => line({ text })),
   ];

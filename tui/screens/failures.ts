@@ -109,7 +109,7 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
       text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}${held}`,
     }),
     row("Last answer", { text: answer }),
-    row("", { text: sample?.response_body ?? "" }),
+    ...(sample === undefined || sample.response_body === "" ? [] : [row("", { text: sample.response_body })]),
     ...paragraph("What it means", `${advice.meaning} ${advice.outlook}`),
     ...paragraph("Receiver", advice.receiver),
     row("Being handled", { text: handledText(state, group) }),

@@ -88,13 +88,16 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
   if (plan === null) {
     return [...said, row(0, { text: "The daemon is counting…" }), row(2), row(0, ...keySpans([["Esc", "cancel"]]))];
   }
+  const isEmpty = plan.matched === 0;
   return [
     row(3, { text: "What      ", style: "grey" }, { text: about }),
     ...(dialog.period === null
       ? []
       : [row(1, { text: "Since     ", style: "grey" }, { text: sinceText(dialog.period), style: "bold" })]),
     row(4, { text: "Fixed     ", style: "grey" }, { text: fixedText(dialog) }),
-    ...endpointRows(state, plan, kindOf(dialog.set) === "replay").map((spans) => row(ENDPOINT_RANK, ...spans)),
+    ...(isEmpty ? [] : endpointRows(state, plan, kindOf(dialog.set) === "replay")).map((spans) =>
+      row(ENDPOINT_RANK, ...spans),
+    ),
     ...plan.left_alone.slice(0, 3).map(({ endpoint, deliveries, reason }) =>
       row(ENDPOINT_RANK, {
         text: `${countText(deliveries)} not replayed: ${endpointName(state, endpoint)} (${reason.replaceAll("_", " ")})`,
@@ -102,7 +105,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       }),
     ),
     row(6),
-    ...(dialog.set.action === "cancel" ? [] : [row(1, ...paceSpans(dialog, plan))]),
+    ...(dialog.set.action === "cancel" || isEmpty ? [] : [row(1, ...paceSpans(dialog, plan))]),
     ...carefulLines(dialog, plan).map((text, index) =>
       index === 0 ? row(2, { text: "Careful   ", style: "yellow" }, { text }) : row(6, { text: `          ${text}` }),
     ),

@@ -46,6 +46,7 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const { failure, code, message, hint } = problem;
   const act = state.acts.find((one) => one.key === key);
   if (act === undefined) return state;
+  const { tries } = act;
   if (failure === "unreachable" || code === "shutting_down") {
     const acts = state.acts.map((one) => (one === act ? { ...one, phase: "waiting" as const, at: state.now } : one));
     return toast(
@@ -57,7 +58,9 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const acts = state.acts.filter((one) => one !== act);
   const inDialog = planFailed({ ...state, acts, toast: null }, key, problem);
   if (inDialog !== null) return inDialog;
-  const told = refuseForm({ ...state, acts }, key, problem);
+  const told = refuseForm({ ...state, acts, toast: null }, key, problem);
+  // A form says it at its field.
+  if (tries === 1 && told.modes.some((mode, at) => mode !== state.modes[at])) return told;
   return toast(
     told,
     [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". ") + doubt(act, failure),
