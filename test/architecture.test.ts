@@ -133,6 +133,12 @@ const RULES: Rule[] = [
     why: "delivery knows neither the API nor which store there is",
   },
   {
+    from: "src/alerts/people.ts",
+    may: ["src/domain", "node:http", "node:https", "nodemailer"],
+    types: ["src/clock.ts", "src/log.ts"],
+    why: "nodemailer, and only here",
+  },
+  {
     from: "src/alerts",
     may: ["src/alerts", "src/domain", "src/config/error.ts", "node:fs", "node:crypto", "node:http", "node:https"],
     types: ["src/clock.ts", "src/config.ts", "src/log.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],

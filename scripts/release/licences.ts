@@ -8,7 +8,7 @@ import { TARGETS } from "../package/targets.ts";
 import { packagesIn, type Package } from "./packages.ts";
 
 /** Terms under which others' work may be shipped inside one file, with its licence beside it. */
-const ALLOWED = new Set(["MIT", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
+const ALLOWED = new Set(["MIT", "MIT-0", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
 
 /** As the package `koffi` has it, whose builds these are, and node-addon-api, which is compiled into them. */
 const KOFFI = `Copyright (C) 2026 Niels Martignène <niels.martignene@protonmail.com>

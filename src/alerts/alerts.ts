@@ -10,8 +10,8 @@ import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
 import type { Log } from "../log.ts";
-import { Chat, type AlertData } from "./chat.ts";
-import { chatUrl, keepAlertEndpoint, type EndpointStore } from "./endpoint.ts";
+import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
+import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
 
 export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints"> & EndpointStore;
@@ -25,7 +25,8 @@ export class Alerts implements DeliveryWatcher {
   readonly #folder = new AlertFolder();
   /** Where they go as signed events; null for nowhere. */
   #endpoint: string | null = null;
-  readonly #chat: Chat;
+  readonly #chat: Outlet;
+  readonly #mail: Outlet;
   /** Whether they go anywhere. */
   #isOn = false;
   #unsent: Notice[] = [];
@@ -35,7 +36,8 @@ export class Alerts implements DeliveryWatcher {
 
   constructor(parts: AlertsParts) {
     this.#parts = parts;
-    this.#chat = new Chat(parts);
+    this.#chat = new Outlet(parts);
+    this.#mail = new Outlet(parts);
   }
 
   /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
@@ -43,7 +45,7 @@ export class Alerts implements DeliveryWatcher {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
     const parts = { store, config, urlPolicy: urlPolicy(ALERT_TENANT), now: clock.now(), random: randomBytes };
-    const chat = chatUrl(parts);
+    const [chat, mail] = [chatUrl(parts), mailOf(config)];
     try {
       this.#endpoint = await keepAlertEndpoint(parts);
       this.#wanted = null;
@@ -52,8 +54,9 @@ export class Alerts implements DeliveryWatcher {
       // The disk is full: a start without alerts is better than none.
       this.#wanted = () => this.configure(config, urlPolicy);
     }
-    this.#chat.configure(chat, config.ui.label);
-    this.#isOn = this.#endpoint !== null || this.#chat.isOn;
+    this.#chat.configure(chat && chatAt(chat), config.ui.label);
+    this.#mail.configure(mail && mailTo(mail), config.ui.label);
+    this.#isOn = this.#endpoint !== null || this.#chat.isOn || this.#mail.isOn;
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
@@ -105,10 +108,15 @@ export class Alerts implements DeliveryWatcher {
     if (this.#unsent.length === 0) {
       const notices = this.#folder.take(this.#now());
       if (this.#endpoint !== null) this.#unsent = notices;
-      if (this.#chat.isOn) for (const notice of notices) this.#chat.say(notice.type, await this.#dataOf(notice));
+      if (this.#chat.isOn || this.#mail.isOn) {
+        for (const notice of notices) {
+          const data = await this.#dataOf(notice);
+          for (const outlet of [this.#chat, this.#mail]) outlet.say(notice.type, data);
+        }
+      }
     }
     // Not waited for: a chat that hangs must not keep the signed ones.
-    void this.#chat.post();
+    for (const outlet of [this.#chat, this.#mail]) void outlet.post();
     try {
       for (let notice = this.#unsent[0]; notice !== undefined; notice = this.#unsent[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));

@@ -7,6 +7,7 @@ import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
 import { isSigningSecret } from "../domain/endpoints/secret.ts";
 import { checkEndpointUrl, wholeDetail, type UrlPolicy } from "../domain/network/url.ts";
+import type { Mail } from "./people.ts";
 import type { Store } from "../store/store.ts";
 
 export type EndpointStore = Pick<Store, "endpoints" | "secrets">;
@@ -55,6 +56,37 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
 export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy">): URL | null {
   const { slackUrl } = config.alerts;
   return slackUrl === "" ? null : new URL(usableUrl("slack_url", slackUrl, urlPolicy));
+}
+
+const MAILBOX = /^[^\s@<>()[\]\\,;:"\x00-\x1f\x7f]{1,64}@[A-Za-z0-9.-]{1,255}$/;
+
+/** How alerts are mailed; null when they are not. Throws a ConfigError for what cannot be used, and repeats no password. */
+export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "alerts">): Mail | null {
+  if (smtpUrl === "") return null;
+  const wrong = (key: string, what: string, todo: string) =>
+    new ConfigError([{ where: `[alerts] ${key}`, what, todo: `For example ${todo}.` }]);
+  const server = URL.parse(smtpUrl);
+  const login = server === null ? undefined : loginOf(server);
+  const isWhole = server !== null && server.hostname !== "" && /^\/?$/.test(server.pathname) && !/[?#]/.test(smtpUrl);
+  if (!isWhole || login === undefined || !/^smtps?:$/.test(server.protocol)) {
+    const what = "must be an address of smtp:// or smtps://, with nothing after its host and port.";
+    throw wrong("smtp_url", what, '"smtps://user:password@mail.example.com"');
+  }
+  const to = mailTo.split(",").map((one) => one.trim());
+  if (!MAILBOX.test(mailFrom)) throw wrong("mail_from", "must be one mail address.", '"webhookd@example.com"');
+  if (!to.every((one) => MAILBOX.test(one))) {
+    throw wrong("mail_to", "must be a mail address, or several with commas between them.", '"ops@example.com"');
+  }
+  return { server, login, from: mailFrom, to };
+}
+
+/** Undefined for what is wrongly encoded. */
+function loginOf({ username, password }: URL): Mail["login"] | undefined {
+  try {
+    return username === "" ? null : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** By the rules for any endpoint. */

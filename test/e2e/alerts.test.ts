@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../harness/clock.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
+import { mailServer } from "../harness/mail-server.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 async function start(
-  { url, chat = "" }: { url: string; chat?: string },
+  { url, chat = "", mail = "" }: { url: string; chat?: string; mail?: string },
   clock = new ManualClock(),
   dir = aDirectory(),
 ) {
@@ -19,6 +20,9 @@ async function start(
     ALERTS_URL: url,
     ALERTS_SECRET_FILE: secretFile,
     ALERTS_SLACK_URL: chat,
+    ALERTS_SMTP_URL: mail,
+    ALERTS_MAIL_FROM: "webhookd@example.com",
+    ALERTS_MAIL_TO: "ops@example.com",
     UI_LABEL: "PROD",
     RETRY_DELAYS: "10ms",
   };
@@ -111,16 +115,21 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
-  it("go to a chat as text, folded the same, with what to do, and need no signed hook beside it", async () => {
+  it("go to a chat and by mail as text, folded the same, with what to do, and need no signed hook", async () => {
     const failing = Array<number>(50).fill(503);
     const [customer, chat] = [await TestReceiver.start(failing), await TestReceiver.start([500])];
-    const { daemon, pass } = await start({ url: "", chat: `${chat.url}/T0/B0/secret` });
+    const mail = await mailServer();
+    const { daemon, pass } = await start({
+      url: "",
+      chat: `${chat.url}/T0/B0/secret`,
+      mail: `smtp://127.0.0.1:${mail.port}`,
+    });
     const { id } = await daemon.register(customer.url);
     for (let count = 0; count < 12; count++) await daemon.publish();
     await daemon.daemon.idle();
     for (let count = 0; count < 2; count++) await pass("61s");
     // The first is answered 500, and tried again before the second.
-    while (chat.requests.length < 3) {
+    while (chat.requests.length < 3 || mail.messages.length < 2) {
       await pass("11s");
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -131,6 +140,11 @@ describe("alerts", () => {
     expect(said).toContain(`[PROD] Deliveries have failed for good: 12\n• ${host} (tenant default, ${id}): 503 from`);
     expect(said).toContain("[PROD] Endpoints are failing: 1\n");
     expect(said).toContain(`webhookd attempts list ${id} --outcome failed --limit 1`);
+    const subjects = mail.messages.map((message) => /^Subject: (.*)$/m.exec(message)![1]);
+    expect(subjects.slice(0, 2).toSorted()).toEqual([
+      "[PROD] Deliveries have failed for good: 12",
+      "[PROD] Endpoints are failing: 1",
+    ]);
     // They are nobody's events.
     expect((await daemon.request("GET", "/v1/webhooks/events?tenant=webhookd:alerts")).body.data).toEqual([]);
     await daemon.stop();

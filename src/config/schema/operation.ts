@@ -118,6 +118,32 @@ export const OPERATION = [
   },
   {
     section: "alerts",
+    key: "smtp_url",
+    kind: "text",
+    default: "",
+    sentence:
+      "Mail server that sends the same alerts: smtps://user:password@host, or smtp://host for STARTTLS on port 587. A password goes only over TLS, and is best given as WEBHOOKD_ALERTS_SMTP_URL. Empty: no mail.",
+    live: true,
+    holdsSecret: true,
+  },
+  {
+    section: "alerts",
+    key: "mail_to",
+    kind: "text",
+    default: "",
+    sentence: "Who gets the mail: an address, or several with commas between them. Needed with smtp_url.",
+    live: true,
+  },
+  {
+    section: "alerts",
+    key: "mail_from",
+    kind: "text",
+    default: "",
+    sentence: "Whom it comes from: an address that the mail server sends for. Needed with smtp_url.",
+    live: true,
+  },
+  {
+    section: "alerts",
     key: "slack_url",
     kind: "text",
     default: "",

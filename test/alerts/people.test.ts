@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Chat } from "../../src/alerts/chat.ts";
+import { chatAt, Outlet } from "../../src/alerts/people.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 const DATA = { detail: "the disk said no" };
@@ -11,8 +11,8 @@ async function aChat(script: Parameters<typeof TestReceiver.start>[0]) {
   const write = (fields: object, message: string) => void lines.push(JSON.stringify(fields) + message);
   const log = { debug: write, info: write, warn: write, error: write, isLevelEnabled: () => true };
   let now = 0;
-  const chat = new Chat({ clock: { monotonic: () => now }, log });
-  chat.configure(new URL(`${receiver.url}/T0/B0/secret`), "");
+  const chat = new Outlet({ clock: { monotonic: () => now }, log });
+  chat.configure(chatAt(new URL(`${receiver.url}/T0/B0/secret`)), "");
   const texts = () => receiver.requests.map(({ body }) => (JSON.parse(String(body)) as { text: string }).text);
   return { chat, receiver, lines, texts, pass: (ms: number) => (now += ms) };
 }

@@ -1,4 +1,4 @@
-/** Alerts for people: a few lines, posted as Slack, Mattermost and Rocket.Chat take them from an incoming webhook. */
+/** Alerts for people: a few lines of text, posted to a chat or sent by mail. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Clock } from "../clock.ts";
@@ -30,54 +30,66 @@ interface Concerned {
   readonly advice?: Advice;
 }
 
-interface ChatParts {
+interface Parts {
   readonly clock: Pick<Clock, "monotonic">;
   readonly log: Log;
 }
 
+/** A chat, or a mailbox. */
+export interface Place {
+  /** Says which setting it comes from. */
+  readonly name: string;
+  post(text: string): Promise<Posted>;
+}
+
+interface Posted {
+  /** `later`: it may be taken if it is posted again. */
+  readonly result: "taken" | "refused" | "later";
+  /** Null where there was no answer. */
+  readonly code: number | null;
+}
+
 const TIMEOUT_MS = 10_000;
-/** Of each kind there is one a minute at most: this many stand for an outage of the chat that nobody noticed. */
+/** Of each kind there is one a minute at most: this many stand for an outage of the place that nobody noticed. */
 const MOST_WAITING = 20;
 /** After the first failure in a row, the second and so on. */
 const PAUSES_MS = [10_000, 60_000, 300_000];
 /** What a person reads on a telephone. */
 const NAMED = 5;
 
-/**
- * Kept in memory only: what must not be lost goes to the signed hook. Its address is the operator's own word and the
- * secret at the same time, so it is in no message.
- */
-export class Chat {
-  readonly #parts: ChatParts;
-  #url: URL | null = null;
+/** What waits for one place. Kept in memory only: what must not be lost goes to the signed hook. */
+export class Outlet {
+  readonly #parts: Parts;
+  #place: Place | null = null;
   #label = "";
   #waiting: string[] = [];
   #failures = 0;
   #notBefore = Number.NEGATIVE_INFINITY;
   #posting: Promise<void> | null = null;
 
-  constructor(parts: ChatParts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
   }
 
   get isOn(): boolean {
-    return this.#url !== null;
+    return this.#place !== null;
   }
 
   /** From now on; null is nowhere. `label` says which daemon speaks. */
-  configure(url: URL | null, label: string): void {
-    this.#url = url;
+  configure(place: Place | null, label: string): void {
+    this.#place = place;
     this.#label = label;
     this.#notBefore = Number.NEGATIVE_INFINITY;
-    if (url === null) this.#waiting = [];
+    if (place === null) this.#waiting = [];
   }
 
   say(type: AlertType, data: AlertData): void {
+    if (this.#place === null) return;
     if (this.#waiting.length === MOST_WAITING) this.#waiting.shift();
     this.#waiting.push(textOf(type, data, this.#label));
   }
 
-  /** Posts what waits, in order. A chat that fails is left alone for a while, and then gets it. */
+  /** Posts what waits, in order. A place that fails is left alone for a while, and then gets it. */
   post(): Promise<void> {
     return (this.#posting ??= this.#postAll().finally(() => {
       this.#posting = null;
@@ -86,23 +98,35 @@ export class Chat {
 
   async #postAll(): Promise<void> {
     const { clock, log } = this.#parts;
-    while (this.#url !== null && this.#waiting.length > 0 && clock.monotonic() >= this.#notBefore) {
+    while (this.#place !== null && this.#waiting.length > 0 && clock.monotonic() >= this.#notBefore) {
       const [text] = this.#waiting;
-      const status = await postJson(this.#url, JSON.stringify({ text }));
-      const isRefused = status !== null && status >= 400 && status < 500 && status !== 408 && status !== 429;
-      if (isRefused) log.warn({ status_code: status }, "the chat of [alerts] slack_url refuses an alert");
-      if (isRefused || (status !== null && status < 300)) {
+      const { name } = this.#place;
+      const { result, code } = await this.#place.post(text!);
+      if (result === "refused") log.warn({ status_code: code }, `${name} refuses an alert`);
+      if (result !== "later") {
         this.#failures = 0;
         // It may have been pushed out while it was posted.
         this.#waiting = this.#waiting.filter((one) => one !== text);
         continue;
       }
       if (this.#failures === 0) {
-        log.warn({ status_code: status }, "the chat of [alerts] slack_url does not take alerts; they are tried again");
+        log.warn({ status_code: code }, `${name} does not take alerts; they are tried again`);
       }
       this.#notBefore = clock.monotonic() + PAUSES_MS[Math.min(this.#failures++, PAUSES_MS.length - 1)]!;
     }
   }
+}
+
+/** As Slack, Mattermost and Rocket.Chat take it. Its address is a secret at the same time, so it is in no message. */
+export function chatAt(url: URL): Place {
+  return {
+    name: "the chat of [alerts] slack_url",
+    async post(text) {
+      const code = await postJson(url, JSON.stringify({ text: escaped(text) }));
+      const isRefused = code !== null && code >= 400 && code < 500 && code !== 408 && code !== 429;
+      return { code, result: isRefused ? "refused" : code !== null && code < 300 ? "taken" : "later" };
+    },
+  };
 }
 
 /** Its status; null where there was no answer. */
@@ -145,7 +169,7 @@ function textOf(type: AlertType, data: AlertData, label: string): string {
     ...(detail === undefined ? [] : [detail]),
     ...(free === undefined ? [] : [`${sizeText(free)} are free; below ${sizeText(floor ?? 0)} new events are refused`]),
   ];
-  return lines.map((line) => escaped(printable(line))).join("\n");
+  return lines.map((line) => printable(line)).join("\n");
 }
 
 function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): string[] {
@@ -168,4 +192,55 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
 /** The only three characters that mean something to Slack's text; all else is as it stands. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+export interface Mail {
+  /** smtp:// or smtps://. */
+  readonly server: URL;
+  /** In no message. */
+  readonly login: { readonly user: string; readonly pass: string } | null;
+  readonly from: string;
+  readonly to: readonly string[];
+}
+
+/** The first line is the subject. A password goes nowhere but over TLS, or to this host. */
+export function mailTo({ server, login, from, to }: Mail): Place {
+  const host = server.hostname.replace(/^\[|\]$/g, "");
+  const secure = server.protocol === "smtps:";
+  const isHere = host === "localhost" || host === "::1" || host.startsWith("127.");
+  const options = {
+    host,
+    port: server.port === "" ? (secure ? 465 : 587) : Number(server.port),
+    secure,
+    requireTLS: !secure && login !== null && !isHere,
+    // On this host there is nobody to hide from, and seldom a certificate.
+    ignoreTLS: !secure && isHere,
+    ...(login !== null && { auth: login }),
+    connectionTimeout: TIMEOUT_MS,
+    greetingTimeout: TIMEOUT_MS,
+    socketTimeout: TIMEOUT_MS,
+    dnsTimeout: TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+  return {
+    name: "the mail server of [alerts] smtp_url",
+    async post(text) {
+      // Only whoever sets it up needs it.
+      const { createTransport } = await import("nodemailer");
+      // Text from outside has no control characters by now (`printable`), so that none of it begins a header.
+      const subject = text.split("\n", 1)[0]!;
+      const headers = { "Auto-Submitted": "auto-generated" };
+      try {
+        await createTransport(options).sendMail({ from, to: [...to], subject, text: `${text}\n`, headers });
+        return { result: "taken", code: 250 };
+      } catch (error) {
+        // Nothing else of it: it may repeat what was said to the server.
+        const code = error instanceof Error && "responseCode" in error ? Number(error.responseCode) : null;
+        const isRefused =
+          error instanceof Error && "command" in error && /^(MAIL|RCPT|DATA)/.test(String(error.command));
+        return { result: isRefused && code !== null && code >= 500 ? "refused" : "later", code };
+      }
+    },
+  };
 }
