@@ -42,6 +42,11 @@ const LEAST_SIFTED = 64;
 const MOST_SIFTED = 4000;
 const SLICE_MS = 8;
 
+/** Half at least: a slice that waited for a processor says nothing of the events. */
+function paceOf(tookMs: number): number {
+  return Math.max(0.5, Math.min(SLICE_MS / Math.max(tookMs, 1), 2));
+}
+
 /** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
 export type Keys = readonly number[];
 
@@ -142,11 +147,7 @@ export function* pageOfSome<Row, T>(
     spentMs += tookMs;
     if (progress.end !== "none" || spentMs >= PAGE_MS) break;
     if (!sifts) size = Math.min(2 * size, CHUNK);
-    else
-      size = Math.max(
-        LEAST_SIFTED,
-        Math.min(Math.ceil(size * (SLICE_MS / Math.max(tookMs, 1))), 2 * size, MOST_SIFTED),
-      );
+    else size = Math.max(LEAST_SIFTED, Math.min(Math.round(size * paceOf(tookMs)), MOST_SIFTED));
     yield;
   }
   const { data, after, end } = progress;
