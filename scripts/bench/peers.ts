@@ -72,6 +72,7 @@ export async function peers(options: BenchOptions, known = PEERS, own = webhookd
     if (missing === null) sides.push(sideOf(name, peer));
     else options.note(`SKIPPED ${name}: ${missing}`);
   }
+  for (const { name, peer } of sides) options.note(`${name}: ${peer.about}`);
   const [rounds, seconds] = [options.rounds ?? ROUNDS, options.seconds ?? SECONDS];
   for (let round = 1; round <= rounds; round++) {
     for (const side of round % 2 === 1 ? [...sides] : sides.toReversed()) {

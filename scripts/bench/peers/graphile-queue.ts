@@ -2,6 +2,9 @@
 import { ATTEMPTS, CONCURRENCY, type Job, type OpenQueue } from "./library-queue.ts";
 import { packages } from "./program.ts";
 
+/** A job that is under way holds none, because they come and go in batches; with one for each job it took more CPU. */
+const CONNECTIONS = 20;
+
 /** What is used of a package that is not among this project's. */
 interface Graphile {
   run(options: object): Promise<{ addJob(task: string, payload: Job, spec: object): Promise<unknown> }>;
@@ -17,7 +20,7 @@ export const openGraphile: OpenQueue = async (service, send) => {
     preset: {
       worker: {
         concurrentJobs: CONCURRENCY,
-        maxPoolSize: CONCURRENCY + 2,
+        maxPoolSize: CONNECTIONS,
         localQueue: { size: CONCURRENCY + 1 },
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { DATA, EVENT_TYPE } from "../payload.ts";
 import type { Peer, PeerEndpoint } from "./peer.ts";
-import { ask, firstMissing, freePort, plain, programAt, startProgram } from "./program.ts";
+import { ask, firstMissing, freePort, plain, programAt, startProgram, versionOf } from "./program.ts";
 import { NEEDED, startPostgres, startRabbit, startRedis } from "./services.ts";
 
 const { postgres, "redis-server": redis, "rabbitmq-server": rabbit } = NEEDED;
@@ -67,6 +67,6 @@ export const outpost: Peer = {
       for (const each of [running, ...services]) await each.stop();
     };
     const pids = [pid, ...services.map((service) => service.pid)];
-    return { version: "1.2.0", port, pids, startMs, endpoints, stop };
+    return { version: versionOf(programAt("outpost")!, "--version"), port, pids, startMs, endpoints, stop };
   },
 };
