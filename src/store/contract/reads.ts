@@ -105,7 +105,7 @@ export interface ReadStore {
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }
 
-/** Types are everybody's. Removed events are forgotten, deleted endpoints are not. */
+/** Types are everybody's. Events are forgotten with their rows, and so are deleted endpoints. */
 export interface Names {
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
