@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
+import { LEASE_MS } from "../../src/store/postgres/node.ts";
 import { startServer } from "../harness/postgres.ts";
 import { DaemonProcess, it, type Machine } from "../harness/process.ts";
 import { createDatabase } from "../store/stores.ts";
@@ -80,6 +81,23 @@ describe.skipIf(server === null)("a process that stands by", () => {
       deliveries: [{ attempts: 1 }],
     });
     expect(await second.attempts(id)).toMatchObject([{ number: 1, outcome: "failed" }]);
+    expect(await second.stop()).toBe(0);
+  });
+
+  it("waits until one that stops has recorded what it has on the wire, longer than a lease", async ({ machine }) => {
+    const { first, tookOver } = await pair(machine);
+    const late = Promise.withResolvers<void>();
+    const receiver = await machine.receiver({ status: 200, until: late.promise });
+    await first.register(receiver.url);
+    const id = await first.publish();
+    await receiver.next();
+    await first.beginStop();
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 1500));
+    late.resolve();
+    expect(await first.process.exit).toBe(0);
+    const second = await tookOver();
+    expect(await second.event(id)).toMatchObject({ status: "delivered", deliveries: [{ attempts: 1 }] });
+    expect(receiver.requests).toHaveLength(1);
     expect(await second.stop()).toBe(0);
   });
 

@@ -30,9 +30,9 @@ export function published(memory: Memory, { fresh, waiting }: Handover, now: Now
 /** Other nodes have committed these, by their own clocks: what is behind them waits as well. */
 export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effects {
   const effects = new Effects();
-  for (const each of waiting) {
-    windows.noteWaiting(each);
-    windows.of(each.endpoint).overflow();
+  for (const first of waiting) {
+    windows.of(first.endpoint).overflow();
+    windows.noteWaiting(first);
   }
   effects.readDue = waiting.length > 0;
   return effects;
