@@ -193,6 +193,13 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/delivery/threads/on-demand.test.ts"],
   },
   {
+    name: "an-endpoint-that-moved-is-read-no-more",
+    file: "src/delivery/threads/on-demand.ts",
+    find: "return Math.max(1, this.#at(place)?.cap(endpoint)",
+    replace: "return Math.max(0, this.#at(place)?.cap(endpoint)",
+    tests: ["test/delivery/threads/on-demand.test.ts"],
+  },
+  {
     name: "a-piece-of-an-answer-stands-for-the-whole",
     file: "src/delivery/http/connections.ts",
     find: "const mayRepeat = this.#reader === null && !keepsAll;",

@@ -83,9 +83,10 @@ export class ThreadsOnDemand implements Sending {
     return (this.#here?.inFlight ?? 0) + (this.#threads?.inFlight ?? 0);
   }
 
+  /** At least 1: an endpoint with none would be read no more, and nothing of it would end and raise its cap again. */
   cap(endpoint: string): number {
     const place = this.#endpoints.get(endpoint)?.place ?? this.#place;
-    return this.#at(place)?.cap(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.endpointMaxInFlight);
+    return Math.max(1, this.#at(place)?.cap(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.endpointMaxInFlight));
   }
 
   async setTarget(target: Target): Promise<void> {

@@ -179,6 +179,8 @@ class World {
       const starts = this.started.filter((delivery) => delivery.startsWith(`${name}:`));
       const places = starts.map((delivery) => Number(delivery.split(":")[1]));
       expect(places).toEqual(places.toSorted((a, b) => a - b));
+      // With none, nothing more would be read of it, and so nothing would ever end and raise it.
+      expect(this.sending.cap(name)).toBeGreaterThanOrEqual(1);
     }
   }
 
