@@ -69,8 +69,8 @@ export const EDGES: readonly Mutant[] = [
   {
     name: "an-event-shows-a-link-what-others-got",
     file: "src/api/pipeline/reach.ts",
-    find: "  if (endpoints === null) return event;",
-    replace: "  if (endpoints?.length !== 0) return event;",
+    find: "  if (endpoints === null) return seen;",
+    replace: "  if (endpoints?.length !== 0) return seen;",
     tests: ["test/api/portal/reach.test.ts"],
   },
   {
