@@ -50,7 +50,7 @@ export class Bulk {
   }
 
   /** Whether a job may have taken this event back from the endpoint. */
-  mayHaveCancelled({ id, sentAt }: Acked, endpoint: string): boolean {
+  mayHaveCancelled({ id, sentAt }: Pick<Acked, "id" | "sentAt">, endpoint: string): boolean {
     return this.#mayConcern("cancel", id, sentAt, endpoint);
   }
 

@@ -92,14 +92,20 @@ export class Hands {
   }
 
   /** V8 and V14, once everything has had its time. */
-  async check(store: Store, { attempts, bulk, kinds }: Pick<Run, "attempts" | "bulk" | "kinds">): Promise<string[]> {
+  async check(
+    store: Store,
+    { attempts, bulk, holds, kinds }: Pick<Run, "attempts" | "bulk" | "holds" | "kinds">,
+  ): Promise<string[]> {
     const violations: string[] = [];
     for (const [id, at] of this.#takenBackAt) {
       // It may be pruned by now, and what had failed may have been replayed since.
       const delivery = await store.reads.getDelivery(null, id);
-      if (delivery?.status === "cancelled" && startsAfter(attempts, id, at)) {
-        violations.push(`V8: ${id} was attempted after it was cancelled`);
-      }
+      if (delivery?.status !== "cancelled" || !startsAfter(attempts, id, at)) continue;
+      // Replayed, it may have been cancelled once more by somebody else.
+      const { event, endpoint } = delivery;
+      if ((holds.cancelledAt(endpoint) ?? at) > at) continue;
+      if (bulk.mayHaveCancelled({ id: event, sentAt: at }, endpoint)) continue;
+      violations.push(`V8: ${id} was attempted after it was cancelled`);
     }
     for (const [event, { ackedAt }] of this.#erased) {
       if (ackedAt === null) continue;
