@@ -3,6 +3,7 @@ import type { Client, Item, Listing, Query } from "../../src/client/client.ts";
 import type { Page } from "../../src/client/operations.ts";
 import { nearest } from "../../src/config/nearest.ts";
 import { printable } from "../../src/domain/printable.ts";
+import { counted } from "../../src/domain/wording.ts";
 import type { ArgsOf, LIST } from "../command.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -94,7 +95,7 @@ class Search {
     this.#events += searched.events;
     const { until } = searched;
     const reached = until === null ? "" : `, as far as ${ago(until, this.#io.now())}`;
-    this.#progress?.show(`${found} found in ${grouped(this.#events)} events${reached}`);
+    this.#progress?.show(`${found} found in ${counted(this.#events, "event", "events")}${reached}`);
   }
 
   end(): void {

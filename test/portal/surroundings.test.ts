@@ -132,6 +132,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await rows.filter({ hasText: "acme · " }).getByText("never succeeded").waitFor();
     await all.getByLabel("Tenant").selectOption("acme");
     await rows.filter({ hasText: "default · " }).first().waitFor({ state: "detached" });
+    await rows.getByText("never succeeded").waitFor();
     expect(await rows.count()).toBe(1);
     await site.request("POST", "/v1/webhooks/events?tenant=acme", { type: "carbon.threshold", data: {} });
     await rows.getByText(/^succeeded/).waitFor();

@@ -137,7 +137,7 @@ function carefulLines({ set }: PlanDialog, { timed_out: timedOut, matched }: Job
 function fixedText({ set, plan }: PlanDialog): string {
   const { until, events } = set.filter;
   const few = Array.isArray(events) ? events.length - (plan?.matched ?? 0) : 0;
-  if (few > 0) return `by id; at least ${few} of them have no ${WORDS[kindOf(set)].adjective} deliveries`;
+  if (few > 0) return `by id; at least ${few} of them have nothing that is ${WORDS[kindOf(set)].adjective}`;
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 

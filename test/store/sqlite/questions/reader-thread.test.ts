@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { openSync, writeSync, closeSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
@@ -8,6 +8,7 @@ import { systemClock } from "../../../../src/clock.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { startThread } from "../../../../src/thread.ts";
 import { ManualClock } from "../../../harness/clock.ts";
+import { overwrite, pagesOf } from "../../../harness/pages.ts";
 import { failures } from "../../conformance/statistics/failures.ts";
 import { lists } from "../../conformance/reads/lists.ts";
 import { statistics } from "../../conformance/statistics/statistics.ts";
@@ -175,11 +176,8 @@ it("damage that a list meets ends the process like any other", async () => {
   await store.close();
   const file = join(dir, "webhookd.db");
   // Far behind what an opening reads.
-  const fd = openSync(file, "r+");
-  const { size } = statSync(file);
-  for (let page = Math.floor(size / 8192 / 3); page < (size / 8192) * 0.6; page++)
-    writeSync(fd, Buffer.alloc(8192, 0x5a), 0, 8192, page * 8192);
-  closeSync(fd);
+  const leaves = pagesOf(file).filter(({ tree, kind }) => tree === "event" && kind === "leaf");
+  for (const { page } of leaves.slice(leaves.length / 3, leaves.length * 0.6)) overwrite(file, page);
   const again = await open({ dir, startReader, onFault: (error) => void faults.push(error) });
   let cursor: string | undefined;
   const walk = async () => {
