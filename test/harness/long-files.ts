@@ -24,6 +24,8 @@ const COMPUTES = [
 ];
 const WAITS = [
   "test/store/postgres.test.ts",
+  "test/process/nodes.test.ts",
+  "test/process/standby.test.ts",
   "test/tui/keymap.test.ts",
   "test/e2e/outage.test.ts",
   "test/tui/budgets.test.ts",
