@@ -22,9 +22,26 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** Tests that leave nothing behind in their process: several files share one, because to load each anew costs a minute. */
+const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs";
+/** These replace a module, or change what belongs to the process. */
+const ALONE = [
+  "test/api/endpoints/shown-secret.test.ts",
+  "test/cli/config.test.ts",
+  "test/cli/receiver/public-key.test.ts",
+  "test/delivery/http/egress-guard.test.ts",
+];
+const project = (name: string, isolate: boolean, include: string[], exclude: string[]) => ({
+  extends: true as const,
+  test: { name, isolate, include, exclude },
+});
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
+    projects: [
+      project("alone", true, [`test/!(${SHARED})/**/*.test.{ts,tsx}`, "test/*.test.ts", ...ALONE], []),
+      project("shared", false, [`test/@(${SHARED})/**/*.test.ts`], ALONE),
+    ],
     ...(scratch !== undefined && { env: { TMPDIR: scratch } }),
     // A slow machine is no failure: only what hangs runs into these.
     testTimeout: 300_000,

@@ -13,9 +13,15 @@ const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-pra
 /** What a change from light to dark may break. */
 const COLORS = ["color-contrast", "link-in-text-block"];
 
-/** Once no colour is on its way from light to dark. */
-const DRAWN = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-  .then(() => Promise.allSettled(document.getAnimations().map(({ finished }) => finished)))`;
+/** Once no colour is on its way from light to dark, nor about to be. */
+const DRAWN = `(async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const moving = () => document.getAnimations().filter(({ playState }) => playState === "running");
+  do {
+    await frame().then(frame);
+    await Promise.allSettled(moving().map(({ finished }) => finished));
+  } while (moving().length > 0);
+})()`;
 
 interface Violation {
   readonly id: string;
@@ -64,6 +70,7 @@ describe.skipIf(!hasChromium)("the page", () => {
 
   it.each([...SCREENS, ...MORE])("has no fault that axe finds, and fits 320 pixels: $name", async (screen) => {
     await page.emulateMedia({ colorScheme: "light" });
+    await page.evaluate(DRAWN);
     await page.setViewportSize({ width: 320, height: 640 });
     await show(page, screen, shown);
     await page.evaluate(DRAWN);
