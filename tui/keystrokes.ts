@@ -40,6 +40,7 @@ function nameOf(char: string): KeyName {
   if (char === " ") return "space";
   const code = char.codePointAt(0)!;
   if (code >= 1 && code <= 26) return `ctrl+${String.fromCodePoint(code + 96)}`;
+  if (code === 28) return "ctrl+\\";
   return code < 32 ? "" : char;
 }
 

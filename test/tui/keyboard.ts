@@ -225,9 +225,13 @@ async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Prom
   await keyboard.terminal.until((screen) => positionIn(screen) === 1);
   await keyboard.terminal.press("C-d");
   const middle = positionIn(await keyboard.terminal.until((screen) => positionIn(screen) > 20));
-  const isUp = /up|first/.test(label);
+  const isThere = (screen: string) => {
+    // Not only elsewhere: until the last page is read, the cursor is at its beginning, and the next key counts from there.
+    if (label === "last row") return / (\d+) of \1\b/.test(screen);
+    return /up|first/.test(label) ? positionIn(screen) < middle : positionIn(screen) !== middle;
+  };
   await keyboard.terminal.press(nameOf(key));
-  await keyboard.terminal.until((screen) => (isUp ? positionIn(screen) < middle : positionIn(screen) !== middle));
+  await keyboard.terminal.until(isThere);
 }
 
 /** Every key of the place does what the help says of it, or says why not; what is the same everywhere is tried on events. */

@@ -1,7 +1,9 @@
+import type { Key } from "ink";
 import { describe, expect, it } from "vitest";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { AttemptChange, StreamMessage } from "../../src/client/stream.ts";
 import { frameOf } from "../../tui/frame.ts";
+import { keysOf } from "../../tui/keystrokes.ts";
 import type { Act } from "../../tui/model/call.ts";
 import type { List } from "../../tui/model/list.ts";
 import { here } from "../../tui/state/lists/places.ts";
@@ -169,6 +171,10 @@ describe("a long list", () => {
 });
 
 describe("keys of one chunk", () => {
+  it("are all told apart, control keys too", () => {
+    expect(keysOf("j\x04 \x1c\r", {} as Key)).toEqual(["j", "ctrl+d", "space", "ctrl+\\", "enter"]);
+  });
+
   const chunk = (dashboard: Dashboard, keys: string) => dashboard.say({ kind: "keys", keys: [...keys] } as never);
 
   it("are folded where they move", () => {
