@@ -1,4 +1,4 @@
-import { ConfigError } from "../src/config/error.ts";
+import { ConfigError } from "../src/config/mistake.ts";
 import { printable } from "../src/domain/printable.ts";
 import { EXIT } from "./exit-code.ts";
 import { FIELD_HINTS, HINTS } from "./hints.ts";

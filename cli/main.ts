@@ -2,7 +2,7 @@
 import { report } from "./failure.ts";
 import { webhookd } from "./front/dispatch.ts";
 import { processIo } from "./process-io.ts";
-import { packed } from "../src/packed.ts";
+import { packed } from "../src/build.ts";
 
 // Node would open its debugger: the flag against that is missing if this file is started by hand.
 if (process.platform !== "win32") process.on("SIGUSR1", () => {});

@@ -4,7 +4,7 @@ import { createClient, type Client, type Target } from "../src/client/client.ts"
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
 import { printAddress } from "../src/config/kinds.ts";
 import { loadSettings } from "../src/config/settings.ts";
-import { version } from "../src/version.ts";
+import { version } from "../src/build.ts";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { directorySettings } from "./upkeep/data-directory.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { ConfigError, type Mistake } from "./config/error.ts";
+import { ConfigError, type Mistake } from "./config/mistake.ts";
 import { EGRESS_TENANTS, EVENT_TYPES, TENANTS } from "./config/tables.ts";
 import { defaultDataDir, defaultSecretKeyFile, defaultSocket, fitsSocket, type ConfigInputs } from "./config/inputs.ts";
 import {

@@ -29,7 +29,7 @@ import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
-import { version } from "./version.ts";
+import { version } from "./build.ts";
 
 /** What a test may replace, and what a process is given at its start. */
 export interface DaemonParts {

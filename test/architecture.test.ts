@@ -98,7 +98,7 @@ const RULES: Rule[] = [
   })),
   {
     from: "src/delivery/http",
-    may: ["src/delivery/http", "src/domain", "src/packed.ts", NODE, "undici"],
+    may: ["src/delivery/http", "src/domain", "src/build.ts", NODE, "undici"],
     types: ["src/clock.ts"],
     why: "one POST on the wire, which knows nothing of those who send",
   },
@@ -140,7 +140,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/alerts",
-    may: ["src/alerts", "src/domain", "src/config/error.ts", "node:fs", "node:crypto", "node:http", "node:https"],
+    may: ["src/alerts", "src/domain", "src/config/mistake.ts", "node:fs", "node:crypto", "node:http", "node:https"],
     types: ["src/clock.ts", "src/config.ts", "src/log.ts", "src/store/store.ts", "src/delivery/deliveries.ts"],
     why: "what operators have to hear of",
   },
@@ -157,7 +157,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api/event-types/catalogue.ts",
-    may: ["src/api/event-types", "src/api/pipeline", "src/config/error.ts", "src/domain", "valibot"],
+    may: ["src/api/event-types", "src/api/pipeline", "src/config/mistake.ts", "src/domain", "valibot"],
     types: ["src/api/parts.ts", "src/config.ts", "src/store/store.ts"],
     why: "event types, and what configured ones must agree with",
   },
@@ -179,7 +179,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api/pipeline",
-    may: ["src/api/pipeline", "src/api/server/connections.ts", "src/domain", "src/config/nearest.ts", NODE, "valibot"],
+    may: ["src/api/pipeline", "src/api/server/connections.ts", "src/domain", "src/config/mistake.ts", NODE, "valibot"],
     types: [
       "src/api/parts.ts",
       "src/api/server/listener.ts",
@@ -251,15 +251,15 @@ const RULES: Rule[] = [
     why: "what the daemon tells Prometheus",
   },
   { from: "src/schedule.ts", may: ["croner"], types: ["src/log.ts"], why: "croner, and only here" },
-  { from: "src/config", may: ["src/config", "src/domain", "src/packed.ts", NODE, "smol-toml"], why: "settings" },
+  { from: "src/config", may: ["src/config", "src/domain", "src/build.ts", NODE, "smol-toml"], why: "settings" },
   {
     from: "src/client",
     may: [
       "src/client",
       "src/domain",
       "src/clock.ts",
-      "src/version.ts",
-      "src/config/nearest.ts",
+      "src/build.ts",
+      "src/config/mistake.ts",
       "src/config/units.ts",
       NODE,
     ],
@@ -282,13 +282,13 @@ const RULES: Rule[] = [
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",
-    may: ["src/packed.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
+    may: ["src/build.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
     why: "the addon",
   },
   { from: "src/passphrase.ts", may: [NODE], why: "a secret from a file" },
   { from: "src/thread.ts", may: [NODE], why: "threads" },
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
-  { from: "src", may: ["src/packed.ts", NODE], why: "small leaves" },
+  { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },
   {
     from: "cli",
     may: [
@@ -297,8 +297,7 @@ const RULES: Rule[] = [
       "src/config",
       "src/domain",
       "src/passphrase.ts",
-      "src/version.ts",
-      "src/packed.ts",
+      "src/build.ts",
       NODE,
       "citty",
       "cli-truncate",
@@ -318,7 +317,7 @@ const RULES: Rule[] = [
       "tui",
       "src/client",
       "src/domain",
-      "src/config/nearest.ts",
+      "src/config/mistake.ts",
       "src/config/units.ts",
       "ink",
       "react",

@@ -4,7 +4,7 @@
  */
 import { createClient, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import type { CommandName } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";

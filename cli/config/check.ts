@@ -1,5 +1,5 @@
 import { departures, loadConfig } from "../../src/config.ts";
-import { ConfigError, type Mistake } from "../../src/config/error.ts";
+import { ConfigError, type Mistake } from "../../src/config/mistake.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

@@ -4,7 +4,7 @@ import type { ConfigInputs } from "../../src/config/inputs.ts";
 import { printDuration } from "../../src/config/units.ts";
 import type { Daemon } from "../../src/daemon.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 
 /** Where the daemon was started, and from which checkout, if from one. */
 export type Place = Pick<ConfigInputs, "cwd" | "checkout">;

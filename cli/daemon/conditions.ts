@@ -1,5 +1,5 @@
 /** What `--fail-on` takes: when the answer of `status` is no, though the daemon is well. */
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
 import { count, span } from "../output/words.ts";

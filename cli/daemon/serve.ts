@@ -1,5 +1,5 @@
 import { departures, loadConfig, rereadConfig, type Config } from "../../src/config.ts";
-import { ConfigError } from "../../src/config/error.ts";
+import { ConfigError } from "../../src/config/mistake.ts";
 import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { SettingName } from "../../src/config/schema.ts";
 import type { Daemon } from "../../src/daemon.ts";

@@ -1,5 +1,4 @@
-import { packed } from "../../src/packed.ts";
-import { version } from "../../src/version.ts";
+import { packed, version } from "../../src/build.ts";
 import { command, JSON_FLAG } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { say, sayJson } from "../output/print.ts";

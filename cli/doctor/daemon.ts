@@ -1,7 +1,7 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/operations.ts";
 import { damageText } from "../../src/domain/wording.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { hasOwnDisk } from "../daemon/status-text.ts";
 import { repairOf } from "../endpoints/text.ts";

@@ -1,9 +1,9 @@
 import { departures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
-import { ConfigError } from "../../src/config/error.ts";
+import { ConfigError } from "../../src/config/mistake.ts";
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, createClient, type Client } from "../../src/client/client.ts";
 import { loadSettings } from "../../src/config/settings.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";

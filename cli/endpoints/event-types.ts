@@ -1,6 +1,6 @@
 /** The event types that a command line names, held against the daemon's catalogue where that helps. */
 import { ClientError, type Client } from "../../src/client/client.ts";
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { Failure } from "../failure.ts";
 
 /** Names with commas between them, or `all` that there are now. */

@@ -1,4 +1,4 @@
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { TARGET, JSON_FLAG, type ArgsOf, type Definitions } from "../command.ts";
 import { ALIASES, COMMANDS, GROUPS, type CommandName } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";

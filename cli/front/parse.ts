@@ -3,7 +3,7 @@
  * `replay evt_1 --dry-rnu` would replay, and to find out what it ignored takes reading every word once more. Here every
  * doubt ends the command before anything is done.
  */
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import type { ArgDef, Definitions, Positional } from "../command.ts";
 import { Failure } from "../failure.ts";
 

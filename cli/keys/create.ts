@@ -1,5 +1,5 @@
 import { parseDuration } from "../../src/config/units.ts";
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { SCOPES, type Scope } from "../../src/domain/keys/key.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { parseDuration } from "../../src/config/units.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../src/domain/keys/key.ts";
 import { CLIENT, command } from "../command.ts";

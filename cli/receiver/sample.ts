@@ -1,6 +1,6 @@
 /** The data of an event that is made to be looked at: a type's sample, or the caller's own, with fields changed. */
 import type { Client } from "../../src/client/client.ts";
-import { nearest } from "../../src/config/nearest.ts";
+import { nearest } from "../../src/config/mistake.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { readData } from "../events/data.ts";
 import { usage } from "../failure.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../src/client/client.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { startChromium } from "../../test/portal/chromium.ts";
 import { SCREENS, show } from "../../test/portal/screens.ts";
 import { root } from "../root.ts";

@@ -11,7 +11,7 @@ import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { silentLog } from "../../src/log.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { PassingClock } from "./passing-clock.ts";
 import { BEGAN_HOURS_AGO, NETWORK, RECEIVERS, Receivers } from "./receivers.ts";
 

@@ -1,7 +1,7 @@
 /** The endpoint that alerts go to: the store's like any other, of a tenant of its own, and kept as the configuration says. */
 import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
-import { ConfigError } from "../config/error.ts";
+import { ConfigError } from "../config/mistake.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";

@@ -3,7 +3,7 @@
  * the parameters of the API's lists, so what one place shows can be typed in any other. What events' data says is one
  * parameter, and a word for each of its conditions: `data.customer_id:cus_123`.
  */
-import { nearest } from "../config/nearest.ts";
+import { nearest } from "../config/mistake.ts";
 import { parseDuration } from "../config/units.ts";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import type { EventStatus } from "../domain/deliveries/delivery.ts";

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../clock.ts";
-import { version } from "../version.ts";
+import { version } from "../build.ts";
 import { createClient, type Client, type Target } from "./client.ts";
 import { ClientError } from "./error.ts";
 import type { BatchedPublication, BatchItem, EventDraft, Publication } from "./operations.ts";

@@ -1,10 +1,9 @@
 import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import type { Mistake } from "./error.ts";
+import { type Mistake, nearest } from "./mistake.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes, readTenants, TENANTS } from "./tables.ts";
-import { nearest } from "./nearest.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
 export interface FileEntry {

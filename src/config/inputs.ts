@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { changeableBy } from "../domain/files.ts";
-import { packed } from "../packed.ts";
+import { packed } from "../build.ts";
 import type { SettingName } from "./schema.ts";
 
 export interface ConfigFlags {

@@ -2,7 +2,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
-import { ConfigError, type Mistake } from "./error.ts";
+import { ConfigError, type Mistake } from "./mistake.ts";
 import { readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";

@@ -3,9 +3,8 @@ import { nameFault, type EventType, type JsonSchema } from "../domain/events/eve
 import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
-import type { Mistake } from "./error.ts";
+import { type Mistake, nearest } from "./mistake.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
-import { nearest } from "./nearest.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 /** The place of what stands under a path of keys; costs a search. */

@@ -12,7 +12,7 @@ import type { Ended } from "../domain/deliveries/attempt.ts";
 import { roomWithin } from "../domain/files.ts";
 import type { Log } from "../log.ts";
 import { startThread } from "../thread.ts";
-import { version } from "../version.ts";
+import { version } from "../build.ts";
 
 /** Below it, a thread costs more wake-ups than it saves. */
 const BUSY_PER_SECOND = 1000;

@@ -6,7 +6,7 @@ import type { Finding } from "../../cli/doctor/finding.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Status } from "../../src/client/operations.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { tlsFile } from "../harness/tls.ts";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { COMMANDS, type CommandName } from "../../cli/commands.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { webhookd } from "../../cli/front/dispatch.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { CASES } from "./cases/cases.ts";
 import { FakeIo } from "./fake-io.ts";
 import { LOADED } from "./loaded.ts";

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ConfigError } from "../../src/config/error.ts";
+import { ConfigError } from "../../src/config/mistake.ts";
 import { processInputs } from "../../src/config/inputs.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../src/config/error.ts";
+import { ConfigError } from "../../src/config/mistake.ts";
 import { renderConfig } from "../../cli/config/example.ts";
 import { KINDS, type KindName } from "../../src/config/kinds.ts";
 import { DEFAULTS, nameOf, SETTINGS, variableOf, type Setting, type Settings } from "../../src/config/schema.ts";

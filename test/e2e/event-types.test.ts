@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ConfigError } from "../../src/config/error.ts";
+import { ConfigError } from "../../src/config/mistake.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { it, type Machine } from "../harness/process.ts";
 
 describe.concurrent("webhookd replay", () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { systemClock } from "../../src/clock.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { openDashboard } from "../../tui/main.tsx";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";

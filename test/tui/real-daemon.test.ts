@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.ts";
-import { version } from "../../src/version.ts";
+import { version } from "../../src/build.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Tab } from "../../tui/model/list.ts";
 import { Program } from "../../tui/program.ts";

@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import type { Config } from "../../config.ts";
-import { ConfigError, type Mistake } from "../../config/error.ts";
+import { ConfigError, type Mistake } from "../../config/mistake.ts";
 import { ALERT_TYPES } from "../../domain/alert.ts";
 import { BUILT_IN_TYPES, catalogue, type EventType as KnownType } from "../../domain/events/event-type.ts";
 import type { EndpointStore, TypeInUse } from "../../store/store.ts";

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
-import { nearest } from "../../config/nearest.ts";
+import { nearest } from "../../config/mistake.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
 import { parseJson } from "../../domain/json/json.ts";
 

@@ -1,5 +1,5 @@
 /** Query parameters: each is described and read in one place. */
-import { nearest } from "../../config/nearest.ts";
+import { nearest } from "../../config/mistake.ts";
 import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { parseInstant } from "../../domain/time/instant.ts";

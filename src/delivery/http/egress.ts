@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext } from "node
 import type { Clock } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/files.ts";
-import { packed } from "../../packed.ts";
+import { packed } from "../../build.ts";
 import { IDLE_MS } from "./answer.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import { createResolve, type Resolve } from "./resolver.ts";

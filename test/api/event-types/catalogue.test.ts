@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "../../../src/api/event-types/catalogue.ts";
-import { ConfigError } from "../../../src/config/error.ts";
+import { ConfigError } from "../../../src/config/mistake.ts";
 import type { EventType } from "../../../src/domain/events/event-type.ts";
 import type { TypeInUse } from "../../../src/store/store.ts";
 

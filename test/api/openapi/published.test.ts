@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openapi } from "../../../src/api/openapi/document.ts";
 import { catalogue } from "../../../src/domain/events/event-type.ts";
-import { version } from "../../../src/version.ts";
+import { version } from "../../../src/build.ts";
 import { breaks } from "./breaking.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";

@@ -1,6 +1,6 @@
 /** What a form that is filled in asks of the daemon, or what is wrong with it. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
-import { nearest } from "../../../src/config/nearest.ts";
+import { nearest } from "../../../src/config/mistake.ts";
 import { parseDuration } from "../../../src/config/units.ts";
 import type { FormDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";

@@ -1,9 +1,15 @@
+/** What this build of webhookd is. */
 import { readFileSync } from "node:fs";
 
-/** Set by scripts/build.ts, because the executable carries no package.json of ours. */
+/** Both are set by scripts/build.ts; absent when the sources run from a checkout. */
 declare const __VERSION__: string | undefined;
+declare const __PACKED__: boolean | undefined;
 
+/** An executable carries no package.json of ours. */
 export const version: string = typeof __VERSION__ === "string" ? __VERSION__ : readVersion();
+
+/** Whether this is the one executable of a release. */
+export const packed: boolean = typeof __PACKED__ === "boolean" && __PACKED__;
 
 function readVersion(): string {
   const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
