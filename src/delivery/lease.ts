@@ -38,6 +38,7 @@ export class Lease {
   #stopped = false;
   #ended = false;
   #cancelLapse: () => void = () => {};
+  #cancelAgain: () => void = () => {};
   #cancelNews: () => void = () => {};
   #cancelKeeping: () => void = () => {};
 
@@ -70,6 +71,7 @@ export class Lease {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#cancelLapse();
+    this.#cancelAgain();
     this.#cancelNews();
     if (!this.#isForGood) this.#keepOn();
   }
@@ -96,7 +98,13 @@ export class Lease {
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       void sending.pause();
     });
-    if (endpoints === "everything" || this.#sharing) return;
+    if (endpoints === "everything") return;
+    this.#cancelAgain();
+    if (endpoints.againInMs !== null) {
+      // What fails is done at the next second.
+      this.#cancelAgain = clock.after(endpoints.againInMs, () => void this.renew().catch(() => {}));
+    }
+    if (this.#sharing) return;
     this.#found ??= new Set();
     this.#sharing = true;
     // The lease waits for nothing of it. What fails is done at the next renewal.

@@ -64,6 +64,8 @@ export interface OwnedSlots {
   readonly owned: ReadonlySet<number>;
   /** Still this process's, and to be given up once it holds nothing of them. */
   readonly leaving: ReadonlySet<number>;
+  /** When another process may have lost what it owns, if that is soon: it is worth another `renew` then. */
+  readonly againInMs: number | null;
 }
 
 /** What must be set right after a death of the process, and after the clock was set. */

@@ -13,6 +13,8 @@ import type { Owner } from "./engine/owner.ts";
 
 /** A death is noticed after so long; a database may be away for as long before nothing is sent any more. */
 export const LEASE_MS = 5000;
+/** Between two renewals. */
+export const RENEW_MS = 1000;
 const LEASE = "now() + $2 * interval '1 millisecond'";
 
 /** Between two looks at whether the lease of another has run out. */
@@ -81,9 +83,12 @@ export async function renewLease(queries: Queries, { id, leaseMs }: NewNode): Pr
   return (await queries.change(`UPDATE node SET lease_until = ${LEASE} WHERE id = $1`, [id, leaseMs])) > 0;
 }
 
-/** Inside a transaction, before its work: false once the lease had run out and somebody came. */
+/**
+ * Inside a transaction, before its work: false once the lease had run out and somebody came. Until the commit nobody
+ * removes the row; the lease is renewed meanwhile, however long that takes.
+ */
 export async function guard(tx: Queries, { id }: NewNode): Promise<boolean> {
-  return (await tx.rows("SELECT 1 FROM node WHERE id = $1 FOR SHARE", [id])).length > 0;
+  return (await tx.rows("SELECT 1 FROM node WHERE id = $1 FOR KEY SHARE", [id])).length > 0;
 }
 
 /** Tells the process that it must end, and is what the caller of the store is answered. */

@@ -11,7 +11,17 @@ import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
 import { NO_NEWS, type Told } from "./engine/owner.ts";
-import { guard, lost, removeDead, renewLease, takeStore, type NewNode, type Node, type Wait } from "./node.ts";
+import {
+  guard,
+  lost,
+  removeDead,
+  RENEW_MS,
+  renewLease,
+  takeStore,
+  type NewNode,
+  type Node,
+  type Wait,
+} from "./node.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
@@ -19,6 +29,10 @@ const MAX_REMEMBERED = 100_000;
 /** Until another node has heard: how long a caller waits, and between two looks. */
 const PATIENCE_MS = 2000;
 const LOOK_MS = 25;
+/** One that has renewed its lease in time has more left than this. */
+const OVERDUE_MS = 2500;
+/** What somebody else holds on to, or was faster to take, is looked for again after so long. */
+const AGAIN_MS = 100;
 /** What goes is saved with all else that there is news of; more comes all the time. */
 const SAVES = 20;
 
@@ -32,7 +46,8 @@ interface Notice {
 
 interface Shares {
   readonly live: number;
-  readonly dead: boolean;
+  /** Until the first lease of another runs out, below 0 for one that has; null where there is no other. */
+  readonly left: number | null;
   readonly free: boolean;
   readonly own: readonly number[];
 }
@@ -47,6 +62,10 @@ export class SharedOwnership implements Node {
   #leaving: ReadonlySet<number> = new Set();
   readonly #slots = new Map<string, number>();
   #dividing = false;
+  #againInMs: number | null = null;
+  /** Monotonic: when the lease was renewed last, and until when nobody is taken for dead. */
+  #renewedAt: number | null = null;
+  #sparesUntil = Number.NEGATIVE_INFINITY;
   /** The notices that the last news were made of. */
   #told: readonly number[] = [];
 
@@ -83,12 +102,17 @@ export class SharedOwnership implements Node {
   async renew(): Promise<Ownership> {
     await this.keep();
     if (!this.#dividing) await this.#divide(() => this.#renew());
-    const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving };
+    const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving, againInMs: this.#againInMs };
     return { endpoints, holdsForMs: this.#node.leaseMs };
   }
 
   async keep(): Promise<void> {
     if (!(await renewLease(this.#database!, this.#node))) throw this.#lost();
+    const { leaseMs } = this.#node;
+    const now = this.#store!.engine.clock.monotonic();
+    // Where the database was away, leases of others have run out too, and they are about to renew them.
+    if (this.#renewedAt !== null && now - this.#renewedAt > leaseMs - 2 * RENEW_MS) this.#sparesUntil = now + leaseMs;
+    this.#renewedAt = now;
   }
 
   async give(busy: ReadonlySet<string>): Promise<void> {
@@ -174,11 +198,13 @@ export class SharedOwnership implements Node {
   }
 
   async #renew(): Promise<void> {
-    const { dead, free, live, own: held } = await this.#look();
-    const isFree = (dead && (await removeDead(this.#database!)) > 0) || free;
+    const { free, left, live, own: held } = await this.#look();
+    const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
+    const isDead = left !== null && left <= 0 && spared <= 0;
+    if (isDead) await removeDead(this.#database!);
     const share = Math.ceil(SLOTS / Math.max(1, live));
     let own = held;
-    if (isFree && held.length < share) {
+    if ((isDead || free) && held.length < share) {
       const { engine, health } = this.#store!;
       const taken = await engine.write((tx) => this.#take(tx, share - held.length));
       // Another node wrote down how they fare.
@@ -187,6 +213,9 @@ export class SharedOwnership implements Node {
     }
     this.#leaving = new Set(own.slice(share));
     this.#owned = new Set(own.slice(0, share));
+    const wantsMore = (isDead || free) && own.length < share;
+    const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + LOOK_MS : null;
+    this.#againInMs = wantsMore ? AGAIN_MS : isDead ? null : endsIn;
   }
 
   async #give(busy: ReadonlySet<string>): Promise<void> {
@@ -206,7 +235,7 @@ export class SharedOwnership implements Node {
   async #look(): Promise<Shares> {
     const [shares] = await this.#database!.rows<Shares>(
       `SELECT (SELECT count(*) FROM node WHERE lease_until > now()) AS live,
-         EXISTS (SELECT 1 FROM node WHERE lease_until <= now()) AS dead,
+         (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
          ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
       [this.#node.id],

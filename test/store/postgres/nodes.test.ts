@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { News, OwnedSlots, Store } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
 import { ManualClock } from "../../harness/clock.ts";
-import { startServer } from "../../harness/postgres.ts";
+import { startServer, withClient } from "../../harness/postgres.ts";
 import {
   addEndpoint,
   again,
@@ -28,7 +28,7 @@ const LEASE_MS = 60_000;
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  return { clock, start: (leaseMs = LEASE_MS) => openPostgresDatabase(url, { dir, clock, leaseMs }) };
+  return { url, clock, start: (leaseMs = LEASE_MS) => openPostgresDatabase(url, { dir, clock, leaseMs }) };
 }
 
 /** What it owns now. What it owned before, it gives up at once. */
@@ -98,6 +98,76 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     // The one that was late must end.
     await expect(renew(a)).rejects.toMatchObject({ code: "storage_unavailable" });
     await expect(publishOne(a)).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  it("know when the lease of another may run out, and look again then", async () => {
+    const { start } = await shared();
+    const a = await start(1500);
+    await renew(a);
+    const b = await start();
+    await renew(b);
+    const again = async () => ((await b.ownership.renew()).endpoints as OwnedSlots).againInMs;
+    const inMs = await again();
+    expect(inMs).toBeGreaterThan(0);
+    expect(inMs).toBeLessThanOrEqual(1600);
+    await sleep(inMs!);
+    expect((await renew(b)).size).toBe(1024);
+    // All is divided, and nobody else is there.
+    expect(await again()).toBeNull();
+  });
+
+  it("look again soon for what a node has that died in the middle of a commit", async () => {
+    const { start, url } = await shared();
+    const a = await start(200);
+    await renew(a);
+    const b = await start();
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; SELECT 1 FROM node FOR KEY SHARE");
+      await sleep(250);
+      const { owned, againInMs } = (await b.ownership.renew()).endpoints as OwnedSlots;
+      expect([owned.size, againInMs]).toEqual([0, 100]);
+      await client.query("ROLLBACK");
+    });
+    expect((await renew(b)).size).toBe(1024);
+  });
+
+  it("spare each other after the database was away from all of them", async () => {
+    const { clock, start } = await shared();
+    const [a, b] = [await start(), await start(300)];
+    await renew(a);
+    await renew(b);
+    await renew(a);
+    expect((await renew(b)).size).toBe(512);
+    // For longer than a lease, by the clocks of both; the first that comes back is no reason for the other to end.
+    await sleep(350);
+    clock.advance(LEASE_MS + 1);
+    expect((await renew(a)).size).toBe(512);
+    expect((await renew(b)).size).toBe(512);
+    await publishOne(b);
+    // One that does not come back is lost all the same.
+    await sleep(350);
+    clock.advance(LEASE_MS + 1 - 3000);
+    await renew(a);
+    clock.advance(3000);
+    expect((await renew(a)).size).toBe(1024);
+  });
+
+  it("renew their lease while a commit of theirs takes long", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; LOCK TABLE event IN ACCESS EXCLUSIVE MODE");
+      const publishing = publishOne(a);
+      const waits = async () => {
+        const { rows } = await client.query("SELECT 1 FROM pg_locks WHERE NOT granted");
+        return rows.length > 0;
+      };
+      await expect.poll(waits, { interval: 10 }).toBe(true);
+      await a.ownership.keep();
+      await client.query("ROLLBACK");
+      await publishing;
+    });
   });
 
   it("take over at once what a node released", async () => {

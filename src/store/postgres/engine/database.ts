@@ -11,9 +11,11 @@ import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.t
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
-/** How often, and how far apart, what became of a commit is asked. */
-const ASKED = 20;
+/** For how long, and how far apart, what became of a commit is asked. */
+const ASK_MS = 5000;
 const ASK_AGAIN_MS = 250;
+/** As long as a lease: a process that is suspended in the middle of a transaction holds up nobody for longer. */
+const IDLE_MS = 5000;
 const READERS = 2;
 const INT8 = 20;
 
@@ -39,7 +41,8 @@ export class Database implements Queries {
   #next = 0;
 
   constructor(url: string) {
-    const configs = configsOf(url);
+    const options = `${OPTIONS} -c idle_in_transaction_session_timeout=${IDLE_MS}`;
+    const configs = configsOf(url).map((config) => ({ ...config, options }));
     this.#writer = new Session(configs);
     this.#readers = Array.from({ length: READERS }, () => new Session(configs));
   }
@@ -66,7 +69,9 @@ export class Database implements Queries {
       try {
         result = await work(queriesOn(client));
       } catch (error) {
-        await client.query("ROLLBACK").catch(() => this.#writer.drop());
+        // A server that does not answer would not answer this either; without the connection it undoes the transaction.
+        if (storageError(error) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
+        else this.#writer.drop();
         throw error;
       }
       const committed = await client.query("COMMIT").catch(async (error: unknown) => {
@@ -85,7 +90,7 @@ export class Database implements Queries {
    * nothing was done does it again, and an event that is there would be there twice.
    */
   async #wasCommitted(id: string): Promise<boolean> {
-    for (let left = ASKED; left > 0; left--) {
+    for (const enough = AbortSignal.timeout(ASK_MS); !enough.aborted;) {
       try {
         const client = await this.#writer.client();
         const { rows } = await client.query<{ status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
