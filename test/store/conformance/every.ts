@@ -31,7 +31,7 @@ import { withdrawing } from "./events/withdraw.ts";
 import type { OpenFresh } from "../stores.ts";
 
 /** Walks pass `walked` rows: where each query is a round trip, fewer show the same. */
-export function everySuite(open: OpenFresh, walked = 10_000): void {
+export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its events", () => {
     publishing(open);
     pending(open);
