@@ -132,4 +132,11 @@ export const RECOVERY: readonly Mutant[] = [
     replace: "dueAt + by",
     tests: ["test/domain/due-time.test.ts"],
   },
+  {
+    name: "a-lost-commit-is-taken-for-made",
+    file: "src/store/postgres/engine/database.ts",
+    find: "        return rowCount === 0;\n",
+    replace: "        return rowCount !== null;\n",
+    tests: ["test/store/postgres/connections.test.ts"],
+  },
 ];

@@ -16,6 +16,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer } from "node:net";
@@ -32,6 +33,8 @@ export interface TestServer {
   urlOf(database: string): string;
   /** Over a connection that is kept: databases are made and dropped through it. */
   ask(sql: string): Promise<void>;
+  /** Another server on `port` that has what this one has committed so far; null where this one is not ours to copy. */
+  readonly copy: ((port: number) => Promise<TestServer>) | null;
   stop(): Promise<void>;
 }
 
@@ -41,6 +44,7 @@ export async function startServer(): Promise<TestServer | null> {
   if (given !== undefined)
     return asked(
       (name) => given.replace(/\/[^/?]*(\?|$)/, `/${name}$1`),
+      null,
       async () => {},
     );
   const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
@@ -52,43 +56,51 @@ export async function startServer(): Promise<TestServer | null> {
 }
 
 async function start(bin: string, dir: string): Promise<TestServer> {
-  const isRoot = process.getuid?.() === 0;
-  const as = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const data = join(dir, "data");
   mkdirSync(data);
   if (isRoot) for (const path of [dir, data]) chownSync(path, NOBODY, NOBODY);
   chmodSync(data, 0o700);
-  const env = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
   const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-  await run(join(bin, "initdb"), init, { ...as, env, cwd: dir });
-  const port = await freePort();
-  const settings = {
-    fsync: "off",
-    full_page_writes: "off",
-    shared_buffers: "32MB",
-    max_connections: "200",
-    log_min_messages: "panic",
-  };
-  const server = spawn(
-    join(bin, "postgres"),
-    [
-      "-D",
-      data,
-      "-p",
-      String(port),
-      "-h",
-      "127.0.0.1",
-      "-k",
-      dir,
-      ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    ],
-    { ...as, env, cwd: dir, stdio: "ignore" },
-  );
+  await run(join(bin, "initdb"), init, { ...AS, env: ENV, cwd: dir });
+  return serve(bin, dir, await freePort());
+}
+
+/** Started as root, PostgreSQL has its files as nobody. */
+const isRoot = process.getuid?.() === 0;
+const AS = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
+const ENV = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
+const SETTINGS = {
+  fsync: "off",
+  full_page_writes: "off",
+  shared_buffers: "32MB",
+  max_connections: "200",
+  log_min_messages: "panic",
+};
+
+async function serve(bin: string, dir: string, port: number): Promise<TestServer> {
+  const data = join(dir, "data");
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const where = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", dir];
+  const server = spawn(join(bin, "postgres"), [...where, ...settings], { ...AS, env: ENV, cwd: dir, stdio: "ignore" });
   const kill = () => server.kill("SIGKILL");
   process.once("exit", kill);
   const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`;
   await ready(server, urlOf("postgres"));
-  return asked(urlOf, async () => {
+  const copy = (to: number) =>
+    withClient(urlOf("postgres"), async (client) => {
+      const other = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
+      const place = join(other, "data");
+      await client.query("SELECT pg_backup_start('copy', true)");
+      cpSync(data, place, { recursive: true, filter: (path) => !path.endsWith("postmaster.pid") });
+      const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
+      writeFileSync(join(place, "backup_label"), rows[0]!.labelfile);
+      // With what was written meanwhile.
+      cpSync(join(data, "pg_wal"), join(place, "pg_wal"), { recursive: true });
+      if (isRoot) await run("chown", ["-R", `${NOBODY}:${NOBODY}`, other]);
+      chmodSync(place, 0o700);
+      return serve(bin, other, to);
+    });
+  return asked(urlOf, copy, async () => {
     process.off("exit", kill);
     const ended = new Promise((resolve) => server.once("exit", resolve));
     server.kill("SIGINT");
@@ -97,12 +109,17 @@ async function start(bin: string, dir: string): Promise<TestServer> {
   });
 }
 
-async function asked(urlOf: TestServer["urlOf"], end: () => Promise<void>): Promise<TestServer> {
+async function asked(
+  urlOf: TestServer["urlOf"],
+  copy: TestServer["copy"],
+  end: () => Promise<void>,
+): Promise<TestServer> {
   const client = new Client({ connectionString: urlOf("postgres") });
   client.on("error", () => {});
   await client.connect();
   return {
     urlOf,
+    copy,
     async ask(sql) {
       await client.query(sql);
     },

@@ -115,6 +115,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   settled: "about deliveries above the mark of what is fresh, which nothing lies above after a move",
   node: "who has the store at present",
   slot: "who has the store at present",
+  last_commit: "for processes that run",
   notice: "for nodes that run: one that starts reads all that is due",
 };
 

@@ -67,6 +67,8 @@ async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: P
   // Of nodes that start together on an empty database one makes the keys.
   await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   await requireHere(tx);
+  // Of processes that were killed; one that runs misses nothing.
+  await tx.change("DELETE FROM last_commit WHERE at < now() - interval '1 day'");
   const isNew = (await getMeta(tx, "key_id")) === null;
   const [last] = await tx.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,

@@ -1,7 +1,8 @@
 /** What the store makes of a database that cannot be reached, goes away, or is another's. */
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo } from "node:net";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ManualClock } from "../../harness/clock.ts";
+import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { addEndpoint, EVERYTHING, publishOne } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
@@ -18,6 +19,32 @@ async function silentHost(): Promise<string> {
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void silent.close());
   return `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+}
+
+/** The way to a server; once it is told to, it breaks for good at the next commit, before or after the server has that. */
+async function breakableWay(url: string) {
+  const { hostname, port } = new URL(url);
+  let breaks: "before" | "after" | null = null;
+  let isBroken = false;
+  const way = createServer((from) => {
+    if (isBroken) return void from.destroy();
+    const to = connect(Number(port), hostname);
+    const cut = () => [from, to].forEach((socket) => socket.destroy());
+    for (const socket of [from, to]) socket.on("error", cut).on("close", cut);
+    from.on("data", (bytes) => {
+      const isCommit = breaks !== null && bytes.includes("COMMIT");
+      if (isCommit) isBroken = true;
+      if (isCommit && breaks === "before") cut();
+      else to.write(bytes);
+    });
+    to.on("data", (bytes) => (isBroken && bytes.includes("COMMIT") ? cut() : from.write(bytes)));
+  });
+  await new Promise<void>((resolve) => way.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void way.close());
+  return {
+    host: `127.0.0.1:${(way.address() as AddressInfo).port}`,
+    breakAt: (when: "before" | "after") => (breaks = when),
+  };
 }
 
 describe.skipIf(server === null)("a store on PostgreSQL", () => {
@@ -62,6 +89,33 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
       .toBe(true);
     const there = new Set((await store.reads.listEvents({ ...EVERYTHING, limit: 1000 })).data.map(({ id }) => id));
     expect(answered.filter((id) => !there.has(id))).toEqual([]);
+  });
+
+  it("finds out that a commit was made whose answer was lost", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const way = await breakableWay(url);
+    const store = await open(url.replace("@", `@${way.host},`));
+    await addEndpoint(store);
+    way.breakAt("after");
+    const { id } = await publishOne(store);
+    expect((await store.reads.listEvents(EVERYTHING)).data).toMatchObject([{ id }]);
+  });
+
+  it.skipIf(server?.copy === null)("takes no other's transaction for one that its server lost", async () => {
+    const database = await createDatabase(server!);
+    const url = server!.urlOf(database);
+    const way = await breakableWay(url);
+    const port = await ownPort();
+    const store = await open(url.replace(/@[^/]*/, `@${way.host},127.0.0.1:${port}`));
+    await addEndpoint(store);
+    // What takes over has not heard of the commit, and gives its number to others.
+    const heir = await server!.copy!(port);
+    onTestFinished(() => heir.stop());
+    const others = "DO $$ BEGIN FOR n IN 1..500 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
+    await withClient(heir.urlOf(database), (client) => client.query(others));
+    way.breakAt("before");
+    await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
   });
 
   it("says that the storage is unavailable when no host can be reached", async () => {

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, types, type ClientConfig } from "pg";
+import { Client, types, type ClientConfig, type QueryConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
 
@@ -20,7 +20,8 @@ const READERS = 2;
 const INT8 = 20;
 
 /** A durable answer must not depend on what a role or a database has for its default. */
-const OPTIONS = "-c synchronous_commit=on -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+const OPTIONS =
+  "-c synchronous_commit=on -c statement_timeout=0 -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
@@ -33,6 +34,15 @@ export interface Queries {
   /** Several statements without values. */
   script(sql: string): Promise<void>;
 }
+
+/** What a transaction leaves behind so that it can be found, in the place of what the one before it left. */
+export interface Mark {
+  readonly id: string;
+  readonly before: string | null;
+}
+
+const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
+const BAR = "INSERT INTO last_commit (id) VALUES ($1) ON CONFLICT DO NOTHING";
 
 /** `postgres://user:password@host1:5432,host2/name?…` */
 export class Database implements Queries {
@@ -60,24 +70,24 @@ export class Database implements Queries {
   }
 
   /** One at a time. Rejects with a `WebhookdError` when the storage is at fault. */
-  async transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
     return telling(async () => {
       const client = await this.#writer.client();
       client.query("BEGIN").catch(() => {});
-      const id = client.query<{ id: string }>("SELECT pg_current_xact_id()::text AS id").catch(() => null);
+      const left = mark === null ? null : leaveMark(client, mark);
       let result: T;
       try {
         result = await work(queriesOn(client));
       } catch (error) {
+        const fault = (await left) ?? error;
         // A server that does not answer would not answer this either; without the connection it undoes the transaction.
-        if (storageError(error) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
+        if (storageError(fault) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
         else this.#writer.drop();
-        throw error;
+        throw fault;
       }
       const committed = await client.query("COMMIT").catch(async (error: unknown) => {
         this.#writer.drop();
-        const known = await id;
-        if (known !== null && (await this.#wasCommitted(known.rows[0]!.id))) return { command: "COMMIT" };
+        if (mark !== null && (await this.#wasCommitted(mark))) return { command: "COMMIT" };
         throw error;
       });
       if (committed.command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
@@ -87,17 +97,20 @@ export class Database implements Queries {
 
   /**
    * The answer to a commit was lost: what it came to is asked of whichever server takes writes now. Whoever is told that
-   * nothing was done does it again, and an event that is there would be there twice.
+   * nothing was done does it again, and an event that is there would be there twice. A transaction's number would not
+   * tell: a server that has lost the transaction gives its number to another one.
    */
-  async #wasCommitted(id: string): Promise<boolean> {
+  async #wasCommitted({ id }: Mark): Promise<boolean> {
     for (const enough = AbortSignal.timeout(ASK_MS); !enough.aborted;) {
       try {
-        const client = await this.#writer.client();
-        const { rows } = await client.query<{ status: string | null }>("SELECT pg_xact_status($1::xid8) AS status", [
-          id,
-        ]);
-        const { status } = rows[0]!;
-        if (status !== "in progress") return status === "committed";
+        // Waits for the transaction if that is still open, and bars it if it has not begun.
+        const asked: QueryConfig & Pick<ClientConfig, "query_timeout"> = {
+          text: BAR,
+          values: [id],
+          query_timeout: ASK_MS,
+        };
+        const { rowCount } = await (await this.#writer.client()).query(asked);
+        return rowCount === 0;
       } catch {
         this.#writer.drop();
       }
@@ -114,6 +127,14 @@ export class Database implements Queries {
     const session = this.#readers[this.#next++ % READERS]!;
     return telling(async () => work(await session.client()));
   }
+}
+
+/** What went wrong with it: all later statements of the transaction only say that it has failed. */
+function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> {
+  return run(client, MARK, [id, before]).then(
+    () => null,
+    (error: Error) => error,
+  );
 }
 
 /** A connection that is made when it is wanted, and again when it was lost. */

@@ -2,6 +2,7 @@
  * What the rooms of the store stand on. A read sees what is committed. Writes stand in one line, and those of a kind that
  * stand there together share a transaction: so a node commits as often as its database can, and no more.
  */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { Histogram } from "../../../domain/tally.ts";
@@ -59,6 +60,7 @@ export class Engine {
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
   #noted: number | null = null;
+  #lastCommit: string | null = null;
 
   constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
     this.owner = owner;
@@ -146,6 +148,7 @@ export class Engine {
     for (let left = TRIES; ; left--) {
       const after: (() => void)[] = [];
       try {
+        const mark = { id: randomUUID(), before: this.#lastCommit };
         const result = await this.database.transaction(async (tx) => {
           const now = this.clock.now();
           for (const rider of this.riders) {
@@ -153,7 +156,8 @@ export class Engine {
             if (done !== null) after.push(done);
           }
           return work(tx);
-        });
+        }, mark);
+        this.#lastCommit = mark.id;
         for (const done of after) done();
         return result;
       } catch (error) {
