@@ -17,7 +17,7 @@ const DETAILS: Readonly<Record<Reason, string>> = {
   no_secret: "there is no secret to verify with",
   no_signature: "the request has no header X-Service-Signature",
   other_header: "this is the header webhook-signature: pass X-Service-Signature",
-  malformed_signature: "the signature is not 64 hexadecimal digits",
+  malformed_signature: `the signature is not ${SIGNED_HEADERS.map(({ words }) => words).join(" or ")}`,
   secret_has_spaces: "it matches without the white space around the secret",
   body_changed:
     "the body was changed on its way to verify: pass the bytes as they arrived, before anything parses them",

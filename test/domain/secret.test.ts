@@ -28,6 +28,8 @@ describe("signing secrets", () => {
     ["whsec_ without base64 after it", "whsec_not base64 at all, not at all"],
     ["whsec_ with base64 lacking its padding", `whsec_${"A".repeat(43)}`],
     ["whsec_ of fewer than 24 bytes", `whsec_${Buffer.alloc(23).toString("base64")}`],
+    ["an Ed25519 key of Standard Webhooks, which is no HMAC's", `whsk_${Buffer.alloc(32, 7).toString("base64")}`],
+    ["the public one of such a key", `whpk_${Buffer.alloc(32, 7).toString("base64")}`],
     ["whsec_ of more than 64 bytes", `whsec_${Buffer.alloc(65).toString("base64")}`],
   ])("are refused when %s", (_, text) => {
     expect(isSigningSecret(text)).toBe(false);

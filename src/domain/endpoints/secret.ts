@@ -50,8 +50,13 @@ interface Kind {
   verifyingKey(shown: string): VerifyingKey;
   /** The arm of a shell's `case` that makes the hex `key` of what is shown, for HMAC by openssl; or that says why not. */
   readonly shell: string;
-  /** For the description of the API: the headers, and what the value of the first one looks like. */
-  readonly headers?: { readonly body: string; readonly pattern: string; readonly standard: string };
+  /** For the description of the API: the headers, and what the value of the first one looks like, in `words` for people. */
+  readonly headers?: {
+    readonly body: string;
+    readonly pattern: string;
+    readonly words: string;
+    readonly standard: string;
+  };
 }
 
 /** Standard Webhooks' own: `whsec_` and the base64 of the key. */
@@ -81,16 +86,18 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
     headers: {
       body: "Hex HMAC-SHA256 over the exact bytes of the body; the key is the UTF-8 bytes of `signing_secret` as shown.",
       pattern: "[0-9a-f]{64}",
+      words: "64 hexadecimal digits",
       standard:
         "`v1,` and base64 HMAC-SHA256 over `id.timestamp.body`; the key is base64-decoded from what follows `whsec_`.",
     },
   },
   {
-    // Brought along from another provider. The last row, because any text begins like this.
+    // Brought along from another provider. The last row, because any text begins like this. Whoever brings an Ed25519 key
+    // of Standard Webhooks expects no HMAC with it, and the public one is no secret.
     secret: {
       prefix: "",
-      words: "16 to 256 visible ASCII characters",
-      fits: (text) => /^[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
+      words: "16 to 256 visible ASCII characters (but not whsk_ or whpk_, which are keys of Ed25519)",
+      fits: (text) => /^(?!wh[sp]k_)[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
     },
     signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
     verifyingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
