@@ -51,12 +51,12 @@ export class DueReader {
     const { clock, memory, store } = this.#parts;
     const { capOf, endpoints, windows } = memory;
     const { endpoint } = window;
-    if (memory.elsewhere?.(endpoint) === true) return 0;
+    const isElsewhere = memory.elsewhere?.(endpoint) === true;
     const cap = capOf(endpoint);
-    if (windows.roomForDue(window, cap) <= 0 && windows.roomForFirsts(window, cap) <= 0) return 0;
+    if (!isElsewhere && windows.roomForDue(window, cap) <= 0 && windows.roomForFirsts(window, cap) <= 0) return 0;
     let isOver = false;
     try {
-      if (endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
+      if (!isElsewhere && endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
       const read = beginRead(memory, window, clock.now());
       const verb = read?.ahead === true ? "dueFirst" : "due";
       const page = read && (await store.deliveries[verb](endpoint, read.after, read.until, read.limit));

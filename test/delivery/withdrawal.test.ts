@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { endpointKnown, givenBack, withdrawn } from "../../src/delivery/core/changed.ts";
-import { endRead, notParked, tried } from "../../src/delivery/core/disk.ts";
+import { beginRead, endRead, notParked, tried } from "../../src/delivery/core/disk.ts";
 import { tick } from "../../src/delivery/core/way.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
@@ -97,4 +97,21 @@ it("what was asked for by hand is taken back with the rest, though it was loaded
   withdrawn(memory, [owed as EventDelivery]);
   expect(givenBack(memory, [claim]).send).toEqual([]);
   expect(memory.manual.takenFor("ep_a")).toEqual([]);
+});
+
+describe("an endpoint that goes to another node", () => {
+  it("and comes back is read when what it is owed then is due, whatever was left to the disk before", () => {
+    const memory = aMemory();
+    const { windows } = memory;
+    let isAway = true;
+    memory.elsewhere = () => isAway;
+    // Given back unstarted while it went.
+    windows.noteWaiting({ endpoint: "ep_a", event: "1", dueAt: 5 });
+    const window = windows.takeDue(10)!;
+    expect(beginRead(memory, window, 10)).toBeNull();
+    expect(windows.takeDue(10)).toBeUndefined();
+    isAway = false;
+    windows.noteWaiting({ endpoint: "ep_a", event: "2", dueAt: 8 });
+    expect(windows.takeDue(10)).toBe(window);
+  });
 });

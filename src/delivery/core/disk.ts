@@ -22,7 +22,11 @@ export interface Read {
 /** `now` is of the wall clock. Null when nothing of the endpoint may be loaded now: it is disabled, or its window is full. */
 export function beginRead(memory: Memory, window: Window, now: number): Read | null {
   const { capOf, endpoints, windows } = memory;
-  if (memory.elsewhere?.(window.endpoint) === true) return null;
+  if (memory.elsewhere?.(window.endpoint) === true) {
+    // When it comes back, what it is owed is looked for: an older due time that nobody waits for would be in the way.
+    window.nextDueAt = Number.POSITIVE_INFINITY;
+    return null;
+  }
   const cap = capOf(window.endpoint);
   let room = windows.roomForDue(window, cap);
   const ahead = room <= 0;
