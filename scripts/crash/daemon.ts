@@ -24,6 +24,8 @@ export interface Home {
   readonly program: readonly string[];
   /** Node keeps compiled code there: starts are what a round mostly waits for. */
   readonly compileCache: string;
+  /** As variables, beside those of the site. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface End {
@@ -91,9 +93,9 @@ export class DaemonProcess {
     return this.#url !== null;
   }
 
-  /** Once it listens. */
-  api(): Api {
-    return new Api(this.#url!, readFileSync(join(dataDir(this.#home), "admin.key"), "utf8").trim());
+  /** Once it listens. `keyDir` is the data directory that the first key is in. */
+  api(keyDir = dataDir(this.#home)): Api {
+    return new Api(this.#url!, readFileSync(join(keyDir, "admin.key"), "utf8").trim());
   }
 
   /** As `listening`, and kills a process that does neither that nor end. */
@@ -106,6 +108,14 @@ export class DaemonProcess {
 
   terminate(): void {
     this.#child.kill("SIGTERM");
+  }
+
+  suspend(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#child.kill("SIGCONT");
   }
 
   kill(): void {
@@ -127,5 +137,6 @@ function environment(home: Home): NodeJS.ProcessEnv {
     WEBHOOKD_RETRY_DELAYS: LADDER.map((ms) => `${ms}ms`).join(","),
     WEBHOOKD_RETRY_TIMEOUT: `${TIMEOUT_MS}ms`,
     WEBHOOKD_DATA_DISK_FLOOR: "1MiB",
+    ...home.settings,
   };
 }

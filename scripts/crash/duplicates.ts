@@ -33,7 +33,7 @@ export function noDuplicates(): Duplicates {
   return { explained: 0, resent: 0, unexplained: [], longestMs: 0, mostCommits: 0 };
 }
 
-type Facts = Pick<History, "endedAt" | "clean" | "roundTrips" | "settled" | "replays">;
+export type Facts = Pick<History, "endedAt" | "clean" | "roundTrips" | "settled" | "replays">;
 
 /** Adds the duplicates among one delivery's requests, which are in the order of generations and attempts. */
 export function judgeDuplicates(
@@ -88,7 +88,7 @@ function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Fac
 }
 
 /** Whether the kill of the process that made this request explains that nothing is known of it. */
-function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Facts, found: Duplicates): string | null {
+export function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Facts, found: Duplicates): string | null {
   if (clean.has(before.generation)) return "was made again after a clean stop";
   const killedAt = endedAt.get(before.generation) ?? Infinity;
   const trips = roundTrips.get(before.generation) ?? [];

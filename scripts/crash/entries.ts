@@ -27,7 +27,7 @@ export type DriverEntry =
   | { readonly kind: "replay-intent" | "replay-ack"; readonly event: string }
   /** The API showed the deliveries as delivered or failed. */
   | { readonly kind: "settled"; readonly generation: number; readonly at: number; readonly deliveries: Settled[] }
-  /** The process was killed, or came to a clean end. */
+  /** The process was killed, suspended for longer than its lease, or came to a clean end. */
   | { readonly kind: "ended"; readonly generation: number; readonly at: number; readonly clean: boolean };
 
 /** From the request to the sight of the 202: a commit of that process lies in between. */

@@ -32,10 +32,16 @@ const OVERDUE_MS = 5000;
 /** Two clocks are compared, one of which the system may slew. */
 const EARLY_MS = 5;
 
-export function judge(history: History, shown: Shown): Findings {
+export interface Site {
+  /** Endpoints of each plan. */
+  readonly copies: number;
+  readonly judgeDuplicates: typeof judgeDuplicates;
+}
+
+export function judge(history: History, shown: Shown, site: Site = { copies: 1, judgeDuplicates }): Findings {
   const found = noFindings();
   const byMarker = Map.groupBy(shown.events, ({ data }) => data.marker);
-  for (const batch of history.batches) judgeBatch(batch, byMarker, found);
+  for (const batch of history.batches) judgeBatch(batch, byMarker, site.copies, found);
   const published = new Set(history.batches.flatMap(({ items }) => items.map(({ marker }) => marker)));
   for (const { id, data } of shown.events) {
     if (!published.has(data.marker)) found.wrong.push(`${id} was never published`);
@@ -53,7 +59,7 @@ export function judge(history: History, shown: Shown): Findings {
     found.requests += requests.length;
     const attempts = shown.attempts.get(delivery) ?? [];
     if (names.get(delivery) !== requests[0]!.event) found.wrong.push(`${delivery} was sent and is not stored`);
-    judgeDuplicates(requests, attempts, history, found.duplicates);
+    site.judgeDuplicates(requests, attempts, history, found.duplicates);
     judgeGaps(requests, attempts, found);
   }
   return found;
@@ -63,6 +69,7 @@ export function judge(history: History, shown: Shown): Findings {
 function judgeBatch(
   { type, items, acked, answered }: Batch,
   byMarker: Map<string, ShownEvent[]>,
+  copies: number,
   found: Findings,
 ): void {
   const stored = items.flatMap(({ marker }) => byMarker.get(marker) ?? []);
@@ -78,7 +85,7 @@ function judgeBatch(
     const [event] = events;
     if (event === undefined) return;
     if (event.id !== (answered?.[index]?.id ?? event.id)) found.wrong.push(`${name} is stored as ${event.id}`);
-    const owed = ENDPOINTS.filter(({ events: chosen }) => chosen.some((one) => one === type)).length;
+    const owed = copies * ENDPOINTS.filter(({ events: chosen }) => chosen.some((one) => one === type)).length;
     if (event.deliveries.length !== owed)
       found.lost.push(`${name} has ${event.deliveries.length} of ${owed} deliveries`);
   });

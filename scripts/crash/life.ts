@@ -293,7 +293,7 @@ function driverJournalOf(home: Home): string {
   return join(home.dir, "driver.jsonl");
 }
 
-async function show(api: Api): Promise<Shown> {
+export async function show(api: Api): Promise<Shown> {
   const events: ShownEvent[] = [];
   const attempts = new Map<string, ShownAttempt[]>();
   for await (const event of api.events()) {

@@ -132,9 +132,9 @@ export class Load {
     const { data } = await api.newest(WATCHED);
     const deliveries = data.flatMap(settledOf);
     await journal.append({ kind: "settled", generation, at: monotonic(), deliveries });
-    const failed = deliveries.find(({ event, status }) => status === "failed" && !replayed.has(event));
+    const failed = data.find((event) => hasFailed(event) && !replayed.has(event.id));
     if (failed === undefined || this.#stopping || random.chance(0.5)) return WATCH_MS;
-    const { event } = failed;
+    const event = failed.id;
     replayed.add(event);
     await journal.append({ kind: "replay-intent", event });
     const response = await api.post(`${EVENTS}/${event}/retry`, "");
@@ -148,6 +148,11 @@ export class Load {
 function isOfDaemon(error: unknown): boolean {
   const isNetwork = error instanceof TypeError && error.cause !== undefined;
   return isNetwork || error instanceof DOMException || error instanceof Refused;
+}
+
+/** For good, all of it: a replay is of what has failed by then. */
+function hasFailed({ deliveries }: ShownEvent): boolean {
+  return deliveries.some(({ status }) => status === "failed") && deliveries.every(({ status }) => status !== "pending");
 }
 
 function settledOf(event: ShownEvent): Settled[] {

@@ -6,13 +6,15 @@ import { resolve } from "node:path";
 import { scriptArguments } from "../arguments.ts";
 import { SOURCES } from "./daemon.ts";
 import type { Plant } from "./life.ts";
+import { nodesMain } from "./nodes-main.ts";
 import { run } from "./run.ts";
 import { account, isGood, summaryOf, table } from "./summary.ts";
 
 const USAGE = `npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]
-                 [--start-up-limit MS] [--plant BUG]
+                 [--start-up-limit MS] [--plant BUG] [--nodes N]
 
-Kills the daemon over and over under load, and looks from outside for what was acknowledged and lost.`;
+Kills the daemon over and over under load, and looks from outside for what was acknowledged and lost. With --nodes there
+are so many of them on one PostgreSQL; one at a time is killed or suspended, and the others take over.`;
 
 const { values, refuse } = scriptArguments(USAGE, {
   rounds: { type: "string" },
@@ -22,6 +24,7 @@ const { values, refuse } = scriptArguments(USAGE, {
   executable: { type: "string" },
   "start-up-limit": { type: "string", default: "3000" },
   plant: { type: "string", default: "none" },
+  nodes: { type: "string", default: "1" },
 });
 const rounds = Number(values.rounds ?? (values.seconds === undefined ? 30 : Infinity));
 const seconds = Number(values.seconds ?? Infinity);
@@ -29,27 +32,36 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
 if (!(rounds >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
   refuse("--rounds, --seconds and --seed are numbers.");
 }
+const nodes = Number(values.nodes);
+if (!(nodes >= 1 && nodes <= 16)) refuse("--nodes is a number up to 16.");
+const program = values.executable === undefined ? SOURCES : [resolve(values.executable)];
 // Children and directories go when this process exits.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
-let saidAt = 0;
-const totals = await run({
-  rounds,
-  seconds,
-  seed,
-  plant: values.plant as Plant,
-  program: values.executable === undefined ? SOURCES : [resolve(values.executable)],
-  startUpLimitMs: Number(values["start-up-limit"]),
-  onProgress(so) {
-    if (values.json || so.seconds < saidAt + 10) return;
-    saidAt = so.seconds;
-    console.error(`${Math.round(so.seconds)} s: ${so.rounds} rounds, ${so.findings.acked} events acked`);
-  },
-});
-const summary = summaryOf(totals, seed);
-process.stdout.write(values.json ? `${JSON.stringify(summary)}\n` : table(summary));
-if (!isGood(totals)) {
-  process.stderr.write(account(summary));
-  process.exitCode = 1;
+if (nodes > 1) {
+  if (!(await nodesMain({ nodes, rounds, seed, program, json: values.json }))) process.exitCode = 1;
+} else await oneProcess();
+
+async function oneProcess(): Promise<void> {
+  let saidAt = 0;
+  const totals = await run({
+    rounds,
+    seconds,
+    seed,
+    plant: values.plant as Plant,
+    program,
+    startUpLimitMs: Number(values["start-up-limit"]),
+    onProgress(so) {
+      if (values.json || so.seconds < saidAt + 10) return;
+      saidAt = so.seconds;
+      console.error(`${Math.round(so.seconds)} s: ${so.rounds} rounds, ${so.findings.acked} events acked`);
+    },
+  });
+  const summary = summaryOf(totals, seed);
+  process.stdout.write(values.json ? `${JSON.stringify(summary)}\n` : table(summary));
+  if (!isGood(totals)) {
+    process.stderr.write(account(summary));
+    process.exitCode = 1;
+  }
 }

@@ -15,6 +15,7 @@ export class ReceiversProcess {
   readonly #waiting = new Map<number, () => void>();
   readonly #lost: Promise<never>;
   #asked = 0;
+  #stopped: Promise<void> | null = null;
 
   private constructor(child: ChildProcess, port: number) {
     this.port = port;
@@ -47,7 +48,11 @@ export class ReceiversProcess {
     return Promise.race([done, this.#lost]);
   }
 
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    return (this.#stopped ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
     await this.ask({ ask: "end" }).catch(() => {});
     if (this.#child.connected) this.#child.disconnect();
     await this.#lost.catch(() => {});

@@ -10,7 +10,7 @@ import { buffer } from "node:stream/consumers";
 import { Random } from "../../test/sim/random.ts";
 import type { Answer, SeenRequest } from "./entries.ts";
 import { Journal, monotonic } from "./journal.ts";
-import { ENDPOINTS } from "./site.ts";
+import { ENDPOINTS, planOf, SIGNATURE_BY } from "./site.ts";
 import { killStrays } from "./strays.ts";
 import { verifies } from "./verifies.ts";
 
@@ -37,7 +37,7 @@ interface Connection {
 const [journalFile, seed, plant] = process.argv.slice(2) as [string, string, string];
 const journal = await Journal.open(journalFile);
 const random = new Random(Number(seed));
-const plans = new Map(ENDPOINTS.map((plan) => [`/${plan.name}`, plan]));
+const plans = new Map(ENDPOINTS.map((plan) => [plan.name, plan]));
 const connections = new WeakMap<Socket, Connection>();
 const server = createServer((request, response) => void serve(request, response));
 let secrets: Readonly<Record<string, string>> = {};
@@ -87,7 +87,8 @@ function acceptedAll(): Promise<void> {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const plan = plans.get(request.url ?? "");
+  const name = (request.url ?? "").slice(1);
+  const plan = plans.get(planOf(name));
   if (plan === undefined) {
     response.end();
     return;
@@ -96,7 +97,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   // The daemon died while it sent: this was no request.
   if (body === null) return;
   const isAimedAt = aim !== null && --aim.left === 0 ? aim : null;
-  const seen = look(request, body, secrets[plan.name]!);
+  const seen = look(request, body, secrets[name]!);
   const { afterMs, answer } = plan.react(random);
   const target = daemon;
   if (isAimedAt?.when === "arrived") killDaemon(target);
@@ -123,15 +124,17 @@ function look(request: IncomingMessage, body: Buffer, secret: string): SeenReque
   const header = (name: string) => String(request.headers[name] ?? "");
   const connection = connections.get(request.socket)!;
   connection.requests++;
+  // Of processes that run at the same time each signs under a name of its own.
+  const signature = Object.keys(request.headers).find((name) => name.startsWith(SIGNATURE_BY));
   return {
     nth: ++count,
-    generation: connection.generation,
+    generation: signature === undefined ? connection.generation : Number(signature.slice(SIGNATURE_BY.length)),
     at: monotonic(),
     event: header("webhook-id"),
     delivery: header("x-webhookd-delivery"),
     attempt: Number(header("x-webhookd-attempt")),
     body: createHash("sha256").update(body).digest("hex"),
-    verified: verifies(header, body, secret),
+    verified: verifies(header, body, secret, signature),
     reused: connection.requests > 1,
   };
 }

@@ -39,3 +39,18 @@ export const ENDPOINTS: readonly EndpointPlan[] = [
   },
   { name: "dead", events: ["goal.achieved"], react: () => now(500) },
 ];
+
+/** Of nodes that share a store each has endpoints of its own, so there are several of each plan: `steady`, `steady-2`, … */
+export function namesOf(copies: number): string[] {
+  return Array.from({ length: copies }, (_, at) =>
+    ENDPOINTS.map(({ name }) => (at === 0 ? name : `${name}-${at + 1}`)),
+  ).flat();
+}
+
+/** Of an endpoint's name. */
+export function planOf(name: string): string {
+  return name.replace(/-\d+$/, "");
+}
+
+/** And the generation: the header that a node signs under, so that its requests are known. */
+export const SIGNATURE_BY = "x-signature-by-";

@@ -2,8 +2,13 @@ import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
 /** By the specification's words and by the Standard Webhooks library: with no code of the daemon's. */
-export function verifies(header: (name: string) => string, body: Buffer, secret: string): boolean {
-  if (createHmac("sha256", secret).update(body).digest("hex") !== header("x-service-signature")) return false;
+export function verifies(
+  header: (name: string) => string,
+  body: Buffer,
+  secret: string,
+  signature = "x-service-signature",
+): boolean {
+  if (createHmac("sha256", secret).update(body).digest("hex") !== header(signature)) return false;
   const names = ["webhook-id", "webhook-timestamp", "webhook-signature"] as const;
   try {
     const headers = Object.fromEntries(names.map((name) => [name, header(name)]));

@@ -1,0 +1,85 @@
+/**
+ * Requests that a receiver should not have seen twice, where several processes send. Each endpoint lives on one of them,
+ * so what one has begun another repeats for one reason alone: the first was killed, or suspended for longer than its
+ * lease, while the attempt was in flight or its answer not recorded yet.
+ */
+import type { ShownAttempt } from "./api.ts";
+import { faultOfKill, type Duplicates, type Facts } from "./duplicates.ts";
+import { isSuccess, type Request } from "./history.ts";
+import { TIMEOUT_MS } from "./site.ts";
+
+/** Adds the duplicates among one delivery's requests, which are in the order of their arrival. */
+export function judgeAcrossNodes(
+  requests: readonly Request[],
+  attempts: readonly ShownAttempt[],
+  facts: Facts,
+  found: Duplicates,
+): void {
+  requests.forEach((request, index) => {
+    const earlier = requests.slice(0, index);
+    const fault =
+      faultOfOrder(request, earlier) ??
+      faultAfterSettled(request, attempts, facts) ??
+      faultOfRepeat(request, earlier, facts, found) ??
+      faultAfterSuccess(request, earlier, attempts, facts, found);
+    if (fault !== null) found.unexplained.push(`${request.delivery} attempt ${request.attempt}: ${fault}`);
+  });
+}
+
+function faultOfOrder(request: Request, earlier: readonly Request[]): string | null {
+  const later = earlier.find(({ attempt }) => attempt > request.attempt);
+  return later === undefined ? null : `came after attempt ${later.attempt}`;
+}
+
+/** What any node has shown is durable, for all of them. */
+function faultAfterSettled(request: Request, attempts: readonly ShownAttempt[], facts: Facts): string | null {
+  const view = facts.settled.get(request.delivery);
+  if (view === undefined || request.at <= view.at) return null;
+  if (view.status === "failed" && facts.replays.has(request.event)) return null;
+  const isLate = attempts.find(({ number }) => number === request.attempt)?.error === "timeout";
+  return isLate ? null : `came after the API had shown the delivery as ${view.status}`;
+}
+
+function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Facts, found: Duplicates): string | null {
+  const same = earlier.filter(({ attempt }) => attempt === request.attempt);
+  const before = same.at(-1);
+  if (before === undefined) return null;
+  const { generation } = request;
+  if (before.generation === generation) {
+    const isResend = before.answer === "reset" && before.reused && !request.reused;
+    const isOnly = same.filter((one) => one.generation === generation).length === 1;
+    if (!isResend || !isOnly) return `was made twice by process ${generation}`;
+    found.resent++;
+    return null;
+  }
+  if (!hasEnded(before, request, facts))
+    return `was made by process ${before.generation}, which lived, and ${generation}`;
+  return faultOfKill(before, facts, found);
+}
+
+/** A 2xx that was recorded is followed by nothing. */
+function faultAfterSuccess(
+  request: Request,
+  earlier: readonly Request[],
+  attempts: readonly ShownAttempt[],
+  facts: Facts,
+  found: Duplicates,
+): string | null {
+  const number = request.attempt - 1;
+  const before = earlier.findLast(({ attempt, answer }) => attempt === number && isSuccess(answer));
+  if (before === undefined || earlier.some(({ attempt }) => attempt === request.attempt)) return null;
+  const recorded = attempts.find((attempt) => attempt.number === number);
+  if (recorded?.error === "timeout" && recorded.duration_ms >= TIMEOUT_MS) {
+    found.resent++;
+    return null;
+  }
+  // The one that was answered 2xx died of it unrecorded, and the repeat by another went otherwise: counted there.
+  const wasRepeated = earlier.some(({ attempt, generation }) => attempt === number && generation !== before.generation);
+  if (recorded?.outcome !== "succeeded" && wasRepeated && hasEnded(before, request, facts)) return null;
+  return `came after a 2xx to attempt ${number}, recorded as ${recorded?.error ?? recorded?.outcome}`;
+}
+
+/** By the time of the later one. */
+function hasEnded({ generation }: Request, { at }: Request, { endedAt }: Facts): boolean {
+  return (endedAt.get(generation) ?? Infinity) <= at;
+}
