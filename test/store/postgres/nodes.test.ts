@@ -219,6 +219,40 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await dueNow(b, endpoint)).toMatchObject([{ event: id, number: 1 }]);
   });
 
+  it.each([
+    ["published", "LOCK TABLE event IN EXCLUSIVE MODE", (a: Store) => publishOne(a)],
+    ["replayed", "SELECT 1 FROM delivery FOR UPDATE", (a: Store, id: string) => a.events.replay(null, id, {}, START)],
+  ])("leave nothing pending that is %s while another node deletes its endpoint", async (_, holdUp, act) => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    await renew(b);
+    const [endpoint] = await endpointsOf(a, [await renew(a), await renew(b)]);
+    const { id, fresh } = await publishOne(a);
+    await a.deliveries.record(fresh.map((claim) => failed(claim)));
+    await withClient(url, async (client) => {
+      const isWaited = async (backends: number) => {
+        const sql =
+          "SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        return (await client.query<{ n: number }>(sql)).rows[0]!.n >= backends;
+      };
+      // A has looked at the endpoint, and is held up until B has deleted that, or waits for A.
+      await client.query("BEGIN");
+      await client.query(holdUp);
+      const acting: Promise<unknown> = act(a, id);
+      await expect.poll(() => isWaited(1)).toBe(true);
+      let isDeleted = false;
+      const deleting = b.endpoints.delete(null, endpoint!, START).then(() => (isDeleted = true));
+      await expect.poll(async () => isDeleted || (await isWaited(2))).toBe(true);
+      await client.query("COMMIT");
+      await Promise.all([acting, deleting]);
+      const pending = `SELECT d.event FROM delivery d JOIN endpoint e ON e.number = d.endpoint
+        WHERE d.status < 2 AND e.deleted_at IS NOT NULL`;
+      expect((await client.query(pending)).rows).toEqual([]);
+    });
+  });
+
   it("take nothing from one that lost its slots, whatever came of its attempts", async () => {
     const { start } = await shared();
     const a = await start(300);

@@ -23,6 +23,12 @@ export function slotOf(endpoint: string): number {
 
 export type EndpointRow = Omit<AnyEndpointRow, "tenant"> & { readonly tenant: string };
 
+/**
+ * What is owed to an endpoint `e` is added while another node may delete it: this one makes the deletion wait, or sees it.
+ * The deletion cancels all that is there by then, and nobody would look at more.
+ */
+export const KEPT = "FOR KEY SHARE OF e";
+
 export const LIVE_ENDPOINT = "SELECT * FROM endpoint WHERE id = $1 AND deleted_at IS NULL";
 
 export class EndpointRows {

@@ -188,6 +188,8 @@ export class PostgresEndpoints implements EndpointStore {
 
   async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
     const number = await this.#engine.write(async (tx) => {
+      // See `KEPT`.
+      await tx.rows("SELECT 1 FROM endpoint WHERE id = $1 FOR UPDATE", [id]);
       const row = await this.#rows.find(tx, tenant, id);
       if (row === null) return null;
       await tx.change(

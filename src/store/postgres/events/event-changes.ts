@@ -10,6 +10,7 @@ import {
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
 import type { EventDelivery, LeftAlone, Replay, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
+import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 
@@ -56,7 +57,8 @@ export async function replayEvent(tx: Queries, event: FoundEvent, scope: ReplayS
   const targets = await tx.rows<Target>(
     `SELECT d.endpoint, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
        e.cancel_to IS NOT NULL AS cancelling
-     FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint FOR UPDATE OF d`,
+     FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint
+     FOR UPDATE OF d ${KEPT}`,
     [event.key],
   );
   const restarted: number[] = [];

@@ -18,7 +18,7 @@ import {
 import { labelRows } from "../../sqlite/attempts/labels.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
-import { addNames } from "../endpoints/endpoint-rows.ts";
+import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
 import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
 import { EventRows } from "./event-rows.ts";
@@ -113,19 +113,20 @@ export class Publish {
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
     const columns = "e.number, e.slot, e.id, e.enabled, e.when_disabled";
+    const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
       tx.rows<Recipient & { route: string }>(
         `SELECT r.tenant || ' ' || r.type AS route, ${columns}
          FROM unnest($1::text[], $2::text[]) AS r (tenant, type)
          JOIN subscription s ON s.tenant = r.tenant AND s.type = r.type
          JOIN endpoint e ON e.number = s.endpoint
-         WHERE e.deleted_at IS NULL ORDER BY e.number`,
+         WHERE e.deleted_at IS NULL ORDER BY e.number ${kept}`,
         [[...routes.values()].map(({ tenant }) => tenant), [...routes.values()].map(({ type }) => type)],
       ),
       tests.length === 0
         ? []
         : tx.rows<Recipient>(
-            `SELECT ${columns} FROM endpoint e WHERE e.id = ANY($1::text[]) AND e.deleted_at IS NULL`,
+            `SELECT ${columns} FROM endpoint e WHERE e.id = ANY($1::text[]) AND e.deleted_at IS NULL ${kept}`,
             [tests],
           ),
       keyed.length === 0 ? new Map() : this.#parts.idempotency.known(tx, keyed),

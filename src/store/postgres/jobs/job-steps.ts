@@ -10,6 +10,7 @@ import { statusesOf, type JobAction, type JobFilter } from "../../../domain/deli
 import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
 import { statusOf } from "../reads/attempts.ts";
+import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
@@ -50,8 +51,8 @@ type Count = "delivered" | "failed" | "cancelled" | "skipped";
 export async function stepJob(tx: Queries, job: StepJob, takes: readonly JobTake[], now: number): Promise<JobStep> {
   const gathered: Gathered = { waiting: [], requested: [], withdrawn: [] };
   const endpoints = await tx.rows<Endpoint>(
-    `SELECT number, slot, id, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint
-     WHERE id = ANY($1::text[])`,
+    `SELECT number, slot, id, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint e
+     WHERE id = ANY($1::text[]) ${KEPT}`,
     [takes.map(({ endpoint }) => endpoint)],
   );
   for (const { endpoint: id, limit, check } of takes) {
