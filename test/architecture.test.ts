@@ -408,6 +408,11 @@ describe("the house", () => {
     expect(offenders).toEqual([]);
   });
 
+  it("has no Node read the tables of every language, which a daemon would keep, but for the page and its terminal", () => {
+    const readers = sources.filter((file) => /new Intl\./.test(readFileSync(join(ROOT, file), "utf8")));
+    expect(readers).toEqual(["src/portal/parts/time.tsx", "tui/draw/text.ts"]);
+  });
+
   it("loads no test code into the program", () => {
     for (const file of sources)
       for (const { target } of importsOf(file)) expect(target.startsWith("test/"), file).toBe(false);

@@ -3,6 +3,7 @@ import { nameFault, type EventType, type JsonSchema } from "../domain/events/eve
 import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
+import { listed } from "../domain/wording.ts";
 import { type Mistake, nearest } from "./mistake.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 
@@ -141,11 +142,9 @@ function unknownField(
   place: (key: string) => string,
 ): Mistake {
   const near = nearest(key, fields);
-  const todo = near === null ? `Its fields are ${list.format(fields)}.` : `Did you mean ${near}?`;
+  const todo = near === null ? `Its fields are ${listed(fields, "and")}.` : `Did you mean ${near}?`;
   return { where: place(key), what: `${section} ${key} is unknown.`, todo };
 }
-
-const list = new Intl.ListFormat("en", { style: "long", type: "conjunction" });
 
 export const TENANTS = "tenants";
 

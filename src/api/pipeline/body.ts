@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { nearest } from "../../config/mistake.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
 import { parseJson } from "../../domain/json/json.ts";
+import { listed } from "../../domain/wording.ts";
 
 /** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
 export class ClientGone extends Error {
@@ -207,16 +208,10 @@ export function unknownType(name: string, types: ReadonlyMap<string, unknown>): 
   return `is not a known event type; ${near === null ? "see GET /v1/webhooks/event-types" : `did you mean ${near}?`}`;
 }
 
-const either = new Intl.ListFormat("en", { type: "disjunction" });
-
 /** Of an issue's `expected`: a name, a bound, a value, or several of them as `(a | b)`. */
 export function inWords(expected: string): string {
-  return either.format(
-    expected
-      .replace(/^\((.*)\)$/s, "$1")
-      .split(" | ")
-      .map(word),
-  );
+  const names = expected.replace(/^\((.*)\)$/s, "$1").split(" | ");
+  return listed(names.map(word), "or");
 }
 
 function word(expected: string): string {
