@@ -8,6 +8,7 @@ import { EVENT_TYPES } from "./site.ts";
 const PUBLISHERS = 3;
 const MAX_EVENTS = 120;
 const WATCH_MS = 100;
+const PAUSE_MS = 20;
 const WATCHED = 40;
 const EVENTS = "/v1/webhooks/events";
 
@@ -24,6 +25,10 @@ export interface LoadParts {
   readonly again: Publish[];
   /** Called at the first sight of a 202. */
   readonly onAck: () => void;
+  /** How many events there may be; few, where a life ends soon. */
+  readonly most?: number;
+  /** Between two publishes, at most. */
+  readonly pauseMs?: number;
 }
 
 /** A request, and what makes it known when it is sent a second time. */
@@ -38,12 +43,13 @@ export interface Publish {
 export class Load {
   readonly #parts: LoadParts;
   readonly #ended: Promise<unknown>;
-  #left = MAX_EVENTS;
+  #left: number;
   #stopping = false;
   readonly #stop = Promise.withResolvers<void>();
 
   constructor(parts: LoadParts) {
     this.#parts = parts;
+    this.#left = parts.most ?? MAX_EVENTS;
     const loops = Array.from({ length: PUBLISHERS }, () => this.#untilStopped(() => this.#publish()));
     this.#ended = Promise.all([...loops, this.#untilStopped(() => this.#watch())]);
     // Told by `stop`, which comes later.
@@ -115,7 +121,7 @@ export class Load {
     const body = (await response.json().catch(() => null)) as (Answered & { data: Answered[] }) | null;
     const answered = body === null ? null : single ? [body] : body.data;
     await journal.append({ kind: "ack", batch, answered, ...trip });
-    return random.between(0, 20);
+    return random.between(0, this.#parts.pauseMs ?? PAUSE_MS);
   }
 
   #item(): Item {

@@ -6,15 +6,17 @@ import { resolve } from "node:path";
 import { scriptArguments } from "../arguments.ts";
 import { SOURCES } from "./daemon.ts";
 import type { Plant } from "./life.ts";
-import { nodesMain } from "./nodes-main.ts";
+import { nodesMain, VICTIMS } from "./nodes-main.ts";
 import { run } from "./run.ts";
 import { account, isGood, summaryOf, table } from "./summary.ts";
 
 const USAGE = `npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]
-                 [--start-up-limit MS] [--plant BUG] [--nodes N]
+                 [--start-up-limit MS] [--plant BUG]
+npm run crash -- --nodes N [--victim node|primary] [--rounds N] [--seed S] [--json] [--executable FILE]
 
 Kills the daemon over and over under load, and looks from outside for what was acknowledged and lost. With --nodes there
-are so many of them on one PostgreSQL; one at a time is killed or suspended, and the others take over.`;
+are so many of them on one PostgreSQL. The victim of a round is a node, which is killed or suspended, so that the others
+take over; or the primary, whose synchronous standby is promoted.`;
 
 const { values, refuse } = scriptArguments(USAGE, {
   rounds: { type: "string" },
@@ -25,6 +27,7 @@ const { values, refuse } = scriptArguments(USAGE, {
   "start-up-limit": { type: "string", default: "3000" },
   plant: { type: "string", default: "none" },
   nodes: { type: "string", default: "1" },
+  victim: { type: "string", default: "node" },
 });
 const rounds = Number(values.rounds ?? (values.seconds === undefined ? 30 : Infinity));
 const seconds = Number(values.seconds ?? Infinity);
@@ -34,13 +37,14 @@ if (!(rounds >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
 }
 const nodes = Number(values.nodes);
 if (!(nodes >= 1 && nodes <= 16)) refuse("--nodes is a number up to 16.");
+const victim = VICTIMS.find((one) => one === values.victim) ?? refuse(`--victim is one of ${VICTIMS.join(", ")}.`);
 const program = values.executable === undefined ? SOURCES : [resolve(values.executable)];
 // Children and directories go when this process exits.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
 if (nodes > 1) {
-  if (!(await nodesMain({ nodes, rounds, seed, program, json: values.json }))) process.exitCode = 1;
+  if (!(await nodesMain({ nodes, victim, rounds, seed, program, json: values.json }))) process.exitCode = 1;
 } else await oneProcess();
 
 async function oneProcess(): Promise<void> {

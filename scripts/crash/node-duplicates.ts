@@ -18,7 +18,7 @@ export function judgeAcrossNodes(
   requests.forEach((request, index) => {
     const earlier = requests.slice(0, index);
     const fault =
-      faultOfOrder(request, earlier) ??
+      faultOfOrder(request, earlier, attempts, facts) ??
       faultAfterSettled(request, attempts, facts) ??
       faultOfRepeat(request, earlier, facts, found) ??
       faultAfterSuccess(request, earlier, attempts, facts, found);
@@ -26,9 +26,17 @@ export function judgeAcrossNodes(
   });
 }
 
-function faultOfOrder(request: Request, earlier: readonly Request[]): string | null {
+/** A receiver that is slow to read may see one that timed out after the one that followed. */
+function faultOfOrder(
+  request: Request,
+  earlier: readonly Request[],
+  attempts: readonly ShownAttempt[],
+  facts: Facts,
+): string | null {
   const later = earlier.find(({ attempt }) => attempt > request.attempt);
-  return later === undefined ? null : `came after attempt ${later.attempt}`;
+  if (later === undefined || hasEnded(request, later, facts)) return null;
+  const isLate = attempts.find(({ number }) => number === request.attempt)?.error === "timeout";
+  return isLate ? null : `came after attempt ${later.attempt}`;
 }
 
 /** What any node has shown is durable, for all of them. */

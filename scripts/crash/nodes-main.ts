@@ -2,15 +2,29 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { RESUMED_MS, runFailovers } from "./failover.ts";
 import { monotonic } from "./journal.ts";
-import { runNodeRounds, TAKE_OVER_MS, type NodeRounds } from "./node-rounds.ts";
+import type { Findings } from "./judge.ts";
+import type { NodeLifeOptions } from "./node-life.ts";
+import { runNodeRounds, TAKE_OVER_MS } from "./node-rounds.ts";
+
+export const VICTIMS = ["node", "primary"] as const;
+export type Victim = (typeof VICTIMS)[number];
 
 export interface NodesOptions {
   readonly nodes: number;
+  readonly victim: Victim;
   readonly rounds: number;
   readonly seed: number;
   readonly program: readonly string[];
   readonly json: boolean;
+}
+
+interface Outcome {
+  readonly findings: Findings;
+  readonly rows: readonly (readonly [string, string | number])[];
+  /** Of times that have a limit. */
+  readonly slow: readonly string[];
 }
 
 const SAID_EVERY = 10;
@@ -18,24 +32,23 @@ const SHOWN = 20;
 
 /** Whether nothing was violated. */
 export async function nodesMain(options: NodesOptions): Promise<boolean> {
-  const { json, nodes, seed } = options;
+  const { json, nodes, seed, victim } = options;
   const dir = mkdtempSync(join(tmpdir(), "webhookd-crash-"));
   process.once("exit", (code) => code !== 1 && rmSync(dir, { recursive: true, force: true }));
   const startedAt = monotonic();
-  const report = await runNodeRounds({
-    ...options,
-    dir,
-    onProgress(rounds) {
-      if (json || rounds % SAID_EVERY !== 0) return;
-      console.error(`${Math.round((monotonic() - startedAt) / 1000)} s: ${rounds} rounds`);
-    },
-  });
-  const seconds = Math.round((monotonic() - startedAt) / 1000);
-  const violations = violationsOf(report);
+  const elapsed = () => Math.round((monotonic() - startedAt) / 1000);
+  const onProgress = (rounds: number) => {
+    if (!json && rounds % SAID_EVERY === 0) console.error(`${elapsed()} s: ${rounds} rounds`);
+  };
+  const { findings, rows, slow } = await RUNS[victim]({ ...options, dir, onProgress });
+  const { lost, falseDelivered, duplicates, wrong, acked } = findings;
+  const idle = acked === 0 ? ["nothing was acked"] : [];
+  const violations = [...slow, ...wrong, ...falseDelivered, ...duplicates.unexplained, ...lost, ...idle];
+  const all = [...rows, ...rowsOf(findings), ["seconds", elapsed()] as const];
   process.stdout.write(
     json
-      ? `${JSON.stringify({ seed, nodes, seconds, ...report, violations })}\n`
-      : table(report).concat(`${"seconds".padEnd(26)}${seconds}\n`),
+      ? `${JSON.stringify({ seed, nodes, victim, ...Object.fromEntries(all), violations })}\n`
+      : all.map(([name, value]) => `${name.padEnd(26)}${value}\n`).join(""),
   );
   if (violations.length === 0) return true;
   const lines = violations.slice(0, SHOWN).map((line) => `  ${line}`);
@@ -45,25 +58,30 @@ export async function nodesMain(options: NodesOptions): Promise<boolean> {
   return false;
 }
 
-function violationsOf({ findings, takeOversMs }: NodeRounds): string[] {
-  const { lost, falseDelivered, duplicates, wrong, acked } = findings;
-  const slow = takeOversMs.filter((ms) => ms > TAKE_OVER_MS).map((ms) => `a take-over took ${Math.round(ms)} ms`);
-  const idle = acked === 0 ? ["nothing was acked"] : [];
-  return [...slow, ...wrong, ...falseDelivered, ...duplicates.unexplained, ...lost, ...idle];
-}
+const RUNS: Record<Victim, (options: NodeLifeOptions) => Promise<Outcome>> = {
+  async node(options) {
+    const { findings, kills, late, rounds, suspensions, ...times } = await runNodeRounds(options);
+    const rows = [
+      ["rounds", `${rounds}: ${kills} kills, ${suspensions} suspensions`],
+      ["take-over after a kill", spread(times.takeOversMs)],
+      ["  after a suspension", spread(times.takeOversOfSuspendedMs)],
+      ["late of suspended", late],
+    ] as const;
+    return { findings, rows, slow: over(times.takeOversMs, TAKE_OVER_MS, "a take-over") };
+  },
+  async primary(options) {
+    const { findings, promotedMs, resumedMs, rounds } = await runFailovers(options);
+    const rows = [
+      ["rounds", rounds],
+      ["promoted after", spread(promotedMs)],
+      ["publishing resumed after", spread(resumedMs)],
+    ] as const;
+    return { findings, rows, slow: over(resumedMs, RESUMED_MS, "the way back to publishing") };
+  },
+};
 
-function table({
-  findings,
-  kills,
-  late,
-  rounds,
-  suspensions,
-  takeOversMs,
-  takeOversOfSuspendedMs,
-}: NodeRounds): string {
-  const { acked, deliveries, duplicates, falseDelivered, lost, requests, wrong } = findings;
-  const rows: [string, string | number][] = [
-    ["rounds", `${rounds}: ${kills} kills, ${suspensions} suspensions`],
+function rowsOf({ acked, deliveries, duplicates, falseDelivered, lost, requests, wrong }: Findings) {
+  return [
     ["acked", `${acked} events; ${deliveries} deliveries, ${requests} requests`],
     ["acked and lost", lost.length],
     ["false delivered", falseDelivered.length],
@@ -71,12 +89,12 @@ function table({
     ["  unrecorded at most", `${Math.round(duplicates.longestMs)} ms, ${duplicates.mostCommits} commits`],
     ["duplicates unexplained", duplicates.unexplained.length],
     ["resent after a reset", duplicates.resent],
-    ["late of suspended", late],
     ["other violations", wrong.length],
-    ["take-over after a kill", spread(takeOversMs)],
-    ["  after a suspension", spread(takeOversOfSuspendedMs)],
-  ];
-  return rows.map(([name, value]) => `${name.padEnd(26)}${value}\n`).join("");
+  ] as const;
+}
+
+function over(times: readonly number[], limitMs: number, what: string): string[] {
+  return times.filter((ms) => ms > limitMs).map((ms) => `${what} took ${Math.round(ms)} ms`);
 }
 
 function spread(times: readonly number[]): string {

@@ -59,6 +59,6 @@ export class ReceiversProcess {
   }
 }
 
-export function journalOf(home: Home): string {
+export function journalOf(home: Pick<Home, "dir">): string {
   return join(home.dir, "receivers.jsonl");
 }

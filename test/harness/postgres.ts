@@ -153,7 +153,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
 }
 
 /** The directory of initdb and postgres, which anyone can run. */
-function binaries(dir: string): string | null {
+export function binaries(dir: string): string | null {
   return npmBinaries(dir) ?? installedBinaries();
 }
 
@@ -186,7 +186,7 @@ function installedBinaries(): string | null {
   return found ?? null;
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,0 +1,162 @@
+/** One life of several nodes on a store in PostgreSQL: their endpoints, the load on them, quiet, and the checks. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Random } from "../../test/sim/random.ts";
+import type { Api } from "./api.ts";
+import type { DriverEntry, ReceiverEntry } from "./entries.ts";
+import { historyOf, type History } from "./history.ts";
+import { Journal, monotonic, readJournal } from "./journal.ts";
+import { judge, type Findings } from "./judge.ts";
+import { show } from "./life.ts";
+import { Load, type Publish } from "./load.ts";
+import { judgeAcrossNodes } from "./node-duplicates.ts";
+import { Cluster, type Node } from "./nodes.ts";
+import { journalOf, ReceiversProcess } from "./receivers-process.ts";
+import { ENDPOINTS, namesOf, planOf } from "./site.ts";
+
+export interface NodeLifeOptions {
+  readonly dir: string;
+  readonly program: readonly string[];
+  readonly nodes: number;
+  readonly rounds: number;
+  readonly seed: number;
+  readonly onProgress: (rounds: number) => void;
+}
+
+/** What the journals say in the end. */
+export interface Verdict {
+  readonly findings: Findings;
+  readonly history: History;
+  readonly driver: readonly DriverEntry[];
+  /** Requests that a suspended node made when it went on. */
+  readonly late: number;
+}
+
+/** Endpoints of each plan, so that each node has some. */
+const COPIES = 6;
+/** Of one node: each is sent to a dozen endpoints, and all of it happens on one machine. */
+const MOST_OF_LOAD = 400;
+const PAUSE_MS = 100;
+const QUIET_MS = 300_000;
+const POLL_MS = 50;
+
+export class NodeLife {
+  readonly cluster: Cluster;
+  readonly random: Random;
+  readonly journal: Journal;
+  /** What is wrong beside what the journals say. */
+  readonly wrong: string[] = [];
+  /** When each suspended process went on. */
+  readonly resumed = new Map<number, number>();
+  readonly #options: NodeLifeOptions;
+  readonly #receivers: ReceiversProcess;
+  readonly #replayed = new Set<string>();
+  readonly #again: Publish[] = [];
+  #numbers = 0;
+
+  private constructor(options: NodeLifeOptions, url: string, journal: Journal, receivers: ReceiversProcess) {
+    const { dir, program, seed } = options;
+    this.#options = options;
+    this.cluster = new Cluster({ dir, program, compileCache: join(dir, "compile-cache"), url });
+    this.random = new Random(seed);
+    this.journal = journal;
+    this.#receivers = receivers;
+  }
+
+  /** `url` may name several hosts; the first of them takes writes. */
+  static async begin(options: NodeLifeOptions, url: string): Promise<NodeLife> {
+    const { dir, nodes, program, seed } = options;
+    const home = { dir, program, compileCache: join(dir, "compile-cache") };
+    const receivers = await ReceiversProcess.start(home, seed, "none");
+    const life = new NodeLife(options, url, await Journal.open(driverJournalOf(dir)), receivers);
+    try {
+      for (let place = 0; place < nodes; place++) await life.cluster.start(place);
+      await life.#register(life.cluster.living[0]!.api);
+    } catch (error) {
+      await life.close();
+      throw error;
+    }
+    return life;
+  }
+
+  next(): number {
+    return ++this.#numbers;
+  }
+
+  load({ api, generation }: Node): Load {
+    const { journal, random } = this;
+    const [replayed, again] = [this.#replayed, this.#again];
+    const parts = { api, generation, journal, random, next: () => this.next(), replayed, again, onAck: () => {} };
+    return new Load({ ...parts, most: MOST_OF_LOAD, pauseMs: PAUSE_MS });
+  }
+
+  async ended({ generation }: Node, at: number): Promise<void> {
+    await this.journal.append({ kind: "ended", generation, at, clean: false });
+  }
+
+  /** Until nothing is pending; then a clean stop, and what came of it all. */
+  async verdict(): Promise<Verdict> {
+    const { dir, nodes } = this.#options;
+    const { api } = this.cluster.living[0]!;
+    await untilQuiet(api);
+    const shown = await show(api);
+    this.wrong.push(...(await this.cluster.stop()));
+    await this.#receivers.stop();
+    await this.journal.close();
+    for (let place = 0; place < nodes; place++) {
+      const log = readFileSync(join(dir, `node-${place}`, "daemon.log"), "utf8");
+      if (log.includes("lost from memory")) this.wrong.push(`node ${place} had lost deliveries from memory`);
+    }
+    const driver = readJournal<DriverEntry>(driverJournalOf(dir));
+    const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
+    const { history, late } = this.#inOrder(historyOf(driver, receivers));
+    const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes });
+    findings.wrong.push(...this.wrong);
+    return { findings, history, driver, late };
+  }
+
+  /** Leaves no process behind. */
+  async close(): Promise<void> {
+    await this.cluster.close();
+    await this.#receivers.stop();
+  }
+
+  async #register(api: Api): Promise<void> {
+    const secrets: Record<string, string> = {};
+    for (const name of namesOf(COPIES)) {
+      const { events } = ENDPOINTS.find((plan) => plan.name === planOf(name))!;
+      const url = `http://127.0.0.1:${this.#receivers.port}/${name}`;
+      const response = await api.post("/v1/webhooks", JSON.stringify({ url, events }));
+      const { id, signing_secret: secret } = (await response.json()) as { id: string; signing_secret: string };
+      if (response.status !== 201) throw new Error(`a registration was answered ${response.status}`);
+      await this.journal.append({ kind: "endpoint", id, name });
+      secrets[name] = secret;
+    }
+    await this.#receivers.ask({ ask: "secrets", secrets });
+  }
+
+  /** As they arrived, without those that a suspended process made when it went on: these are allowed, and count for nothing. */
+  #inOrder(history: History): { history: History; late: number } {
+    let late = 0;
+    const requests = new Map(
+      [...history.requests].map(([delivery, all]) => {
+        const some = all.filter(({ at, generation }) => at < (this.resumed.get(generation) ?? Infinity));
+        late += all.length - some.length;
+        return [delivery, some.toSorted((a, b) => a.at - b.at || a.nth - b.nth)] as const;
+      }),
+    );
+    for (const [delivery, all] of requests) if (all.length === 0) requests.delete(delivery);
+    return { history: { ...history, requests }, late };
+  }
+}
+
+async function untilQuiet(api: Api): Promise<void> {
+  for (const until = monotonic() + QUIET_MS; monotonic() < until; await sleep(POLL_MS)) {
+    if (!(await api.hasPending())) return;
+  }
+}
+
+function driverJournalOf(dir: string): string {
+  return join(dir, "driver.jsonl");
+}
