@@ -43,7 +43,7 @@ export class PostgresOperations implements OperationsStore {
   }
 
   async size(): Promise<StoreSize> {
-    const [row] = await this.#engine.database.rows<{ bytes: number }>(
+    const [row] = await this.#engine.database.lists.rows<{ bytes: number }>(
       "SELECT pg_database_size(current_database()) AS bytes",
     );
     return { databaseBytes: row!.bytes, logBytes: 0 };

@@ -107,7 +107,7 @@ export class SharedOwnership implements Node {
   }
 
   async keep(): Promise<void> {
-    if (!(await renewLease(this.#database!, this.#node))) throw this.#lost();
+    if (!(await renewLease(this.#database!.lease, this.#node))) throw this.#lost();
     const { leaseMs } = this.#node;
     const now = this.#store!.engine.clock.monotonic();
     // Where the database was away, leases of others have run out too, and they are about to renew them.
@@ -201,7 +201,7 @@ export class SharedOwnership implements Node {
     const { free, left, live, own: held } = await this.#look();
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
-    if (isDead) await removeDead(this.#database!);
+    if (isDead) await removeDead(this.#database!.lease);
     const share = Math.ceil(SLOTS / Math.max(1, live));
     let own = held;
     if ((isDead || free) && held.length < share) {
@@ -233,7 +233,7 @@ export class SharedOwnership implements Node {
   }
 
   async #look(): Promise<Shares> {
-    const [shares] = await this.#database!.rows<Shares>(
+    const [shares] = await this.#database!.lease.rows<Shares>(
       `SELECT (SELECT count(*) FROM node WHERE lease_until > now()) AS live,
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,

@@ -40,7 +40,7 @@ export class SoleOwner implements Node {
   }
 
   async keep(): Promise<void> {
-    if (!(await renewLease(this.#database!, this.#node))) throw this.#lost();
+    if (!(await renewLease(this.#database!.lease, this.#node))) throw this.#lost();
   }
 
   async give(): Promise<void> {}
@@ -56,7 +56,7 @@ export class SoleOwner implements Node {
   async tell(): Promise<void> {}
 
   async release(): Promise<void> {
-    await this.#database!.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
+    await this.#database!.lease.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
   }
 
   #lost(): Error {

@@ -253,6 +253,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
   });
 
+  it("renew their leases and read what is due while long questions are answered", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const endpoint = await addEndpoint(a);
+    await withClient(url, async (client) => {
+      await client.query("BEGIN");
+      await client.query("LOCK TABLE audit IN ACCESS EXCLUSIVE MODE");
+      const questions = Array.from({ length: 8 }, () => a.audit.list({ tenant: null, limit: 10, order: "newest" }));
+      expect((await renew(a)).size).toBe(1024);
+      expect(await dueNow(a, endpoint)).toEqual([]);
+      await client.query("COMMIT");
+      await Promise.all(questions);
+    });
+  });
+
   it("take nothing from one that lost its slots, whatever came of its attempts", async () => {
     const { start } = await shared();
     const a = await start(300);

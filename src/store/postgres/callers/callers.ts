@@ -39,7 +39,7 @@ export class PostgresKeys implements KeyStore {
       list: "keys",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([after]: readonly number[], limit: number) =>
-        this.#engine.database.rows<KeyRow>(...inOrder("api_key", "number", query, after!, limit)),
+        this.#engine.database.lists.rows<KeyRow>(...inOrder("api_key", "number", query, after!, limit)),
       keysOf: (row: KeyRow) => [row.number],
       look: async (rows: readonly KeyRow[]) => rows.map((row) => (isWanted(row) ? keyOf(row) : null)),
     };
@@ -161,7 +161,7 @@ export class PostgresAudit implements AuditStore {
       list: "audit",
       start: [start],
       rows: ([after]: readonly number[], limit: number) =>
-        this.#engine.database.rows<AuditRow>(...inOrder("audit", "key", query, after!, limit, within)),
+        this.#engine.database.lists.rows<AuditRow>(...inOrder("audit", "key", query, after!, limit, within)),
       keysOf: (row: AuditRow) => [row.key],
       look: async (rows: readonly AuditRow[]) => rows.map(recordOf),
     };

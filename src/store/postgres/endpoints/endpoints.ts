@@ -101,7 +101,7 @@ export class PostgresEndpoints implements EndpointStore {
           const there = `SELECT ${HOST.replaceAll("e.url", "l.url")}, l.number FROM endpoint l WHERE l.number = ${last}`;
           return isStart ? `${last} IS NOT NULL` : `(${HOST}, e.number) ${compare} (${there})`;
         };
-        return this.#engine.database.rows<EndpointRow & { readonly place: number | null }>(
+        return this.#engine.database.lists.rows<EndpointRow & { readonly place: number | null }>(
           `SELECT e.*, ${byNumbers ? `(${SORTED_BY[sort]})::bigint` : "NULL"} AS place
            FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
            WHERE ${beyond()} AND e.deleted_at IS NULL

@@ -103,7 +103,7 @@ export class Health {
     ) few WHERE event > $2)`;
     const failed = (more: string) => `(SELECT count(*) FROM (
       SELECT 1 FROM delivery WHERE status = ${FAILED} AND endpoint = $1 ${more} LIMIT ${HEALTH_COUNT_LIMIT}) few)`;
-    const [counts] = await this.#engine.database.rows<{ open: number; failed: number }>(
+    const [counts] = await this.#engine.database.lists.rows<{ open: number; failed: number }>(
       `SELECT ${open(0)} + ${open(WAITING)} AS open, ${failed(`AND trigger <> ${triggerCode("test")}`)} AS failed`,
       [row.number, row.cancel_to ?? -1],
     );

@@ -1,5 +1,5 @@
 /**
- * Connections to PostgreSQL: one that writes, and some that read. Of several hosts the one is used that takes writes, so
+ * Connections to PostgreSQL: one that writes, one that renews the lease, one for short questions, and some for lists. Of several hosts the one is used that takes writes, so
  * that a standby which was promoted is found without a restart. Statements are pipelined: none waits for the answer to
  * the one before it, unless its caller does.
  */
@@ -16,12 +16,13 @@ const ASK_MS = 5000;
 const ASK_AGAIN_MS = 250;
 /** As long as a lease: a process that is suspended in the middle of a transaction holds up nobody for longer. */
 const IDLE_MS = 5000;
-const READERS = 2;
+const LISTERS = 2;
+/** The server gives up a list before its caller does: otherwise the next one would wait behind it. */
+const LIST_MS = 9000;
 const INT8 = 20;
 
 /** A durable answer must not depend on what a role or a database has for its default. */
-const OPTIONS =
-  "-c synchronous_commit=on -c statement_timeout=0 -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+const OPTIONS = "-c synchronous_commit=on -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
@@ -44,29 +45,41 @@ export interface Mark {
 const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
 const BAR = "INSERT INTO last_commit (id) VALUES ($1) ON CONFLICT DO NOTHING";
 
-/** `postgres://user:password@host1:5432,host2/name?…` */
+/** `postgres://user:password@host1:5432,host2/name?…` What it is asked itself is short. */
 export class Database implements Queries {
+  /** Where a transaction that is open may hold it up, and nothing else. */
+  readonly lease: Queries;
+  /** What may take long. Of several connections the next one is asked. */
+  readonly lists: Queries;
+  readonly #short: Queries;
   readonly #writer: Session;
-  readonly #readers: readonly Session[];
-  #next = 0;
+  readonly #sessions: Session[] = [];
 
   constructor(url: string) {
-    const options = `${OPTIONS} -c idle_in_transaction_session_timeout=${IDLE_MS}`;
-    const configs = configsOf(url).map((config) => ({ ...config, options }));
-    this.#writer = new Session(configs);
-    this.#readers = Array.from({ length: READERS }, () => new Session(configs));
+    const configs = configsOf(url);
+    const session = (timeoutMs: number) => {
+      const limits = `-c statement_timeout=${timeoutMs} -c idle_in_transaction_session_timeout=${IDLE_MS}`;
+      const some = new Session(configs.map((config) => ({ ...config, options: `${OPTIONS} ${limits}` })));
+      this.#sessions.push(some);
+      return some;
+    };
+    // Nothing may end its wait for a standby.
+    this.#writer = session(0);
+    this.lease = queriesOver([session(0)]);
+    this.#short = queriesOver([session(0)]);
+    this.lists = queriesOver(Array.from({ length: LISTERS }, () => session(LIST_MS)));
   }
 
-  rows<R extends object>(sql: string, values: readonly unknown[] = []): Promise<R[]> {
-    return this.#reading((client) => run(client, sql, values)).then(({ rows }) => rows as R[]);
+  rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]> {
+    return this.#short.rows(sql, values);
   }
 
-  change(sql: string, values: readonly unknown[] = []): Promise<number> {
-    return this.#reading((client) => run(client, sql, values)).then(({ rowCount }) => rowCount ?? 0);
+  change(sql: string, values?: readonly unknown[]): Promise<number> {
+    return this.#short.change(sql, values);
   }
 
-  async script(sql: string): Promise<void> {
-    await this.#reading((client) => client.query(sql));
+  script(sql: string): Promise<void> {
+    return this.#short.script(sql);
   }
 
   /** One at a time. Rejects with a `WebhookdError` when the storage is at fault. */
@@ -120,13 +133,21 @@ export class Database implements Queries {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#writer, ...this.#readers].map((session) => session.close()));
+    await Promise.all(this.#sessions.map((session) => session.close()));
   }
+}
 
-  #reading<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const session = this.#readers[this.#next++ % READERS]!;
-    return telling(async () => work(await session.client()));
-  }
+function queriesOver(sessions: readonly Session[]): Queries {
+  let next = 0;
+  const asking = <T>(ask: (queries: Queries) => Promise<T>) => {
+    const session = sessions[next++ % sessions.length]!;
+    return telling(async () => ask(queriesOn(await session.client())));
+  };
+  return {
+    rows: (sql, values) => asking((queries) => queries.rows(sql, values)),
+    change: (sql, values) => asking((queries) => queries.change(sql, values)),
+    script: (sql) => asking((queries) => queries.script(sql)),
+  };
 }
 
 /** What went wrong with it: all later statements of the transaction only say that it has failed. */
@@ -269,8 +290,8 @@ function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
   const code = "code" in error ? String(error.code) : "";
   if (code === "53100") return storageFull(error);
-  // No connection, no resources, shutting down or recovering, read only, an error of the system.
-  if (/^(08|53|57P|58|25006|25P03)/.test(code) || /^E[A-Z]+$/.test(code)) return storageUnavailable(error);
+  // No connection, no resources, no time left, shutting down or recovering, read only, an error of the system.
+  if (/^(08|53|57P|57014|58|25006|25P03)/.test(code) || /^E[A-Z]+$/.test(code)) return storageUnavailable(error);
   return /^(Connection|Query read timeout|timeout expired|Client )/.test(error.message)
     ? storageUnavailable(error)
     : null;

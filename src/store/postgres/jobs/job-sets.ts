@@ -5,7 +5,7 @@ import { seeksResult } from "../../sqlite/attempts/sources.ts";
 import { FRESH, keysWithin, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
 import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
-import type { Database, Queries } from "../engine/database.ts";
+import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
@@ -29,7 +29,7 @@ interface OfEndpoint {
 }
 
 /** Each page is read when it is asked for. */
-export async function* select(database: Database, set: JobSet): AsyncGenerator<readonly Selected[], void> {
+export async function* select(database: Queries, set: JobSet): AsyncGenerator<readonly Selected[], void> {
   const { filter } = set;
   let endpoint: number | null = null;
   if (filter.endpoint !== undefined) {
@@ -56,7 +56,7 @@ interface Place {
   readonly high: number;
 }
 
-function page(database: Database, { action, filter, tenant }: JobSet, place: Place): Promise<Row[]> {
+function page(database: Queries, { action, filter, tenant }: JobSet, place: Place): Promise<Row[]> {
   const values = new Values();
   const { error, statusCode, type, test, events } = filter;
   const narrowed = {
@@ -100,7 +100,7 @@ async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: re
 
 /** Events of the types that the endpoint chose, and of which it has no delivery. */
 async function* selectMissing(
-  database: Database,
+  database: Queries,
   { tenant, filter }: JobSet,
   endpoint: OfEndpoint,
 ): AsyncGenerator<readonly Selected[], void> {
@@ -127,7 +127,7 @@ function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number">): L
   return enabled === 1 && !cancelling ? null : "endpoint_disabled";
 }
 
-export async function planJob(database: Database, set: JobSet): Promise<JobPlan> {
+export async function planJob(database: Queries, set: JobSet): Promise<JobPlan> {
   const tallies = new Map<string, { matched: number; timedOut: number; left: LeftOfEndpoint | null }>();
   for await (const some of select(database, set)) {
     for (const { id, left, timedOut } of some) {

@@ -38,7 +38,7 @@ export class PostgresJobs implements JobStore {
   }
 
   plan(set: JobSet): Promise<JobPlan> {
-    return planJob(this.#engine.database, set);
+    return planJob(this.#engine.database.lists, set);
   }
 
   async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
@@ -53,10 +53,10 @@ export class PostgresJobs implements JobStore {
       ),
     );
     try {
-      for await (const some of select(engine.database, { tenant, action, filter })) {
+      for await (const some of select(engine.database.lists, { tenant, action, filter })) {
         await engine.write((tx) => addSome(tx, num, some));
       }
-      const { matched } = (await countsOf(engine.database, [num])).get(num) ?? NONE;
+      const { matched } = (await countsOf(engine.database.lists, [num])).get(num) ?? NONE;
       if (expect === null || expect === matched) {
         return await this.#idempotency.commit(once, now, async (tx) => {
           await tx.change("UPDATE job SET status = 'running' WHERE num = $1", [num]);

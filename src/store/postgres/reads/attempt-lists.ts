@@ -22,7 +22,7 @@ export function attemptPage(
       const sql = `SELECT ${ATTEMPT} FROM ${FROM_ATTEMPT}
         WHERE (${columns.map((name) => `a.${name}`).join()}) ${compare} (${from}) AND ${where(values)}
         ORDER BY ${columns.map((name) => `a.${name} ${way}`).join()} LIMIT ${values.add(limit)}`;
-      return engine.database.rows<AttemptRow>(sql, values.all);
+      return engine.database.lists.rows<AttemptRow>(sql, values.all);
     },
     keysOf: (row: AttemptRow) => columns.map((name) => Number(row[name])),
     look: async (rows: readonly AttemptRow[]) => rows.map(attemptOf),

@@ -95,7 +95,7 @@ export class PostgresReads implements ReadStore {
       rows: ([after]: readonly number[], limit: number) => this.#eventRows(query, endpoint, after!, end, limit),
       keysOf: (row: EventRow) => [row.key],
       look: (rows: readonly EventRow[]) => this.#lookAtEvents(rows, query, endpoint),
-      ...searching(this.#engine.database, {
+      ...searching(this.#engine.database.lists, {
         query,
         end,
         rows: ([after], to) => this.#eventRows(query, endpoint, after!, to, null),
@@ -114,7 +114,7 @@ export class PostgresReads implements ReadStore {
 
   async getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null> {
     const row = await this.#findDelivery(tenant, id);
-    return row === null ? null : deliveryOf(row, await lastAttempts(this.#engine.database, [row]));
+    return row === null ? null : deliveryOf(row, await lastAttempts(this.#engine.database.lists, [row]));
   }
 
   async listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>> {
@@ -132,13 +132,13 @@ export class PostgresReads implements ReadStore {
           ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
           ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
         ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
-      return this.#engine.database.rows<DeliveryRow>(sql, values.all);
+      return this.#engine.database.lists.rows<DeliveryRow>(sql, values.all);
     };
     const walk = {
       list: "deliveries",
       start,
       rows: (after: readonly number[], limit: number) => rows(after, end, limit),
-      ...searching(this.#engine.database, {
+      ...searching(this.#engine.database.lists, {
         query,
         end,
         rows: (after, to) => rows(after, to, null),
@@ -146,7 +146,7 @@ export class PostgresReads implements ReadStore {
       }),
       keysOf: (row: DeliveryRow) => [row.event, row.endpoint],
       look: async (rows: readonly DeliveryRow[]) => {
-        const lasts = await lastAttempts(this.#engine.database, rows);
+        const lasts = await lastAttempts(this.#engine.database.lists, rows);
         return rows.map((row) => (isWanted(row, query, lasts) ? deliveryOf(row, lasts) : null));
       },
     };
@@ -156,7 +156,7 @@ export class PostgresReads implements ReadStore {
   async getAttempt(tenant: string | null, id: string): Promise<Attempt | null> {
     const parsed = parseAttemptId(id);
     if (parsed === null) return null;
-    const [row] = await this.#engine.database.rows<AttemptRow & { tenant: string }>(
+    const [row] = await this.#engine.database.lists.rows<AttemptRow & { tenant: string }>(
       `SELECT ${ATTEMPT}, e.tenant FROM ${FROM_ATTEMPT}
        WHERE a.event = $1 AND a.endpoint = $2 AND a.number % ${ATTEMPT_NUMBERS} = $3 ORDER BY a.number DESC LIMIT 1`,
       [parsed.event, parsed.endpoint, parsed.number],
@@ -167,7 +167,7 @@ export class PostgresReads implements ReadStore {
 
   async listAttempts(query: AttemptQuery): Promise<Page<Attempt> | null> {
     if ("event" in query) {
-      const event = await findEvent(this.#engine.database, query.tenant, query.event);
+      const event = await findEvent(this.#engine.database.lists, query.tenant, query.event);
       if (event === null) return null;
       return attemptPage(
         this.#engine,
@@ -204,7 +204,7 @@ export class PostgresReads implements ReadStore {
   }
 
   async listTenants(query: TenantQuery): Promise<Page<TenantSummary>> {
-    return pageOf(this.#engine, tenantWalk(this.#engine.database, query), query);
+    return pageOf(this.#engine, tenantWalk(this.#engine.database.lists, query), query);
   }
 
   async unknownName(tenant: string | null, { type, endpoint, event }: Names): Promise<keyof Names | null> {
@@ -229,7 +229,7 @@ export class PostgresReads implements ReadStore {
         ${ofEvent("e", query, values)}
         ${statuses.join() === "unmatched" ? "AND e.unmatched = 1" : needs ? `AND (${unmatched} EXISTS (${has}))` : ""}
       ORDER BY e.key ${way} LIMIT ${values.add(limit)}`;
-    return this.#engine.database.rows<EventRow>(sql, values.all);
+    return this.#engine.database.lists.rows<EventRow>(sql, values.all);
   }
 
   async #lookAtEvents(rows: readonly EventRow[], query: EventQuery, endpoint: number | null) {
@@ -258,7 +258,7 @@ export class PostgresReads implements ReadStore {
   async #findDelivery(tenant: string | null, id: string): Promise<DeliveryRow | null> {
     const parsed = parseDeliveryId(id);
     if (parsed === null) return null;
-    const [row] = await this.#engine.database.rows<DeliveryRow>(
+    const [row] = await this.#engine.database.lists.rows<DeliveryRow>(
       `SELECT ${DELIVERY} FROM ${FROM_DELIVERY} WHERE d.event = $1 AND d.endpoint = $2`,
       [parsed.event, parsed.endpoint],
     );
@@ -269,7 +269,7 @@ export class PostgresReads implements ReadStore {
   /** Null when none is named, undefined when the tenant has, and had, no such endpoint. */
   async #numberOf(tenant: string | null, id: string | undefined): Promise<number | null | undefined> {
     if (id === undefined) return null;
-    const [row] = await this.#engine.database.rows<{ number: number }>(
+    const [row] = await this.#engine.database.lists.rows<{ number: number }>(
       "SELECT number FROM endpoint WHERE id = $1 AND ($2::text IS NULL OR tenant = $2)",
       [id, tenant],
     );

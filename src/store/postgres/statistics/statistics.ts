@@ -59,7 +59,7 @@ export class PostgresStatistics implements StatisticsStore {
       number,
       number,
     ];
-    const rows = await this.#engine.database.rows<Stored>(
+    const rows = await this.#engine.database.lists.rows<Stored>(
       `SELECT minute, life, attempts, published FROM counter WHERE subject = $1 AND minute >= $2 AND minute < $3`,
       [subject, first, end],
     );
@@ -106,7 +106,7 @@ export class PostgresStatistics implements StatisticsStore {
 
   async failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]> {
     const failing = this.#parts.health.failing(now);
-    const rows = await this.#engine.database.rows<{ number: number; id: string }>(
+    const rows = await this.#engine.database.lists.rows<{ number: number; id: string }>(
       `SELECT number, id FROM endpoint
        WHERE number = ANY($1::integer[]) AND deleted_at IS NULL AND ($2::text IS NULL OR tenant = $2)`,
       [[...failing.keys()], tenant],
@@ -119,7 +119,7 @@ export class PostgresStatistics implements StatisticsStore {
 
   async #isThere(tenant: string | null, endpoint: string): Promise<boolean> {
     const sql = "SELECT 1 FROM endpoint WHERE id = $1 AND ($2::text IS NULL OR tenant = $2)";
-    return (await this.#engine.database.rows(sql, [endpoint, tenant])).length > 0;
+    return (await this.#engine.database.lists.rows(sql, [endpoint, tenant])).length > 0;
   }
 }
 
