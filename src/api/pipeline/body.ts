@@ -8,6 +8,7 @@ import * as v from "valibot";
 import { nearest } from "../../config/mistake.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
 import { parseJson } from "../../domain/json/json.ts";
+import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { listed } from "../../domain/wording.ts";
 
 /** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
@@ -107,6 +108,66 @@ export function readBody(
 
 function tooLarge(maxBytes: number): WebhookdError {
   return new WebhookdError("payload_too_large", `the body is larger than ${maxBytes} bytes`);
+}
+
+/** Bytes of bodies that one turn of the event loop takes in and apart, some milliseconds; what a piece costs beside them. */
+const [TURN_BYTES, PIECE_COST] = [1024 * 1024, 4096];
+/** Up to this cost it is short; so much of that begins at once in a turn. */
+const [SHORT_COST, SHORT_TURN_COST] = [16 * 1024, 256 * 1024];
+
+interface Step extends Waiting {
+  readonly go: () => void;
+}
+
+/**
+ * Work on bodies is shared out over the turns of the event loop, and in each by turns of tenants: however much one sends,
+ * others are looked at in between. What is short begins at once: a turn may be as long as the commit of a long body.
+ */
+export class BodyTurns {
+  readonly #steps: TenantTurns<Step>;
+  readonly #nextTurn: (run: () => void) => void;
+  #left = TURN_BYTES;
+  #leftForShort = SHORT_TURN_COST;
+  #isComing = false;
+
+  constructor(shares: TenantShares, nextTurn: (run: () => void) => void) {
+    this.#steps = new TenantTurns(shares);
+    this.#nextTurn = nextTurn;
+  }
+
+  /** Null when so many bytes may be worked on at once, else resolves when they may. */
+  take(tenant: string, bytes: number): Promise<void> | null {
+    const cost = bytes + PIECE_COST;
+    this.#come();
+    if (this.#left > 0 && this.#steps.size === 0) {
+      this.#left -= cost;
+      return null;
+    }
+    if (cost <= SHORT_COST && this.#leftForShort > 0) {
+      this.#leftForShort -= cost;
+      return null;
+    }
+    return new Promise((go) => this.#steps.add({ tenant, cost, go }));
+  }
+
+  #come(): void {
+    if (this.#isComing) return;
+    this.#isComing = true;
+    this.#nextTurn(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isComing = false;
+    this.#left = TURN_BYTES;
+    this.#leftForShort = SHORT_TURN_COST;
+    while (this.#left > 0) {
+      const step = this.#steps.take();
+      if (step === undefined) break;
+      this.#left -= step.cost;
+      step.go();
+    }
+    if (this.#left < TURN_BYTES) this.#come();
+  }
 }
 
 /** More would only make the answer long. */

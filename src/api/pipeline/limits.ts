@@ -1,7 +1,7 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
+import type { TenantShares } from "../../domain/time/timetable.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header } from "./reply.ts";
@@ -239,59 +239,5 @@ export class Holding {
     this.#all[what] += amount;
     if (this.#key !== undefined) this.#key[what] += amount;
     if (this.#tenant !== undefined) this.#tenant[what] += amount;
-  }
-}
-
-/** Bytes of bodies that one turn of the event loop takes in and apart: some milliseconds. */
-const TURN_BYTES = 1024 * 1024;
-/** What a piece of work costs beside its bytes. */
-const PIECE_COST = 4096;
-
-interface Step extends Waiting {
-  readonly go: () => void;
-}
-
-/**
- * Work on bodies is shared out over the turns of the event loop, and in each of them by turns of tenants: however much one
- * of them sends, the others' requests, and the operator's, are looked at in between.
- */
-export class BodyTurns {
-  readonly #steps: TenantTurns<Step>;
-  readonly #nextTurn: (run: () => void) => void;
-  #left = TURN_BYTES;
-  #isComing = false;
-
-  constructor(shares: TenantShares, nextTurn: (run: () => void) => void) {
-    this.#steps = new TenantTurns(shares);
-    this.#nextTurn = nextTurn;
-  }
-
-  /** Null when so many bytes may be worked on at once, else resolves when they may. */
-  take(tenant: string, bytes: number): Promise<void> | null {
-    const cost = bytes + PIECE_COST;
-    this.#come();
-    if (this.#left > 0 && this.#steps.size === 0) {
-      this.#left -= cost;
-      return null;
-    }
-    return new Promise((go) => this.#steps.add({ tenant, cost, go }));
-  }
-
-  #come(): void {
-    if (this.#isComing) return;
-    this.#isComing = true;
-    this.#nextTurn(() => this.#turn());
-  }
-
-  #turn(): void {
-    this.#isComing = false;
-    this.#left = TURN_BYTES;
-    while (this.#left > 0) {
-      const step = this.#steps.take();
-      if (step === undefined) break;
-      this.#left -= step.cost;
-      step.go();
-    }
-    if (this.#left < TURN_BYTES) this.#come();
   }
 }

@@ -9,7 +9,7 @@ import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import { BodyTurns, ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import {
   type Exchange,
   newExchange,
@@ -21,7 +21,7 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { BodyTurns, type Holding, RateLimit, Shares, TenantRates } from "./limits.ts";
+import { type Holding, RateLimit, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";

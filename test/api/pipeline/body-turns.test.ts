@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BodyTurns } from "../../../src/api/pipeline/limits.ts";
+import { BodyTurns } from "../../../src/api/pipeline/body.ts";
 
 /** Turns of the event loop that come when the test says so. */
 function loop() {
@@ -48,8 +48,21 @@ describe("work on bodies", () => {
     for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
     await turn();
     let done = 0;
-    for (let at = 0; at < 10; at++) void bodies.take("victim", KIB)!.then(() => done++);
+    for (let at = 0; at < 10; at++) void bodies.take("victim", 32 * KIB)!.then(() => done++);
     await turn();
     expect(done).toBe(10);
+  });
+
+  it("that is short waits for none that is long, and is bounded too", async () => {
+    const { bodies, turn } = loop();
+    for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
+    await turn();
+    for (let at = 0; at < 50; at++) expect(bodies.take("victim", KIB)).toBeNull();
+    const waiting = Array.from({ length: 100 }, () => bodies.take("victim", KIB)).filter((each) => each !== null);
+    expect(waiting.length).toBeGreaterThan(80);
+    let done = 0;
+    for (const each of waiting) void each.then(() => done++);
+    await turn();
+    expect(done).toBe(waiting.length);
   });
 });
