@@ -1,4 +1,4 @@
-/** Lists of one tenant among fifty, in a store of a million events: every filter, and every pair of filters. P21. */
+/** Lists of one tenant among fifty, in a store of a million events, or `--events`: every filter, and every pair of filters. P21. */
 import { request } from "node:http";
 import { createHash, hash, randomBytes } from "node:crypto";
 import { existsSync, renameSync } from "node:fs";
@@ -58,7 +58,7 @@ interface Seeded {
 }
 
 export async function lists(options: BenchOptions): Promise<Measure[]> {
-  const kept = await seed(options.note);
+  const kept = await listsStore(options.events ?? EVENTS, options.note);
   const trial = await Trial.start({ threads: options.threads, prepare: (dir) => copyStore(kept, dir) });
   const { daemon, dir } = trial;
   const db = new Database(join(dir, "data/webhookd.db"), { readonly: true });
@@ -136,11 +136,12 @@ function get({ port, key }: DaemonUnderTest, path: string): Promise<string> {
   });
 }
 
-async function seed(note: (text: string) => void): Promise<string> {
-  const text = JSON.stringify([EVENTS, TENANTS, ENDPOINTS, TYPES, MIGRATIONS]);
+/** The directory of the store; made if it is not there. */
+export async function listsStore(events: number, note: (text: string) => void): Promise<string> {
+  const text = JSON.stringify([events, TENANTS, ENDPOINTS, TYPES, MIGRATIONS]);
   const kept = join(CACHE, `lists-${createHash("sha256").update(text).digest("hex").slice(0, 12)}`);
   if (existsSync(kept)) return kept;
-  note(`seeding a store of ${EVENTS} events over ${TENANTS} tenants`);
+  note(`seeding a store of ${events} events over ${TENANTS} tenants`);
   const dir = scratch();
   const daemon = await DaemonUnderTest.start({ dir, threads: null });
   const left = Array.from({ length: TENANTS * ENDPOINTS }).keys();
@@ -149,13 +150,13 @@ async function seed(note: (text: string) => void): Promise<string> {
   };
   await Promise.all(Array.from({ length: 50 }, register));
   await daemon.stop();
-  fill(join(dir, "data/webhookd.db"));
+  fill(join(dir, "data/webhookd.db"), events);
   renameSync(dir, kept);
   return kept;
 }
 
 /** Of each hundred deliveries two have failed, one waits, and one was cancelled; some failed before they were delivered. */
-function fill(file: string): void {
+function fill(file: string, events: number): void {
   const db = new Database(file);
   db.pragma("synchronous = OFF");
   db.pragma("cache_size = -400000");
@@ -197,7 +198,7 @@ function fill(file: string): void {
     attempt.run(key, endpoint, number, at, 1, code, error, answer, details);
   };
   const insert = (index: number) => {
-    const at = begun + Math.floor((index * PERIOD_MS) / EVENTS);
+    const at = begun + Math.floor((index * PERIOD_MS) / events);
     const key = firstKeyAt(at) + (index % 7);
     const tenant = tenants[Math.floor(draw() * tenants.length)]!;
     const chars = random.next();
@@ -216,9 +217,9 @@ function fill(file: string): void {
     for (let count = 1; count <= failed; count++) fails(key, number, count, at + count);
     if (status === DELIVERED) attempt.run(key, number, attempts, at + attempts, 0, 200, null, null, null);
   };
-  for (let from = 0; from < EVENTS; from += 50_000) {
+  for (let from = 0; from < events; from += 50_000) {
     db.transaction(() => {
-      for (let index = from; index < from + 50_000; index++) insert(index);
+      for (let index = from; index < Math.min(from + 50_000, events); index++) insert(index);
     })();
   }
   const meta = new Meta(db);

@@ -6,7 +6,7 @@ import { PEERS, PEERS_PREFIX } from "./peers.ts";
 import { bench, OWN_SCENARIOS, SCENARIOS } from "./scenarios.ts";
 import { json, sideBySide, table } from "./table.ts";
 
-const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--with NAME,…]
+const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--events N] [--with NAME,…]
 
 Scenarios: ${SCENARIOS.join(", ")}
 Cases of fair: ${FAIR_CASES.join(", ")}
@@ -22,6 +22,7 @@ const { values, positionals, refuse } = scriptArguments(
     threads: { type: "string" },
     profile: { type: "boolean", default: false },
     case: { type: "string", multiple: true },
+    events: { type: "string" },
     with: { type: "string" },
   },
   true,
@@ -45,6 +46,7 @@ const measures = await bench(names, {
   threads: numberOf(values.threads),
   profile: values.profile,
   cases: values.case,
+  events: numberOf(values.events),
   peers: chosen,
   note: (text) => process.stderr.write(`${text} (load ${load()})\n`),
 });

@@ -10,6 +10,8 @@ export interface BenchOptions {
   readonly cases?: readonly string[] | undefined;
   /** The other tools that webhookd is measured beside; all that are installed if not given. */
   readonly peers?: readonly string[] | undefined;
+  /** In the store that a scenario reads in, where it may be of any size; its own default if not given. */
+  readonly events?: number | null;
   /** A line on what is going on. */
   readonly note: (text: string) => void;
 }
