@@ -23,7 +23,13 @@ export type DriverEntry =
   | { readonly kind: "intent"; readonly batch: number; readonly type: string; readonly items: readonly Item[] }
   /** A 202 was seen; `answered` is null when the daemon died before the body was read. */
   | ({ readonly kind: "ack"; readonly batch: number; readonly answered: readonly Answered[] | null } & RoundTrip)
-  | { readonly kind: "refused"; readonly batch: number; readonly status: number }
+  | {
+      readonly kind: "refused";
+      readonly batch: number;
+      readonly status: number;
+      readonly at: number;
+      readonly retryAfter: string | null;
+    }
   | { readonly kind: "replay-intent" | "replay-ack"; readonly event: string }
   /** The API showed the deliveries as delivered or failed. */
   | { readonly kind: "settled"; readonly generation: number; readonly at: number; readonly deliveries: Settled[] }

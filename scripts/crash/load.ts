@@ -113,7 +113,8 @@ export class Load {
     const response = await api.post(single ? EVENTS : `${EVENTS}/batch`, text, idempotencyKey);
     if (response.status !== 202) {
       await response.arrayBuffer();
-      await journal.append({ kind: "refused", batch, status: response.status });
+      const retryAfter = response.headers.get("retry-after");
+      await journal.append({ kind: "refused", batch, status: response.status, at: monotonic(), retryAfter });
       return WATCH_MS;
     }
     this.#parts.onAck();

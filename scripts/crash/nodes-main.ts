@@ -7,8 +7,9 @@ import { monotonic } from "./journal.ts";
 import type { Findings } from "./judge.ts";
 import type { NodeLifeOptions } from "./node-life.ts";
 import { runNodeRounds, TAKE_OVER_MS } from "./node-rounds.ts";
+import { GROWN_MIB, LATE_LIMIT_MS, RESUMED_AFTER_STALL_MS, runStalls } from "./stall.ts";
 
-export const VICTIMS = ["node", "primary"] as const;
+export const VICTIMS = ["node", "primary", "stall"] as const;
 export type Victim = (typeof VICTIMS)[number];
 
 export interface NodesOptions {
@@ -77,6 +78,23 @@ const RUNS: Record<Victim, (options: NodeLifeOptions) => Promise<Outcome>> = {
       ["publishing resumed after", spread(resumedMs)],
     ] as const;
     return { findings, rows, slow: over(resumedMs, RESUMED_MS, "the way back to publishing") };
+  },
+  async stall(options) {
+    const { findings, grownMiB, lateMs, refused, resumedMs, rounds } = await runStalls(options);
+    const rows = [
+      ["rounds", rounds],
+      ["answered 503 meanwhile", refused],
+      ["publishing resumed after", spread(resumedMs)],
+      ["a node grew by at most", `${Math.round(Math.max(...grownMiB))} MiB`],
+      ["sent after a slow commit", spread(lateMs)],
+    ] as const;
+    const slow = [
+      ...over(resumedMs, RESUMED_AFTER_STALL_MS, "the way back to publishing"),
+      ...over(lateMs, LATE_LIMIT_MS, "the event of a slow commit"),
+      ...grownMiB.filter((grown) => grown > GROWN_MIB).map((grown) => `a node grew by ${Math.round(grown)} MiB`),
+      ...(refused === 0 ? ["no publish was refused while nothing could be stored"] : []),
+    ];
+    return { findings, rows, slow };
   },
 };
 

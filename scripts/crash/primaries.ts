@@ -79,6 +79,15 @@ export class Primaries {
     await killTree(this.#primary.process);
   }
 
+  /** As a disk that hangs does: connections stay open, new ones are taken by the kernel, and nothing is answered. */
+  suspend(): void {
+    for (const pid of treeOf(this.#primary.process.pid!)) signal(pid, "SIGSTOP");
+  }
+
+  resume(): void {
+    for (const pid of treeOf(this.#primary.process.pid!)) signal(pid, "SIGCONT");
+  }
+
   /** The standby takes writes when it is done. */
   async promote(): Promise<void> {
     const { port } = this.#standby;
@@ -157,7 +166,7 @@ function urlOf(port: number, database: string): string {
 }
 
 /** The processes that serve connections go with the one that started them, in the same moment. */
-export async function killTree(child: ChildProcess): Promise<void> {
+async function killTree(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   const all = treeOf(child.pid!);
@@ -166,12 +175,12 @@ export async function killTree(child: ChildProcess): Promise<void> {
 }
 
 /** A process and those that it started. */
-export function treeOf(pid: number): number[] {
+function treeOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
   return [pid, ...children.split(" ").filter(Boolean).map(Number)];
 }
 
-export function signal(pid: number, name: NodeJS.Signals): void {
+function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
