@@ -26,6 +26,10 @@ export interface DaemonOptions {
   readonly threads: number | null;
   /** Leaves CPU profiles of its threads in `dir` when it ends. */
   readonly profile?: boolean;
+  /** More settings, as variables. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** The data directory that the first key is in; its own if not given. */
+  readonly keyDir?: string;
 }
 
 export class DaemonUnderTest {
@@ -46,7 +50,8 @@ export class DaemonUnderTest {
     this.startMs = at.ms;
   }
 
-  static async start({ dir, threads, profile = false }: DaemonOptions): Promise<DaemonUnderTest> {
+  static async start(options: DaemonOptions): Promise<DaemonUnderTest> {
+    const { dir, threads, profile = false, settings = {}, keyDir = join(dir, "data") } = options;
     const flags = profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [];
     const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
     const logFile = join(dir, "daemon.log");
@@ -56,7 +61,7 @@ export class DaemonUnderTest {
     const child = watchOver(
       spawn(process.execPath, [...flags, file, ...args], {
         cwd: dir,
-        env: environment(threads),
+        env: { ...environment(threads), ...settings },
         stdio: ["ignore", "pipe", log],
       }),
     );
@@ -72,7 +77,7 @@ export class DaemonUnderTest {
       });
     });
     if (url === null) throw new Error(`the daemon did not start:\n${readFileSync(logFile, "utf8")}`);
-    const key = readFileSync(join(dir, "data/admin.key"), "utf8").trim();
+    const key = readFileSync(join(keyDir, "admin.key"), "utf8").trim();
     return new DaemonUnderTest(child, ended, { port: Number(new URL(url).port), key, ms: monotonic() - startedAt });
   }
 

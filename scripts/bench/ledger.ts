@@ -47,8 +47,9 @@ export class Ledger {
     this.#counters = new Int32Array(memory.counters);
   }
 
-  count(counter: Counter, by = 1): void {
-    Atomics.add(this.#counters, COUNTERS[counter], by);
+  /** How many there were before. */
+  count(counter: Counter, by = 1): number {
+    return Atomics.add(this.#counters, COUNTERS[counter], by);
   }
 
   get(counter: Counter): number {
@@ -56,9 +57,9 @@ export class Ledger {
   }
 
   arrive(seq: number, at: number): void {
-    if (seq <= 0 || seq >= CAPACITY) return this.count(seq === 0 ? "requests" : "malformed");
+    if (seq <= 0 || seq >= CAPACITY) return void this.count(seq === 0 ? "requests" : "malformed");
     this.count("requests");
-    if (Atomics.add(this.#arrivals, seq, 1) > 0) return this.count("duplicates");
+    if (Atomics.add(this.#arrivals, seq, 1) > 0) return void this.count("duplicates");
     this.arrivedAt[seq] = at;
     this.count("arrived");
   }

@@ -56,14 +56,14 @@ class Publisher {
 
   send(submittedAt: number): void {
     this.busy = true;
-    this.#first = ledger.get("submitted") + 1;
+    // Other threads may publish to other processes, and take numbers too.
+    this.#first = ledger.count("submitted", template.slots.length) + 1;
     template.slots.forEach(({ seqAt, tenantAt }, index) => {
       const seq = this.#first + index;
       writeDigits(this.#request, seqAt, seq);
       if (tenantAt > 0) writeDigits(this.#request, tenantAt, seq % plan.tenants, TENANT_DIGITS);
       ledger.submittedAt[seq] = submittedAt;
     });
-    ledger.count("submitted", template.slots.length);
     this.#open().write(this.#request);
   }
 

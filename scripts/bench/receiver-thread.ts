@@ -112,7 +112,7 @@ function verify(head: string, body: Buffer): void {
   const key = keys.get(head.slice("POST ".length, head.indexOf(" HTTP/")));
   if (key === undefined) return;
   if (typeof key === "string") {
-    return ledger.count(head.toLowerCase().includes(`\r\n${key.toLowerCase()}: `) ? "verified" : "forged");
+    return void ledger.count(head.toLowerCase().includes(`\r\n${key.toLowerCase()}: `) ? "verified" : "forged");
   }
   const expected = createHmac("sha256", key).update(body).digest("hex");
   const given = /^x-service-signature: (.*)\r$/im.exec(head)?.[1];

@@ -12,6 +12,7 @@ import { lanes } from "./lanes.ts";
 import { lists } from "./lists.ts";
 import { move } from "./move.ts";
 import type { Measure } from "./measure.ts";
+import { nodes } from "./nodes.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
 import { peers } from "./peers.ts";
@@ -39,6 +40,7 @@ const ALONE: Record<string, Scenario> = {
   start,
   prune,
   move,
+  nodes,
   errors,
   portal,
 };

@@ -67,18 +67,7 @@ export class Cluster {
 
   /** Until each of them has its share, and no more; `url` is of the one host that takes writes. */
   divided(url = this.#home.url): Promise<void> {
-    const share = Math.ceil(SLOTS / this.living.length);
-    const sql = "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id";
-    const until = performance.now() + DIVIDED_MS;
-    return withClient(url, async (client) => {
-      for (;;) {
-        const { rows } = await client.query<{ n: number }>(sql);
-        const owned = rows.reduce((sum, { n }) => sum + n, 0);
-        if (owned === SLOTS && rows.length === this.living.length && rows.every(({ n }) => n <= share)) return;
-        if (performance.now() > until) throw new Error(`the slots were not divided: ${JSON.stringify(rows)}`);
-        await sleep(POLL_MS);
-      }
-    });
+    return divided(url, this.living.length);
   }
 
   /** What they ended with, of those that did not end well. */
@@ -97,6 +86,22 @@ export class Cluster {
     for (const { process } of this.living) process.kill();
     await Promise.all(this.living.map(({ process }) => process.ended));
   }
+}
+
+/** Until each of so many nodes has its share, and no more. */
+export function divided(url: string, nodes: number): Promise<void> {
+  const share = Math.ceil(SLOTS / nodes);
+  const sql = "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id";
+  const until = performance.now() + DIVIDED_MS;
+  return withClient(url, async (client) => {
+    for (;;) {
+      const { rows } = await client.query<{ n: number }>(sql);
+      const owned = rows.reduce((sum, { n }) => sum + n, 0);
+      if (owned === SLOTS && rows.length === nodes && rows.every(({ n }) => n <= share)) return;
+      if (performance.now() > until) throw new Error(`the slots were not divided: ${JSON.stringify(rows)}`);
+      await sleep(POLL_MS);
+    }
+  });
 }
 
 export async function newDatabase(server: TestServer): Promise<string> {

@@ -36,7 +36,7 @@ export class Primaries {
   readonly #bin: string;
   readonly #ports: readonly [number, number];
   #primary!: Server;
-  #standby!: Server;
+  #standby: Server | null = null;
 
   private constructor(dir: string, bin: string, ports: readonly [number, number]) {
     this.#dir = dir;
@@ -45,7 +45,7 @@ export class Primaries {
   }
 
   /** Null where there is no PostgreSQL. */
-  static async start(): Promise<Primaries | null> {
+  static async start({ standby = true } = {}): Promise<Primaries | null> {
     // Of its own: nobody may look into that of the check.
     const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
     const bin = binaries(dir);
@@ -56,13 +56,18 @@ export class Primaries {
     const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
     await run(join(bin, "initdb"), init, { ...AS, env: ENV, cwd: dir });
     pair.#primary = await pair.#serve(data, pair.#ports[0]);
-    await pair.#follow();
+    if (standby) await pair.#follow();
     return pair;
   }
 
   /** Both hosts, in this order whoever takes writes. */
   urlOf(database: string): string {
     return `postgres://test@${this.#ports.map((port) => `127.0.0.1:${port}`).join(",")}/${database}`;
+  }
+
+  /** Of the one that takes writes; it starts one for each connection. */
+  get pid(): number {
+    return this.#primary.process.pid!;
   }
 
   /** Of the one that takes writes. */
@@ -90,10 +95,10 @@ export class Primaries {
 
   /** The standby takes writes when it is done. */
   async promote(): Promise<void> {
-    const { port } = this.#standby;
-    await withClient(urlOf(port, "postgres"), (client) => client.query("SELECT pg_promote(true, 60)"));
+    const standby = this.#standby!;
+    await withClient(urlOf(standby.port, "postgres"), (client) => client.query("SELECT pg_promote(true, 60)"));
     const dead = this.#primary;
-    this.#primary = this.#standby;
+    this.#primary = standby;
     rmSync(dead.data, { recursive: true, force: true });
   }
 
@@ -103,7 +108,7 @@ export class Primaries {
   }
 
   async stop(): Promise<void> {
-    for (const { process } of [this.#primary, this.#standby]) await killTree(process);
+    for (const { process } of [this.#primary, this.#standby ?? this.#primary]) await killTree(process);
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
@@ -143,7 +148,7 @@ export class Primaries {
 
   async #serve(data: string, port: number): Promise<Server> {
     const where = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", this.#dir];
-    const settings = { shared_buffers: "32MB", max_connections: "100", max_wal_senders: "4", wal_keep_size: "512MB" };
+    const settings = { shared_buffers: "128MB", max_connections: "100", max_wal_senders: "4", wal_keep_size: "512MB" };
     const words = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const child = spawn(join(this.#bin, "postgres"), [...where, ...words], {
       ...AS,
