@@ -16,6 +16,8 @@ import { version } from "../build.ts";
 
 /** Below it, a thread costs more wake-ups than it saves. */
 const BUSY_PER_SECOND = 1000;
+/** To start one costs as much as some 6,000 events: a burst is better off without. */
+const BUSY_IN_ALL = 20_000;
 const REST_MS = 60_000;
 
 export interface SendersParts {
@@ -61,6 +63,7 @@ export async function loadSenders(
       openThreads: (onEnd, onDeath) =>
         new SenderPool({ threads, start, settings, log, onEnded: onEnd, onDeath, now, clock }),
       busyPerSecond: BUSY_PER_SECOND,
+      busyInAll: BUSY_IN_ALL,
       restMs: REST_MS,
       isSuspicious: isSuspicious || startSender !== undefined,
       maxInFlight,

@@ -133,6 +133,7 @@ export class Process {
         new SenderPool({ threads, start, settings, log: silentLog, onEnded: onEnd, onDeath, now, clock }),
       // So that sends go back and forth many times in a life.
       busyPerSecond: 8,
+      busyInAll: 0,
       restMs: 2000,
       isSuspicious: this.real.recovery.careful,
       maxInFlight: settings.maxInFlight,

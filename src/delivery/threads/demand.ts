@@ -1,11 +1,13 @@
-/** Whether so much is sent that threads are worth their wake-ups: asked for at once, and no more after a rest. */
+/** Whether so much is sent, and for so long, that threads are worth their start and their wake-ups; and no more after a rest. */
 import type { Clock } from "../../clock.ts";
 
 export interface DemandParts {
   readonly clock: Clock;
   /** More sends than this within a second ask for threads. */
   readonly busyPerSecond: number;
-  /** After so long with less than half of that, there is no demand any more. */
+  /** And more than so many in all, with no quiet second among them. */
+  readonly busyInAll: number;
+  /** After so long with less than half of `busyPerSecond`, there is no demand any more. */
   readonly restMs: number;
   readonly onBusy: () => void;
   readonly onRest: () => void;
@@ -17,6 +19,8 @@ export class Demand {
   readonly #parts: DemandParts;
   #counted = 0;
   #countedSince: number;
+  /** In the busy seconds up to this one. */
+  #busySends = 0;
   #sinceRest = 0;
   #cancelTimer: (() => void) | null = null;
 
@@ -26,14 +30,19 @@ export class Demand {
   }
 
   sent(sends: number): void {
+    const { busyInAll, busyPerSecond, clock, onBusy } = this.#parts;
     this.#sinceRest += sends;
-    const now = this.#parts.clock.monotonic();
-    if (now - this.#countedSince >= LOOK_MS) {
+    const now = clock.monotonic();
+    const past = now - this.#countedSince;
+    if (past >= LOOK_MS) {
+      const wasBusy = this.#counted > busyPerSecond && past < 2 * LOOK_MS;
+      this.#busySends = wasBusy ? this.#busySends + this.#counted : 0;
       this.#counted = 0;
       this.#countedSince = now;
     }
     this.#counted += sends;
-    if (this.#counted > this.#parts.busyPerSecond && this.#cancelTimer === null) this.#parts.onBusy();
+    const isBusy = this.#counted > busyPerSecond && this.#busySends + this.#counted > busyInAll;
+    if (isBusy && this.#cancelTimer === null) onBusy();
   }
 
   /** From now on `onRest` is to come, and `onBusy` is not. */

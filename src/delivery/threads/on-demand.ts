@@ -2,7 +2,7 @@
  * Threads while there is much to send, and none while there is little: then this thread sends by itself, which saves
  * two wake-ups for each event and the memory of a thread.
  *
- *   here ──more than so many within a second──► threads ──a minute of rest──► here
+ *   here ──more than so many each second──► threads ──a minute of rest──► here
  *
  * An endpoint moves with its next send, or at once if something of it waits. What is on the wire then ends where it
  * began, and until it has, it counts against the caps at the new place; what waits is taken along in its order.
@@ -17,7 +17,7 @@ import type { SenderPool } from "./sender-pool.ts";
 
 type OnEnded = (batch: readonly Ended[]) => void;
 
-export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "restMs"> {
+export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "busyInAll" | "restMs"> {
   readonly openHere: (onEnded: (ended: Ended) => void) => Promise<Sender>;
   readonly openThreads: (onEnded: OnEnded, onDeath: () => void) => SenderPool;
   /** A delivery is suspected of killing who sends it: threads from the start, for as long as this process lives. */

@@ -49,7 +49,7 @@ class World {
   sent = 0;
   versions = 0;
 
-  constructor(seed: number, isSuspicious = false) {
+  constructor(seed: number, isSuspicious: boolean, busyInAll: number) {
     this.random = new Random(seed);
     const { clock } = this;
     const ended = (batch: readonly Ended[]) => void this.ended.push(...batch.map(({ delivery }) => delivery));
@@ -77,6 +77,7 @@ class World {
           },
         }),
       busyPerSecond: BUSY,
+      busyInAll,
       restMs: REST_MS,
       isSuspicious,
       maxInFlight: MAX_IN_FLIGHT,
@@ -187,8 +188,8 @@ class World {
   readonly all: string[] = [];
 }
 
-async function aWorld(seed: number, isSuspicious = false): Promise<World> {
-  const world = new World(seed, isSuspicious);
+async function aWorld(seed: number, isSuspicious = false, busyInAll = 0): Promise<World> {
+  const world = new World(seed, isSuspicious, busyInAll);
   const send = world.sending.send.bind(world.sending);
   world.sending.send = (sends) => {
     world.all.push(...sends.map(({ delivery }) => delivery));
@@ -213,6 +214,27 @@ it("no thread is started while little is sent, and none is left a minute after m
   world.send("plain-1", 1);
   await world.settle();
   expect(world.threads).toHaveLength(2);
+});
+
+it("a burst starts no thread, and as many that go on coming do", async () => {
+  const world = await aWorld(7, false, 6 * BUSY);
+  const seconds = async (count: number) => {
+    for (let i = 0; i < 2 * count; i++) {
+      world.send("plain-1", BUSY);
+      await world.pass(500);
+    }
+  };
+  world.send("plain-1", 5 * BUSY);
+  await world.pass(2000);
+  await seconds(2);
+  // A second with few begins the count again.
+  world.send("plain-1", 1);
+  await world.pass(1500);
+  await seconds(2);
+  expect(world.threads).toHaveLength(0);
+  await seconds(2);
+  expect(world.running).toBe(2);
+  await world.settle();
 });
 
 it("a thread starts at once where a delivery is suspected, and stays", async () => {
