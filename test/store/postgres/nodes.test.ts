@@ -24,11 +24,14 @@ afterAll(() => server?.stop());
 
 const LEASE_MS = 60_000;
 
-/** One database, and a function that starts a node on it. */
+/** One database, a function that starts a node on it, and one that makes the lease of the nth run out, now or later. */
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  return { url, clock, start: (leaseMs = LEASE_MS) => openPostgresDatabase(url, { dir, clock, leaseMs }) };
+  const start = () => openPostgresDatabase(url, { dir, clock, leaseMs: LEASE_MS });
+  const sql = "UPDATE node SET lease_until = now() + $2 * interval '1 millisecond' WHERE number = $1";
+  const runOut = (node: number, inMs = 0) => withClient(url, (client) => client.query(sql, [node, inMs]));
+  return { url, clock, start, runOut };
 }
 
 /** What it owns now. What it owned before, it gives up at once. */
@@ -57,8 +60,6 @@ async function endpointsOf(a: Store, nodes: readonly ReadonlySet<number>[]): Pro
   }
   return found as string[];
 }
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   it("divide all slots between them, so that each has one owner", async () => {
@@ -89,41 +90,43 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   });
 
   it("take over what a node had whose lease ran out, and not before", async () => {
-    const { start } = await shared();
-    const a = await start(1500);
+    const { runOut, start } = await shared();
+    const a = await start();
     expect((await renew(a)).size).toBe(1024);
     const b = await start();
     expect((await renew(b)).size).toBe(0);
-    await expect.poll(async () => (await renew(b)).size, { interval: 50 }).toBe(1024);
+    await runOut(0);
+    expect((await renew(b)).size).toBe(1024);
     // The one that was late must end.
     await expect(renew(a)).rejects.toMatchObject({ code: "storage_unavailable" });
     await expect(publishOne(a)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
   it("know when the lease of another may run out, and look again then", async () => {
-    const { start } = await shared();
-    const a = await start(1500);
+    const { runOut, start } = await shared();
+    const a = await start();
     await renew(a);
     const b = await start();
     await renew(b);
+    await runOut(0, 2000);
     const again = async () => ((await b.ownership.renew()).endpoints as OwnedSlots).againInMs;
     const inMs = await again();
     expect(inMs).toBeGreaterThan(0);
-    expect(inMs).toBeLessThanOrEqual(1600);
-    await sleep(inMs!);
+    expect(inMs).toBeLessThanOrEqual(2100);
+    await runOut(0);
     expect((await renew(b)).size).toBe(1024);
     // All is divided, and nobody else is there.
     expect(await again()).toBeNull();
   });
 
   it("look again soon for what a node has that died in the middle of a commit", async () => {
-    const { start, url } = await shared();
-    const a = await start(200);
+    const { runOut, start, url } = await shared();
+    const a = await start();
     await renew(a);
     const b = await start();
+    await runOut(0);
     await withClient(url, async (client) => {
       await client.query("BEGIN; SELECT 1 FROM node FOR KEY SHARE");
-      await sleep(250);
       const { owned, againInMs } = (await b.ownership.renew()).endpoints as OwnedSlots;
       expect([owned.size, againInMs]).toEqual([0, 100]);
       await client.query("ROLLBACK");
@@ -132,20 +135,20 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   });
 
   it("spare each other after the database was away from all of them", async () => {
-    const { clock, start } = await shared();
-    const [a, b] = [await start(), await start(300)];
+    const { clock, runOut, start } = await shared();
+    const [a, b] = [await start(), await start()];
     await renew(a);
     await renew(b);
     await renew(a);
     expect((await renew(b)).size).toBe(512);
     // For longer than a lease, by the clocks of both; the first that comes back is no reason for the other to end.
-    await sleep(350);
+    await runOut(1);
     clock.advance(LEASE_MS + 1);
     expect((await renew(a)).size).toBe(512);
     expect((await renew(b)).size).toBe(512);
     await publishOne(b);
     // One that does not come back is lost all the same.
-    await sleep(350);
+    await runOut(1);
     clock.advance(LEASE_MS + 1 - 3000);
     await renew(a);
     clock.advance(3000);
@@ -204,15 +207,15 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   });
 
   it("send what a dead node was to send at once", async () => {
-    const { start } = await shared();
-    const a = await start(300);
+    const { runOut, start } = await shared();
+    const a = await start();
     await renew(a);
     const endpoint = await addEndpoint(a);
     const { id, fresh } = await publishOne(a);
     expect(fresh).toHaveLength(1);
     const b = await start();
     expect(await dueNow(b, endpoint)).toEqual([]);
-    await sleep(350);
+    await runOut(0);
     expect((await renew(b)).size).toBe(1024);
     expect(await b.deliveries.earliestDue(null, 10)).toEqual(new Map([[endpoint, START]]));
     expect(await a.deliveries.fresh(null, 10)).toEqual([]);
@@ -270,13 +273,13 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   });
 
   it("take nothing from one that lost its slots, whatever came of its attempts", async () => {
-    const { start } = await shared();
-    const a = await start(300);
+    const { runOut, start } = await shared();
+    const a = await start();
     await renew(a);
     const endpoint = await addEndpoint(a);
     const [one, two] = (await a.events.publish([draft(), draft()], START, room)).map(({ fresh }) => fresh[0]!);
     const b = await start();
-    await sleep(350);
+    await runOut(0);
     await renew(b);
     const claims = await dueNow(b, endpoint);
     await b.deliveries.record(claims.map((claim) => again(claim, START + 30_000)));

@@ -165,7 +165,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     const [dir, key] = [aDirectory(), join(first.dir, "secret.key")];
     const other = { dir, clock: systemClock, leaseMs: 60_000, ...onStore(url, { DATA_SECRET_KEY_FILE: key }) };
     const config = testConfig(dir, other);
-    const start = () => startDaemon(config, { log: silentLog, clock: systemClock, leaseMs: 1000 });
+    const start = () => startDaemon(config, { log: silentLog, clock: systemClock, leaseMs: 30_000 });
     await first.stop();
     const second = await start();
     await expect(start()).rejects.toThrow("another webhookd");
