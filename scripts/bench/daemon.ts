@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { SETTINGS, variableOf } from "../../src/config/schema.ts";
 import { bundle } from "../build.ts";
 import { watchOver } from "../crash/children.ts";
+import { NODE_FLAGS } from "../package/node-flags.ts";
 import { monotonic } from "./ledger.ts";
 import { EVENT_TYPE } from "./payload.ts";
 
@@ -52,7 +53,7 @@ export class DaemonUnderTest {
 
   static async start(options: DaemonOptions): Promise<DaemonUnderTest> {
     const { dir, threads, profile = false, settings = {}, keyDir = join(dir, "data") } = options;
-    const flags = profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [];
+    const flags = [...NODE_FLAGS, ...(profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [])];
     const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
     const logFile = join(dir, "daemon.log");
     const log = openSync(logFile, "a");

@@ -11,6 +11,7 @@ import fs from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { exec } from "@yao-pkg/pkg";
 import { root } from "../root.ts";
+import { NODE_FLAGS } from "./node-flags.ts";
 import { targetNamed, type Target } from "./targets.ts";
 
 const GNU_NAMES = { x64: "x86_64", arm64: "aarch64" } as const;
@@ -45,7 +46,7 @@ function sealFromEnvironment(): () => boolean {
     isDone = true;
     const sealed = {
       ...config,
-      execArgv: ["--disable-sigusr1"],
+      execArgv: NODE_FLAGS,
       execArgvExtension: "none",
       useCodeCache: isOwn(target),
     };

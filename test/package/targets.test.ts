@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { inspect } from "../../scripts/package/inspect.ts";
 import { requireIntegrity } from "../../scripts/package/locked-package.ts";
 import { namedNode } from "../../scripts/package/node-binary.ts";
+import { NODE_FLAGS } from "../../scripts/package/node-flags.ts";
 import { readNodes } from "../../scripts/package/node-option.ts";
 import { fileName, TARGETS, targetNamed, thisMachine } from "../../scripts/package/targets.ts";
 
@@ -22,6 +23,13 @@ function head(fields: Readonly<Record<number, readonly number[]>>): Buffer {
   for (const [offset, field] of Object.entries(fields)) bytes.set(field, Number(offset));
   return bytes;
 }
+
+it("Node is started alike in the executable, by scripts/webhookd and by npm start", () => {
+  const flags = ` ${NODE_FLAGS.join(" ")} `;
+  const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+  expect(scripts["start"]).toContain(`node${flags}cli/main.ts`);
+  expect(readFileSync("scripts/webhookd", "utf8").split(flags)).toHaveLength(3);
+});
 
 describe("a target", () => {
   it("is named as in the files of a release", () => {
