@@ -25,6 +25,18 @@ export const COMMANDS = {
     async () => (await import("./daemon/pause-resume.ts")).pause,
   ),
   resume: listed("Resume sending", async () => (await import("./daemon/pause-resume.ts")).resume),
+  "nodes list": listed(
+    "List the nodes that share a store in PostgreSQL, and how they are doing",
+    async () => (await import("./nodes/list.ts")).nodesList,
+  ),
+  "nodes drain": listed(
+    "Have a node hand its endpoints to the others; it goes on answering requests",
+    async () => (await import("./nodes/drain-resume.ts")).nodesDrain,
+  ),
+  "nodes resume": listed(
+    "Give a drained node its share of the endpoints again",
+    async () => (await import("./nodes/drain-resume.ts")).nodesResume,
+  ),
   version: listed("Print the version", async () => (await import("./daemon/version.ts")).versionCommand),
   tui: listed(
     "Open the dashboard: watch deliveries, and replay or fix what fails",
@@ -222,6 +234,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   deliveries: "One event owed to one endpoint: inspect, attempt, cancel",
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
+  nodes: "The processes that share one store in PostgreSQL",
   keys: "API keys",
   tenants: "Who the endpoints and events belong to",
   audit: "Who did what",
@@ -232,7 +245,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
 
 /** The overview: first words by what they are for. */
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
-  { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume"] },
+  { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes"] },
   { title: "FAILED DELIVERIES", words: ["tui", "failures", "replay", "jobs"] },
   { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "deliveries", "attempts"] },
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },

@@ -257,6 +257,7 @@ async function openConfigured(config: Config, opening: Opening) {
       clock,
       log,
       leaseMs: opening.leaseMs,
+      version,
       nativeBinding: nativeBinding(config.data.dir),
       onFault: fault.note,
     });

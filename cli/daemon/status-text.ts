@@ -1,5 +1,5 @@
 /** The daemon and its deliveries on a few lines. */
-import type { Statistics, Status } from "../../src/client/operations.ts";
+import type { Node, Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import type { Io } from "../io.ts";
@@ -7,10 +7,13 @@ import { say } from "../output/print.ts";
 import { sayColumns } from "../output/table.ts";
 import { ago, count, grouped, hostOf, size, span } from "../output/words.ts";
 import { troublesOf, troubleText } from "./halts.ts";
+import { stateText as nodeStateText } from "../nodes/text.ts";
 import type { FailingEndpoint, Seen } from "./health.ts";
 
 /** More would push the rest off the screen; `webhookd failures` has them all. */
 const NAMED = 3;
+/** A node that is behind by so much is named. */
+const LATE_MS = 60_000;
 
 /** What waits, what failed and what is about to happen, and how it went in the last hour. */
 export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, ...seen }: Seen, now: number): string[] {
@@ -90,6 +93,7 @@ export function sendingLines(status: Status, now: number): string[] {
     ...(paused === null ? [] : pauseLines(paused, now)),
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
+    ...nodeLines(status.nodes ?? [], now),
   ];
 }
 
@@ -113,6 +117,15 @@ export function hostLines(status: Status, now: number): string[] {
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
   ];
+}
+
+/** What is the matter with other nodes; of this one the lines above say it. */
+function nodeLines(nodes: readonly Node[], now: number): string[] {
+  if (nodes.length === 0) return [];
+  const states = nodes.map((node) => `${node.name} ${nodeStateText(node)}${node.this ? " (this one)" : ""}`);
+  const late = nodes.filter(({ oldest_due_at: oldest }) => oldest !== null && now - Date.parse(oldest) > LATE_MS);
+  const behind = late.map((node) => `  BEHIND    ${node.name}: the oldest due ${ago(node.oldest_due_at!, now)}`);
+  return [`  nodes     ${nodes.length}: ${states.join(", ")}`, ...behind];
 }
 
 /** A daemon older than this command says nothing of them. */

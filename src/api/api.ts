@@ -4,7 +4,7 @@ import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
 import { configurationRoutes } from "./daemon/configuration.ts";
 import { keyRoutes } from "./daemon/keys.ts";
-import { pauseRoutes } from "./daemon/pause.ts";
+import { nodeRoutes, pauseRoutes } from "./daemon/sending.ts";
 import { healthRoutes, metricsRoutes } from "./daemon/probes.ts";
 import { statusRoutes, tenantRoutes } from "./daemon/status.ts";
 import { attemptRoutes } from "./deliveries/attempts.ts";
@@ -71,6 +71,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...statusRoutes(parts),
     ...configurationRoutes(parts),
     ...pauseRoutes(parts),
+    ...nodeRoutes(parts),
     ...backupRoutes(parts),
     ...secretKeyRoutes(parts),
     ...tenantRoutes(parts),

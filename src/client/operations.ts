@@ -4,7 +4,7 @@ import type * as attempt from "../api/deliveries/attempts.ts";
 import type * as audit from "../api/daemon/audit.ts";
 import type * as backup from "../api/daemon/backups.ts";
 import type * as configuration from "../api/daemon/configuration.ts";
-import type * as pause from "../api/daemon/pause.ts";
+import type * as sending from "../api/daemon/sending.ts";
 import type * as secretKey from "../api/daemon/backups.ts";
 import type * as status from "../api/daemon/status.ts";
 import type * as tenant from "../api/daemon/status.ts";
@@ -78,6 +78,9 @@ export const OPERATIONS = {
   getConfiguration: "GET /v1/config",
   pauseDaemon: "POST /v1/pause",
   resumeDaemon: "POST /v1/resume",
+  listNodes: "GET /v1/nodes",
+  drainNode: "POST /v1/nodes/{id}/drain",
+  resumeNode: "POST /v1/nodes/{id}/resume",
   createBackup: "POST /v1/backups",
   rekey: "POST /v1/secret-key/rekey",
 
@@ -116,7 +119,8 @@ export type WholeJob = Out<typeof job.WholeJob>;
 export type JobPlan = Out<typeof job.JobPlan>;
 export type JobDraft = Out<typeof jobDraft.JobDraft>;
 export type Key = Out<typeof key.Key>;
-export type Pause = Out<typeof pause.Pause>;
+export type Node = Out<typeof sending.Node>;
+export type Pause = Out<typeof sending.Pause>;
 export type Portal = Out<typeof portal.Portal>;
 export type Publication = Out<typeof publication.Publication>;
 export type Rekeyed = Out<typeof secretKey.Rekeyed>;
@@ -194,6 +198,9 @@ export interface Answers {
   getStatus: Status;
   getConfiguration: Configuration;
   pauseDaemon: { readonly paused: Pause };
+  listNodes: { readonly data: readonly Node[] };
+  drainNode: Node;
+  resumeNode: Node;
   resumeDaemon: { readonly paused: null };
   createBackup: Backup;
   rekey: Rekeyed;

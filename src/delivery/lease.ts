@@ -24,7 +24,10 @@ export interface LeaseParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly executor: Executor;
-  readonly deliveries: Pick<Deliveries, "paused" | "pause" | "resume" | "refresh" | "attempt" | "withdraw">;
+  readonly deliveries: Pick<
+    Deliveries,
+    "attempt" | "halts" | "inFlight" | "oldestDueAt" | "pause" | "paused" | "refresh" | "resume" | "withdraw"
+  >;
 }
 
 export class Lease {
@@ -83,11 +86,16 @@ export class Lease {
 
   async #renew(): Promise<void> {
     if (this.#isForGood || this.#stopped) return;
-    const { clock, executor, store } = this.#parts;
+    const { clock, deliveries, executor, store } = this.#parts;
     const { memory, sending } = executor;
     const { halts } = memory;
     const begun = clock.monotonic();
-    const { endpoints, holdsForMs } = await store.ownership.renew();
+    const report = {
+      oldestDueAt: deliveries.oldestDueAt(clock.now()),
+      inFlight: deliveries.inFlight,
+      halts: deliveries.halts.map(({ reason }) => reason),
+    };
+    const { endpoints, holdsForMs } = await store.ownership.renew(report);
     if (this.#stopped) return;
     this.#cancelLapse();
     if (halts.end("lease")) sending.resume();

@@ -37,7 +37,7 @@ const FAILING_LIMIT = 100;
 export function exposition(metrics: Metrics, tenant: string | null): Promise<string> {
   const families =
     tenant === null
-      ? [...countersOf(metrics), ...sendingOf(metrics), ...keepingOf(metrics), ...timesOf(metrics)]
+      ? [...countersOf(metrics), ...sendingOf(metrics), ...nodesOf(metrics), ...keepingOf(metrics), ...timesOf(metrics)]
       : [failingOf(metrics.parts, tenant)];
   const registry = new Registry();
   for (const family of families) {
@@ -146,6 +146,28 @@ function sendingOf({ parts, census }: Metrics): Family[] {
       },
     ),
     gauge("webhookd_paused", "Whether all sending is paused.", () => one(deliveries.paused ? 1 : 0)),
+  ];
+}
+
+/** Of the nodes that share the store, if some do. */
+function nodesOf({ parts: { store } }: Metrics): Family[] {
+  const own = async () => (await store.ownership.nodes()).find(({ isThis }) => isThis);
+  return [
+    gauge("webhookd_nodes", "Nodes that share the store: sending, draining or lost.", async () => {
+      const all = await store.ownership.nodes();
+      const states = all.map(({ isLost, draining }) => (isLost ? "lost" : draining ? "draining" : "sending"));
+      const counted = (state: string) => states.filter((one) => one === state).length;
+      const labels = ["sending", "draining", "lost"].map((state) => ({ labels: { state }, value: counted(state) }));
+      return all.length === 0 ? [] : labels;
+    }),
+    gauge("webhookd_node_slots", "How many of the 1,024 slots this node has.", async () => {
+      const node = await own();
+      return node === undefined ? [] : one(node.slots);
+    }),
+    gauge("webhookd_node_endpoints", "How many endpoints live on this node.", async () => {
+      const node = await own();
+      return node === undefined ? [] : one(node.endpoints);
+    }),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aHalt } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";

@@ -219,6 +219,7 @@ describe("doctor", () => {
     not_sending: [],
     damaged_database: null,
     oldest_due_at: null,
+    nodes: [],
     due_by_minute: null,
     deliveries: { pending: 0, held: 0, failed: 0 },
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
-import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aHalt } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import type { Answering } from "./described-daemon.ts";
 import { typed, type Typing } from "./typed.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
-import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aHalt } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";

@@ -7,7 +7,7 @@ import type { Seen } from "../../cli/daemon/health.ts";
 import { nextLine } from "../../cli/daemon/status-text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { sayTable } from "../../cli/output/table.ts";
-import { aHalt } from "../../src/api/daemon/pause.ts";
+import { aHalt } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";

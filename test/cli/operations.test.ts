@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aBackup } from "../../src/api/daemon/backups.ts";
-import { aPause } from "../../src/api/daemon/pause.ts";
+import { aPause } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";

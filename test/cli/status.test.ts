@@ -3,7 +3,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
-import { aHalt, aPause } from "../../src/api/daemon/pause.ts";
+import { aHalt, aPause } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";

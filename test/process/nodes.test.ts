@@ -3,11 +3,13 @@
  * WEBHOOKD_ROUNDS times if that is set.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
 import { startServer, withClient } from "../harness/postgres.ts";
 import { DaemonProcess, it, type Machine } from "../harness/process.ts";
 import type { Received, TestReceiver } from "../harness/receiver.ts";
+import type { Node } from "../../src/client/operations.ts";
 import { createDatabase } from "../store/stores.ts";
 
 const server = await startServer();
@@ -133,6 +135,21 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     const paused = await nodes[1]!.publish();
     await nodes[2]!.request("POST", "/v1/resume");
     expect(await nodes[0]!.settled(paused)).toMatchObject({ status: "delivered" });
+
+    // One that is drained sends nothing more, and publishes all the same.
+    const list = async () => (await nodes[1]!.request("GET", "/v1/nodes")).body.data as Node[];
+    const names = (await list()).map(({ name }) => name);
+    expect(names).toEqual([hostname(), `${hostname()}-2`, `${hostname()}-3`]);
+    const mine = (await list()).find((node) => node.this)!;
+    expect((await nodes[0]!.request("POST", `/v1/nodes/${mine.name}/drain`)).body).toMatchObject({ draining: true });
+    await expect.poll(async () => (await list()).find((node) => node.this)!.slots, { timeout: 20_000 }).toBe(0);
+    const drained = await nodes[1]!.publish();
+    expect(await nodes[1]!.settled(drained)).toMatchObject({ status: "delivered" });
+    const status = await nodes[2]!.request("GET", "/v1/status");
+    expect(status.body.nodes.map((node: Node) => node.draining && node.slots === 0)).toContain(true);
+    expect((await nodes[1]!.request("GET", "/metrics")).body).toContain('webhookd_nodes{state="draining"} 1\n');
+    expect((await nodes[0]!.request("POST", `/v1/nodes/${mine.name}/resume`)).status).toBe(200);
+    await divided(3);
 
     // One that stops gives its share back, and nothing is sent twice.
     expect(await nodes[0]!.stop()).toBe(0);

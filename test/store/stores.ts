@@ -165,7 +165,7 @@ export async function openPostgresDatabase(
 }
 
 function nodeOf(leaseMs: number) {
-  const owner = new SharedOwnership(leaseMs, () => {});
+  const owner = new SharedOwnership(leaseMs, { host: "host", version: "1.2.3" }, () => {});
   const wait = { isStandby: false, onWait: () => {} };
   return { owner, take: async (database: PostgresDatabase) => (await owner.take(database, wait)).number };
 }

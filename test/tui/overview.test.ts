@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
-import { aHalt, aPause } from "../../src/api/daemon/pause.ts";
+import { aHalt, aPause } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";

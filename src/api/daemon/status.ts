@@ -11,7 +11,7 @@ import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
 import { aBackup, Backup, presentBackup } from "./backups.ts";
-import { Halt, Paused, presentHalt, presentPause } from "./pause.ts";
+import { Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
 import { stateOf } from "./probes.ts";
 
 export const Damage = titled(
@@ -58,7 +58,11 @@ export const Status = titled(
     ),
     oldest_due_at: described(
       v.nullable(Instant),
-      "When the oldest due delivery fell due; null if none is due. Held deliveries do not count.",
+      "When the oldest due delivery fell due, on any node; null if none is due. Held deliveries do not count.",
+    ),
+    nodes: described(
+      v.array(Node),
+      "All nodes that share the store, this one included; empty if it is the only process. `not_sending` and the rest is about the one that answers.",
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
@@ -139,6 +143,7 @@ export const aStatus = {
   paused: null,
   not_sending: [],
   oldest_due_at: null,
+  nodes: [],
   deliveries: { pending: 9, held: 4, failed: 12 },
   due_by_minute: [2, 0, 5, ...Array<number>(57).fill(0)],
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
@@ -174,14 +179,16 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const [pause, space, size, last, damage, counts] = await Promise.all([
+    const [pause, space, size, last, damage, counts, nodes] = await Promise.all([
       store.operations.getPause(),
       store.upkeep.checkSpace(),
       store.operations.size(),
       store.operations.lastBackup(),
       store.operations.damage(),
       metrics.census.get(COUNT_PATIENCE_MS),
+      store.ownership.nodes(),
     ]);
+    const dueSince = [deliveries.oldestDueAt(now), ...nodes.map(({ report }) => report?.oldestDueAt ?? null)];
     const { rules, failure } = backups;
     return json(200, {
       version,
@@ -191,7 +198,8 @@ export function statusRoutes(parts: ApiParts): Route[] {
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
       not_sending: deliveries.halts.map((halt) => presentHalt(halt, pause)),
-      oldest_due_at: formatInstantOrNull(deliveries.oldestDueAt(now)),
+      oldest_due_at: formatInstantOrNull(earliest(dueSince)),
+      nodes: nodes.map(presentNode),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       due_by_minute: counts && dueByMinute(counts, now),
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
@@ -225,6 +233,11 @@ function dueByMinute({ due }: Census, now: number): number[] {
   const minutes = Array<number>(60).fill(0);
   for (const [minute, count] of due) minutes[Math.max(0, minute - first)]! += count;
   return minutes;
+}
+
+function earliest(instants: readonly (number | null)[]): number | null {
+  const known = instants.filter((at) => at !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 function presentDamaged(all: readonly Endpoint[]) {

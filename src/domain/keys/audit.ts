@@ -25,6 +25,8 @@ export const AUDIT_ACTIONS = [
   "portal_link.create",
   "daemon.pause",
   "daemon.resume",
+  "node.drain",
+  "node.resume",
   "backup.create",
   "secret_key.rekey",
 ] as const;

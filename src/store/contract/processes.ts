@@ -1,5 +1,6 @@
 /** What one process has of the store: the endpoints that it sends for, and what one before it left. */
 import type { EventDelivery, Waiting } from "./events.ts";
+import type { HaltReason } from "../../domain/deliveries/pause.ts";
 import type { ClockChange } from "../../domain/deliveries/due-time.ts";
 import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 
@@ -17,9 +18,10 @@ export interface OwnershipStore {
   readonly owns: ((endpoint: string) => boolean) | null;
   /**
    * Keeps what is owned, and takes what nobody owns any more: before the first read of what is due, and each second from
-   * then on. What was owned before and is `leaving` now, others should have: nothing of it is to be started.
+   * then on. What was owned before and is `leaving` now, others should have: nothing of it is to be started. The others
+   * see the report.
    */
-  renew(): Promise<Ownership>;
+  renew(report?: NodeReport): Promise<Ownership>;
   /** As `renew`, at a stop: nothing is taken any more. */
   keep(): Promise<void>;
   /** Gives up what is leaving, all but the slots of these endpoints, of which this process still holds deliveries. */
@@ -33,8 +35,45 @@ export interface OwnershipStore {
   tookIn(): Promise<void>;
   /** Resolves when the owners of these endpoints have heard of what was committed, or do not answer. */
   heard(endpoints: readonly string[]): Promise<void>;
+  /** All that share the store, in the order of their names; none on a store of one process. */
+  nodes(): Promise<readonly StoreNode[]>;
+  /**
+   * Has the node of that name give up what it owns and take no more, until this is called with `on` false, or it is
+   * restarted. As long as every node is draining, they go on all the same. False where no node has that name.
+   */
+  drain(name: string, on: boolean): Promise<boolean>;
   /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
   release(): Promise<void>;
+}
+
+/** How a process stands, by what it keeps in memory. */
+export interface NodeReport {
+  /** When the oldest delivery fell due that is due by now; null when none is. */
+  readonly oldestDueAt: number | null;
+  /** Attempts on the wire. */
+  readonly inFlight: number;
+  /** Why it sends nothing, or less than it could. */
+  readonly halts: readonly HaltReason[];
+}
+
+export interface StoreNode {
+  /** That of its host, with a number where another node has that already. */
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  /** The process that was asked. */
+  readonly isThis: boolean;
+  readonly since: number;
+  readonly renewedAt: number;
+  /** Its lease has run out: others take over what it has. */
+  readonly isLost: boolean;
+  readonly draining: boolean;
+  /** Of 1,024, how many it has, and the endpoints in them. */
+  readonly slots: number;
+  readonly endpoints: number;
+  /** As of its last renewal; null of a version that makes none. */
+  readonly report: NodeReport | null;
 }
 
 export interface News {

@@ -17,6 +17,9 @@ export const LEASE_MS = 5000;
 export const RENEW_MS = 1000;
 const LEASE = "now() + $2 * interval '1 millisecond'";
 
+/** From then on its name stays. */
+const SETTLES = "interval '15 seconds'";
+
 /** Between two looks at whether the lease of another has run out. */
 const LOOK_MS = 250;
 
@@ -29,7 +32,13 @@ export interface Node extends Owner {
   guard(tx: Queries): Promise<null>;
 }
 
-export interface NewNode {
+/** What people know a process by. */
+export interface About {
+  readonly host: string;
+  readonly version: string;
+}
+
+export interface NewNode extends About {
   readonly id: string;
   readonly leaseMs: number;
   /** Suffers no other beside it; else it suffers those that do the same. */
@@ -46,11 +55,11 @@ export interface Holder {
 export type Joined = { readonly number: number; readonly wasKilled: boolean } | { readonly holder: Holder };
 
 /** Inside a transaction. Those who come at the same time come one after the other. */
-export async function join(tx: Queries, { id, leaseMs, alone }: NewNode): Promise<Joined> {
+export async function join(tx: Queries, { id, leaseMs, alone, host, version }: NewNode): Promise<Joined> {
   await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   const dead = await removeDead(tx);
-  const others = await tx.rows<Holder & { number: number; alone: boolean }>(
-    `SELECT number, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
+  const others = await tx.rows<Holder & { number: number; name: string | null; alone: boolean }>(
+    `SELECT number, name, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
        lease_until::text AS until FROM node ORDER BY lease_until DESC`,
   );
   const holder = others.find((other) => alone || other.alone);
@@ -59,12 +68,13 @@ export async function join(tx: Queries, { id, leaseMs, alone }: NewNode): Promis
   const number = Array.from({ length: NODES }, (_, at) => at).find((one) => !taken.has(one));
   if (number === undefined)
     throw new StoreRefused(75, `the store has ${NODES} nodes already`, "stop one of them first");
-  await tx.change(`INSERT INTO node (id, number, alone, lease_until) VALUES ($1, $3, $4, ${LEASE})`, [
-    id,
-    leaseMs,
-    number,
-    alone,
-  ]);
+  const names = new Set(others.map(({ name }) => name));
+  const name = [host, ...Array.from({ length: NODES }, (_, at) => `${host}-${at + 2}`)].find((one) => !names.has(one));
+  await tx.change(
+    `INSERT INTO node (id, number, alone, lease_until, name, host, pid, version)
+     VALUES ($1, $3, $4, ${LEASE}, $5, $6, $7, $8)`,
+    [id, leaseMs, number, alone, name, host, process.pid, version],
+  );
   return { number, wasKilled: dead > 0 };
 }
 
@@ -78,9 +88,16 @@ export function removeDead(queries: Queries): Promise<number> {
   );
 }
 
-/** Whether there was something to renew. */
-export async function renewLease(queries: Queries, { id, leaseMs }: NewNode): Promise<boolean> {
-  return (await queries.change(`UPDATE node SET lease_until = ${LEASE} WHERE id = $1`, [id, leaseMs])) > 0;
+/**
+ * Whether there was something to renew. Without a report the last one stays. The name becomes that of the host once no
+ * other has it: after a crash, the process of before may have it until its lease has run out.
+ */
+export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, report: object | null): Promise<boolean> {
+  const sql = `UPDATE node SET lease_until = ${LEASE}, report = coalesce($3, report),
+    name = CASE WHEN name <> host AND since > now() - ${SETTLES}
+      AND NOT EXISTS (SELECT 1 FROM node o WHERE o.name = node.host) THEN host ELSE name END
+    WHERE id = $1`;
+  return (await queries.change(sql, [id, leaseMs, report && JSON.stringify(report)])) > 0;
 }
 
 /**

@@ -3,6 +3,7 @@
  * so it has its lock too; the database is held by a lease.
  */
 import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -40,6 +41,8 @@ export interface ServedOptions {
   readonly clock: Clock;
   readonly log: { warn(fields: object, message: string): void };
   readonly leaseMs?: number | undefined;
+  /** Of this process, for those who look at the nodes. */
+  readonly version: string;
   readonly nativeBinding?: NativeBinding | undefined;
   /** The process must end: another one has the store. */
   readonly onFault: (error: Error) => void;
@@ -77,7 +80,7 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
   const created = await look(options);
   const Owner = options.nodes ? SharedOwnership : SoleOwner;
-  const owner = new Owner(options.leaseMs ?? LEASE_MS, options.onFault);
+  const owner = new Owner(options.leaseMs ?? LEASE_MS, { host: hostname(), version: options.version }, options.onFault);
   let wasKilled = false;
   const store = await openPostgres({
     url,

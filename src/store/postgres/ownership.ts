@@ -3,14 +3,13 @@
  * up, or the row of that node was removed. So whoever can commit has what it thinks it has.
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { FRESH, WAITING } from "../sqlite/numbers/codes.ts";
-import type { News, Ownership, Waiting } from "../store.ts";
+import type { NodeReport, Ownership, News, StoreNode } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
 import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
 import type { Database, Queries } from "./engine/database.ts";
-import { CHUNK, type Engine } from "./engine/engine.ts";
-import { NO_NEWS, type Told } from "./engine/owner.ts";
+import type { Engine } from "./engine/engine.ts";
+import type { Told } from "./engine/owner.ts";
 import {
   guard,
   lost,
@@ -18,34 +17,28 @@ import {
   RENEW_MS,
   renewLease,
   takeStore,
+  type About,
   type NewNode,
   type Node,
   type Wait,
 } from "./node.ts";
+import { NodeList } from "./node-list.ts";
+import { Notices } from "./notices.ts";
 
-const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
-type Kind = (typeof KINDS)[number];
 const MAX_REMEMBERED = 100_000;
-/** Until another node has heard: how long a caller waits, and between two looks. */
-const PATIENCE_MS = 2000;
-const LOOK_MS = 25;
 /** One that has renewed its lease in time has more left than this. */
 const OVERDUE_MS = 2500;
+/** A lease is looked at so long after it may have run out. */
+const RUN_OUT_MS = 25;
 /** What somebody else holds on to, or was faster to take, is looked for again after so long. */
 const AGAIN_MS = 100;
 /** What goes is saved with all else that there is news of; more comes all the time. */
 const SAVES = 20;
 
-interface Notice {
-  readonly number: number;
-  readonly kind: number;
-  readonly endpoint: string;
-  readonly delivery: string | null;
-  readonly due_at: number | null;
-}
-
 interface Shares {
+  /** Nodes that take part: those that are not draining, if there are any. */
   readonly live: number;
+  readonly takesPart: boolean;
   /** Until the first lease of another runs out, below 0 for one that has; null where there is no other. */
   readonly left: number | null;
   readonly free: boolean;
@@ -56,7 +49,12 @@ export class SharedOwnership implements Node {
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
   #database: Database | null = null;
-  #store: { readonly engine: Engine; readonly health: Health } | null = null;
+  #store: {
+    readonly engine: Engine;
+    readonly health: Health;
+    readonly notices: Notices;
+    readonly list: NodeList;
+  } | null = null;
   /** Those to send for. Others that are still this node's are about to be given up. */
   #owned: ReadonlySet<number> = new Set();
   #leaving: ReadonlySet<number> = new Set();
@@ -66,12 +64,10 @@ export class SharedOwnership implements Node {
   /** Monotonic: when the lease was renewed last, and until when nobody is taken for dead. */
   #renewedAt: number | null = null;
   #sparesUntil = Number.NEGATIVE_INFINITY;
-  /** The notices that the last news were made of. */
-  #told: readonly number[] = [];
 
   /** `onLost` is called once others have what was this node's: the process must end, and forget what it holds. */
-  constructor(leaseMs: number, onLost: (error: Error) => void) {
-    this.#node = { id: randomUUID(), leaseMs, alone: false };
+  constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
+    this.#node = { ...about, id: randomUUID(), leaseMs, alone: false };
     this.#onLost = onLost;
   }
 
@@ -91,7 +87,11 @@ export class SharedOwnership implements Node {
   }
 
   attach(engine: Engine, health: Health): void {
-    this.#store = { engine, health };
+    const database = this.#database!;
+    const { id } = this.#node;
+    const slotOfId = (endpoint: string) => this.#slotOf(endpoint);
+    const notices = new Notices({ id, database, engine, health, owns: this.owns, slotOf: slotOfId });
+    this.#store = { engine, health, notices, list: new NodeList(database, engine.clock, this.#node) };
   }
 
   async guard(tx: Queries): Promise<null> {
@@ -99,15 +99,15 @@ export class SharedOwnership implements Node {
     return null;
   }
 
-  async renew(): Promise<Ownership> {
-    await this.keep();
+  async renew(report?: NodeReport): Promise<Ownership> {
+    await this.keep(report);
     if (!this.#dividing) await this.#divide(() => this.#renew());
     const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving, againInMs: this.#againInMs };
     return { endpoints, holdsForMs: this.#node.leaseMs };
   }
 
-  async keep(): Promise<void> {
-    if (!(await renewLease(this.#database!.lease, this.#node))) throw this.#lost();
+  async keep(report?: NodeReport): Promise<void> {
+    if (!(await renewLease(this.#database!.lease, this.#node, report ?? null))) throw this.#lost();
     const { leaseMs } = this.#node;
     const now = this.#store!.engine.clock.monotonic();
     // Where the database was away, leases of others have run out too, and they are about to renew them.
@@ -119,65 +119,28 @@ export class SharedOwnership implements Node {
     if (!this.#dividing) await this.#divide(() => this.#give(busy));
   }
 
-  async news(): Promise<News> {
-    const rows = await this.#database!.rows<Notice>(
-      "SELECT number, kind, endpoint, delivery, due_at FROM notice WHERE slot = ANY($1::smallint[]) ORDER BY number LIMIT $2",
-      [this.slots, CHUNK],
-    );
-    if (rows.length === 0) return NO_NEWS;
-    const of = (kind: Kind) => rows.filter((row) => KINDS[row.kind] === kind);
-    const named = (kind: Kind) => of(kind).map(({ endpoint, delivery }) => ({ endpoint, delivery: delivery! }));
-    const resumed = [...new Set(of("resumed").map(({ endpoint }) => endpoint))];
-    await this.#store!.health.restartAll(resumed);
-    this.#told = rows.map(({ number }) => number);
-    return {
-      waiting: of("waiting").map(({ endpoint, due_at: dueAt }) => ({ endpoint, dueAt: dueAt!, event: "" })),
-      requested: named("requested"),
-      withdrawn: named("withdrawn"),
-      changed: [...new Set([...of("changed").map(({ endpoint }) => endpoint), ...resumed])],
-    };
+  news(): Promise<News> {
+    return this.#store!.notices.news(this.slots);
   }
 
-  async tookIn(): Promise<void> {
-    if (this.#told.length === 0) return;
-    // One whose row was removed lets them be: its heir has not heard yet.
-    const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
-    await this.#database!.change(sql, [this.#told, this.#node.id]);
-    this.#told = [];
+  tookIn(): Promise<void> {
+    return this.#store!.notices.tookIn();
   }
 
-  async tell(tx: Queries, told: Partial<Told>): Promise<void> {
-    const { engine } = this.#store!;
-    const now = engine.clock.now();
-    const rows: unknown[][] = [[], [], [], [], [], []];
-    const add = (kind: Kind, endpoint: string, delivery: string | null, dueAt: number | null) => {
-      if (this.owns(endpoint)) return;
-      const row = [engine.numbers.next(now), this.#slotOf(endpoint), KINDS.indexOf(kind), endpoint, delivery, dueAt];
-      row.forEach((value, at) => rows[at]!.push(value));
-    };
-    for (const [endpoint, dueAt] of earliest(told.waiting ?? [])) add("waiting", endpoint, null, dueAt);
-    for (const kind of ["requested", "withdrawn"] as const) {
-      for (const { endpoint, delivery } of told[kind] ?? []) add(kind, endpoint, delivery, null);
-    }
-    for (const kind of ["changed", "resumed"] as const) for (const one of told[kind] ?? []) add(kind, one, null, null);
-    if (rows[0]!.length === 0) return;
-    await tx.change(
-      `INSERT INTO notice (number, slot, kind, endpoint, delivery, due_at) SELECT * FROM unnest(
-         $1::bigint[], $2::smallint[], $3::smallint[], $4::text[], $5::text[], $6::bigint[])`,
-      rows,
-    );
+  tell(tx: Queries, told: Partial<Told>): Promise<void> {
+    return this.#store!.notices.tell(tx, told);
   }
 
-  async heard(endpoints: readonly string[]): Promise<void> {
-    for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
-      const unheard = await this.#database!.rows(
-        `SELECT 1 FROM notice n JOIN slot s ON s.slot = n.slot JOIN node o ON o.id = s.owner
-         WHERE n.endpoint = ANY($1::text[]) AND o.id <> $2 AND o.lease_until > now() LIMIT 1`,
-        [endpoints, this.#node.id],
-      );
-      if (unheard.length === 0) return;
-      await sleep(LOOK_MS);
-    }
+  heard(endpoints: readonly string[]): Promise<void> {
+    return this.#store!.notices.heard(endpoints);
+  }
+
+  nodes(): Promise<readonly StoreNode[]> {
+    return this.#store!.list.all();
+  }
+
+  drain(name: string, on: boolean): Promise<boolean> {
+    return this.#store!.list.drain(name, on);
   }
 
   async release(): Promise<void> {
@@ -198,11 +161,11 @@ export class SharedOwnership implements Node {
   }
 
   async #renew(): Promise<void> {
-    const { free, left, live, own: held } = await this.#look();
+    const { free, left, live, own: held, takesPart } = await this.#look();
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
     if (isDead) await removeDead(this.#database!.lease);
-    const share = Math.ceil(SLOTS / Math.max(1, live));
+    const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
     if ((isDead || free) && held.length < share) {
       const { engine, health } = this.#store!;
@@ -214,7 +177,7 @@ export class SharedOwnership implements Node {
     this.#leaving = new Set(own.slice(share));
     this.#owned = new Set(own.slice(0, share));
     const wantsMore = (isDead || free) && own.length < share;
-    const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + LOOK_MS : null;
+    const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + RUN_OUT_MS : null;
     this.#againInMs = wantsMore ? AGAIN_MS : isDead ? null : endsIn;
   }
 
@@ -234,7 +197,10 @@ export class SharedOwnership implements Node {
 
   async #look(): Promise<Shares> {
     const [shares] = await this.#database!.lease.rows<Shares>(
-      `SELECT (SELECT count(*) FROM node WHERE lease_until > now()) AS live,
+      `WITH live AS (SELECT id, draining FROM node WHERE lease_until > now())
+       SELECT (SELECT coalesce(nullif(count(*) FILTER (WHERE NOT draining), 0), count(*)) FROM live) AS live,
+         NOT EXISTS (SELECT 1 FROM node WHERE id = $1 AND draining)
+           OR NOT EXISTS (SELECT 1 FROM live WHERE NOT draining) AS "takesPart",
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
          ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
@@ -283,13 +249,4 @@ async function letWait(tx: Queries, slots: readonly number[], now: number): Prom
      WHERE status = ${FRESH} AND slot = ANY($1::smallint[])`,
     [slots, now],
   );
-}
-
-/** Of each endpoint the first: the others are found behind it. */
-function earliest(waiting: readonly Waiting[]): Map<string, number> {
-  const first = new Map<string, number>();
-  for (const { endpoint, dueAt } of waiting) {
-    first.set(endpoint, Math.min(dueAt, first.get(endpoint) ?? Number.POSITIVE_INFINITY));
-  }
-  return first;
 }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Ownership } from "../store.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { NO_NEWS } from "./engine/owner.ts";
-import { guard, lost, renewLease, takeStore, type NewNode, type Node, type Wait } from "./node.ts";
+import { guard, lost, renewLease, takeStore, type About, type NewNode, type Node, type Wait } from "./node.ts";
 
 export class SoleOwner implements Node {
   readonly owns = null;
@@ -13,8 +13,8 @@ export class SoleOwner implements Node {
   #database: Database | null = null;
 
   /** `onLost` is called once another process has the store: this one must end. */
-  constructor(leaseMs: number, onLost: (error: Error) => void) {
-    this.#node = { id: randomUUID(), leaseMs, alone: true };
+  constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
+    this.#node = { ...about, id: randomUUID(), leaseMs, alone: true };
     this.#onLost = onLost;
   }
 
@@ -40,7 +40,7 @@ export class SoleOwner implements Node {
   }
 
   async keep(): Promise<void> {
-    if (!(await renewLease(this.#database!.lease, this.#node))) throw this.#lost();
+    if (!(await renewLease(this.#database!.lease, this.#node, null))) throw this.#lost();
   }
 
   async give(): Promise<void> {}
@@ -54,6 +54,14 @@ export class SoleOwner implements Node {
   async heard(): Promise<void> {}
 
   async tell(): Promise<void> {}
+
+  async nodes() {
+    return [];
+  }
+
+  async drain() {
+    return false;
+  }
 
   async release(): Promise<void> {
     await this.#database!.lease.change("DELETE FROM node WHERE id = $1", [this.#node.id]);

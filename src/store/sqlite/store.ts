@@ -71,6 +71,8 @@ const ONE_PROCESS: OwnershipStore = {
   news: async () => ({ waiting: [], requested: [], withdrawn: [], changed: [] }),
   tookIn: async () => {},
   heard: async () => {},
+  nodes: async () => [],
+  drain: async () => false,
   release: async () => {},
 };
 

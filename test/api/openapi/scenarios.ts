@@ -6,6 +6,7 @@ import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
 import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
+import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
  * For each operation, the requests that reach what it says of itself: its replies, and problems that only it has. What
@@ -55,6 +56,18 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   async resumeDaemon(walk) {
     await walk.call("resumeDaemon");
     return {};
+  },
+  async listNodes(walk) {
+    await withNode(walk, () => walk.call("listNodes"));
+    return {};
+  },
+  async drainNode(walk) {
+    await withNode(walk, () => walk.call("drainNode", { id: aNode.name }));
+    return { id: aNode.name };
+  },
+  async resumeNode(walk) {
+    await withNode(walk, () => walk.call("resumeNode", { id: aNode.name }));
+    return { id: aNode.name };
   },
   async createBackup(walk) {
     await walk.call("createBackup");
@@ -457,4 +470,20 @@ async function damaged(walk: Walk, operation: string, step: Step = {}): Promise<
   const id = await walk.endpoint();
   walk.damage(id);
   await walk.call(operation, { ...step, id });
+}
+
+/** Over a store that says it has a node. */
+async function withNode(walk: Walk, run: () => Promise<unknown>): Promise<void> {
+  const { store } = walk.api;
+  const { ownership } = store;
+  const { name, host, pid, version, slots, endpoints, draining } = aNode;
+  const node = { name, host, pid, version, slots, endpoints, draining };
+  const instants = { since: walk.now, renewedAt: walk.now };
+  const shared = {
+    ...ownership,
+    nodes: async () => [{ ...node, ...instants, isThis: true, isLost: false, report: null }],
+  };
+  Object.assign(store, { ownership: { ...shared, drain: async () => true } });
+  await run();
+  Object.assign(store, { ownership });
 }

@@ -11,6 +11,7 @@ import { EVENTS_CASES } from "./events.ts";
 import { FAILURES_CASES, STATS_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
 import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, TENANTS_CASES } from "./keys.ts";
+import { NODES_CASES } from "./nodes.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
 import { TUI_CASES } from "./tui.ts";
@@ -30,6 +31,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...REPLAY_CASES,
   ...JOBS_CASES,
   ...RECEIVER_CASES,
+  ...NODES_CASES,
   ...KEYS_CASES,
   ...PORTAL_CASES,
   ...TENANTS_CASES,

@@ -19,6 +19,8 @@ export function ownership(openFresh: OpenFresh): void {
       await publishOne(store);
       expect(await store.ownership.news()).toEqual({ waiting: [], requested: [], withdrawn: [], changed: [] });
       expect(store.ownership.owns).toBeNull();
+      expect(await store.ownership.nodes()).toEqual([]);
+      expect(await store.ownership.drain("host", true)).toBe(false);
     });
   });
 }

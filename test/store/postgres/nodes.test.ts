@@ -181,6 +181,59 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect((await renew(b)).size).toBe(1024);
   });
 
+  it("hand all they have to the others when they are drained, as long as one is left that takes part", async () => {
+    const { start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    await renew(b);
+    await renew(a);
+    await renew(b);
+    const names = (await a.ownership.nodes()).map(({ name, isThis, slots }) => ({ name, isThis, slots }));
+    expect(names).toEqual([
+      { name: "host", isThis: true, slots: 512 },
+      { name: "host-2", isThis: false, slots: 512 },
+    ]);
+    expect(await a.ownership.drain("nobody", true)).toBe(false);
+    expect(await a.ownership.drain("host-2", true)).toBe(true);
+    expect((await renew(b)).size).toBe(0);
+    expect((await renew(a)).size).toBe(1024);
+    expect((await renew(b)).size).toBe(0);
+    // It is told all the same what it must hear of, and commits.
+    await publishOne(b);
+    // Where all are drained, somebody has to send.
+    await b.ownership.drain("host", true);
+    await renew(a);
+    await renew(b);
+    expect([(await renew(a)).size, (await renew(b)).size]).toEqual([512, 512]);
+    await a.ownership.drain("host", false);
+    expect((await renew(b)).size).toBe(0);
+    expect((await renew(a)).size).toBe(1024);
+    expect(await b.ownership.drain("host-2", false)).toBe(true);
+    await renew(a);
+    expect((await renew(b)).size).toBe(512);
+  });
+
+  it("show what each of them said last, its endpoints and its lease", async () => {
+    const { clock, runOut, start } = await shared();
+    const a = await start();
+    const report = { oldestDueAt: START, inFlight: 3, halts: ["unreachable"] } as const;
+    await a.ownership.renew(report);
+    await addEndpoint(a);
+    const before = Date.now();
+    await start();
+    await runOut(1);
+    const [one, two] = await a.ownership.nodes();
+    expect(one).toMatchObject({ name: "host", host: "host", pid: process.pid, version: "1.2.3", report });
+    expect(one).toMatchObject({ endpoints: 1, slots: 1024, isLost: false, draining: false });
+    expect(Math.abs(one!.renewedAt - before)).toBeLessThan(10_000);
+    expect(two).toMatchObject({ name: "host-2", isLost: true, report: null, endpoints: 0 });
+    // One that was killed leaves its name to the process that comes after it.
+    const c = await start();
+    expect((await c.ownership.nodes()).map(({ name }) => name)).toContain("host-2");
+    clock.advance(10_000);
+    expect((await c.ownership.nodes()).map(({ endpoints }) => endpoints)).toEqual([1, 0]);
+  });
+
   it("leave to its owner what they publish for it, who finds it without being told", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];

@@ -77,13 +77,28 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
 }
 
 /** What is not right yet, though everything is sent. */
-function sideFacts({ damaged_database: damaged, backup, disk, oldest_due_at: oldest }: Status, now: number): string[] {
+function sideFacts(
+  { damaged_database: damaged, backup, disk, nodes, oldest_due_at: oldest }: Status,
+  now: number,
+): string[] {
   const late = oldest === null ? 0 : now - Date.parse(oldest);
   return [
     ...(late > LATE_MS ? [`The oldest delivery that is due has waited for ${age(late)}.`] : []),
+    ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
     ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk are free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
+  ];
+}
+
+/** A daemon of before says nothing of them. */
+function nodeFacts(nodes: Status["nodes"]): string[] {
+  const lost = nodes.filter((node) => node.lost).map(({ name }) => name);
+  const draining = nodes.filter((node) => node.draining && !node.lost).map(({ name }) => name);
+  const of = `of the ${nodes.length} nodes`;
+  return [
+    ...(lost.length > 0 ? [`${lost.join(", ")} ${of} is lost: the others take over.`] : []),
+    ...(draining.length > 0 ? [`${draining.join(", ")} ${of} is draining: \`webhookd nodes resume\` ends that.`] : []),
   ];
 }
 

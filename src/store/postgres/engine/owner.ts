@@ -30,5 +30,7 @@ export const OWNS_EVERYTHING: Owner = {
   tookIn: async () => {},
   heard: async () => {},
   tell: async () => {},
+  nodes: async () => [],
+  drain: async () => false,
   release: async () => {},
 };

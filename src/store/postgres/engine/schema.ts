@@ -46,8 +46,18 @@ const LAST_COMMIT = `
   CREATE TABLE last_commit (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
 `;
 
+const NODE_LIST = `
+  ALTER TABLE node ADD COLUMN name text;
+  ALTER TABLE node ADD COLUMN host text;
+  ALTER TABLE node ADD COLUMN pid integer;
+  ALTER TABLE node ADD COLUMN version text;
+  ALTER TABLE node ADD COLUMN since timestamptz NOT NULL DEFAULT now();
+  ALTER TABLE node ADD COLUMN draining boolean NOT NULL DEFAULT false; -- to have no slots, as long as another one can
+  ALTER TABLE node ADD COLUMN report text; -- how it stood at its last renewal, as JSON
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT];
+const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

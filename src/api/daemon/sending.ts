@@ -1,12 +1,16 @@
-/** The brake: no attempt starts while it is on, and publishes go on. */
+/**
+ * What an operator does to sending. The brake: no attempt starts while it is on, and publishes go on. And, where nodes
+ * share the store, draining one of them: it takes no endpoints, and the others do.
+ */
 import * as v from "valibot";
-import { formatInstant } from "../../domain/time/instant.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { type Pause as CurrentPause, type Halt as CurrentHalt, HALT_REASONS } from "../../domain/deliveries/pause.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
-import { json, type Reply } from "../pipeline/reply.ts";
-import { line, titled, described, Instant } from "../pipeline/shapes.ts";
+import { json, notFound, type Reply } from "../pipeline/reply.ts";
+import { Count, line, titled, described, Instant } from "../pipeline/shapes.ts";
+import type { StoreNode } from "../../store/store.ts";
 import { readJson } from "../pipeline/body.ts";
 
 export const PauseRequest = titled(
@@ -135,4 +139,119 @@ export function presentPause({ reason, by, at, saved = true }: CurrentPause) {
 export function presentHalt({ reason, since, detail }: CurrentHalt, pause: CurrentPause | null) {
   if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
   return { reason, since: formatInstant(pause.at), detail: `all sending was paused by ${pause.by}: ${pause.reason}` };
+}
+
+// --- nodes ---
+
+export const Node = titled(
+  "Node",
+  v.object({
+    name: described(v.string(), "The name of its host, with a number if another node has that name already."),
+    host: v.string(),
+    pid: Count,
+    version: v.string(),
+    this: described(v.boolean(), "Whether it is the one that answers."),
+    since: described(Instant, "When it was started."),
+    renewed_at: described(Instant, "When it renewed its lease; it does so each second."),
+    lost: described(v.boolean(), "Whether its lease has run out: the others take over what it has."),
+    draining: described(v.boolean(), "Whether it gives up its endpoints and takes no more."),
+    slots: described(Count, "How many of the 1,024 slots it has."),
+    endpoints: described(Count, "How many endpoints are in its slots, counted within the last 10 s."),
+    in_flight: described(Count, "Attempts on the wire."),
+    oldest_due_at: described(
+      v.nullable(Instant),
+      "When the oldest due delivery of its endpoints fell due; null if none is due.",
+    ),
+    not_sending: described(
+      v.array(v.picklist(HALT_REASONS)),
+      "Why it sends nothing now, or less than it could: the reasons of `getStatus`.",
+    ),
+  }),
+);
+export const NodeList = titled("NodeList", v.object({ data: v.array(Node) }));
+
+export const aNode = {
+  name: "webhooks-1",
+  host: "webhooks-1",
+  pid: 4711,
+  version: "1.0.0",
+  this: true,
+  since: "2026-11-20T08:00:00.000Z",
+  renewed_at: "2026-11-20T09:49:59.500Z",
+  lost: false,
+  draining: false,
+  slots: 512,
+  endpoints: 40,
+  in_flight: 3,
+  oldest_due_at: null,
+  not_sending: [],
+};
+
+export const listNodes: Operation = {
+  id: "listNodes",
+  tag: "Daemon",
+  summary: "List the nodes that share the store",
+  description: "It is empty unless `[data] nodes` is set. What a node says of itself is up to a second old.",
+  replies: { 200: { description: "The nodes, by name.", schema: NodeList, example: { data: [aNode] } } },
+};
+
+const params = { id: "" };
+
+export const drainNode: Operation = {
+  id: "drainNode",
+  tag: "Daemon",
+  summary: "Drain a node",
+  description:
+    "It gives up each of its endpoints as soon as nothing of it is on the wire, and takes no more. It goes on answering requests and publishing. That lasts until it is resumed or restarted. As long as every node is draining, they all go on sending.",
+  params,
+  replies: { 200: { description: "The node.", schema: Node, example: { ...aNode, draining: true } } },
+};
+
+export const resumeNode: Operation = {
+  id: "resumeNode",
+  tag: "Daemon",
+  summary: "Resume a node that was drained",
+  description: "It gets its share of the endpoints again within seconds.",
+  params,
+  replies: { 200: { description: "The node.", schema: Node, example: aNode } },
+};
+
+const NODES = "/v1/nodes";
+
+export function nodeRoutes({ store, log }: ApiParts): Route[] {
+  async function list({ principal }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    return json(200, { data: (await store.ownership.nodes()).map(presentNode) });
+  }
+
+  const change = (on: boolean) =>
+    async function drain({ principal, params: { id: name = "" } }: Call): Promise<Reply> {
+      requireEveryTenant(principal);
+      if (!(await store.ownership.drain(name, on))) throw notFound();
+      const node = (await store.ownership.nodes()).find((one) => one.name === name);
+      if (node === undefined) throw notFound();
+      const by = principal.keyId ?? "socket";
+      log.warn({ node: name, by }, on ? "a node is drained: the others take its endpoints" : "a node takes part again");
+      return json(200, presentNode(node));
+    };
+
+  const post = { method: "POST", access: "admin" } as const;
+  return [
+    { method: "GET", path: NODES, access: "admin", operation: listNodes, handle: list },
+    { ...post, path: `${NODES}/:id/drain`, audit: "node.drain", operation: drainNode, handle: change(true) },
+    { ...post, path: `${NODES}/:id/resume`, audit: "node.resume", operation: resumeNode, handle: change(false) },
+  ];
+}
+
+export function presentNode({ isThis, isLost, since, renewedAt, report, ...node }: StoreNode) {
+  return {
+    ...node,
+    this: isThis,
+    lost: isLost,
+    since: formatInstant(since),
+    renewed_at: formatInstant(renewedAt),
+    in_flight: report?.inFlight ?? 0,
+    oldest_due_at: formatInstantOrNull(report?.oldestDueAt ?? null),
+    not_sending: report?.halts ?? [],
+  };
 }

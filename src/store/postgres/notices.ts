@@ -1,0 +1,111 @@
+/** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { News, Waiting } from "../store.ts";
+import type { Health } from "./endpoints/health.ts";
+import type { Database, Queries } from "./engine/database.ts";
+import { CHUNK, type Engine } from "./engine/engine.ts";
+import { NO_NEWS, type Told } from "./engine/owner.ts";
+
+const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
+type Kind = (typeof KINDS)[number];
+/** Until another node has heard: how long a caller waits, and between two looks. */
+const PATIENCE_MS = 2000;
+const LOOK_MS = 25;
+
+interface Notice {
+  readonly number: number;
+  readonly kind: number;
+  readonly endpoint: string;
+  readonly delivery: string | null;
+  readonly due_at: number | null;
+}
+
+interface NoticesParts {
+  /** Of the node. */
+  readonly id: string;
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly health: Health;
+  readonly owns: (endpoint: string) => boolean;
+  readonly slotOf: (endpoint: string) => number;
+}
+
+export class Notices {
+  readonly #node: NoticesParts;
+  /** Those that the last news were made of. */
+  #told: readonly number[] = [];
+
+  constructor(node: NoticesParts) {
+    this.#node = node;
+  }
+
+  async news(slots: readonly number[]): Promise<News> {
+    const rows = await this.#node.database.rows<Notice>(
+      "SELECT number, kind, endpoint, delivery, due_at FROM notice WHERE slot = ANY($1::smallint[]) ORDER BY number LIMIT $2",
+      [slots, CHUNK],
+    );
+    if (rows.length === 0) return NO_NEWS;
+    const of = (kind: Kind) => rows.filter((row) => KINDS[row.kind] === kind);
+    const named = (kind: Kind) => of(kind).map(({ endpoint, delivery }) => ({ endpoint, delivery: delivery! }));
+    const resumed = [...new Set(of("resumed").map(({ endpoint }) => endpoint))];
+    await this.#node.health.restartAll(resumed);
+    this.#told = rows.map(({ number }) => number);
+    return {
+      waiting: of("waiting").map(({ endpoint, due_at: dueAt }) => ({ endpoint, dueAt: dueAt!, event: "" })),
+      requested: named("requested"),
+      withdrawn: named("withdrawn"),
+      changed: [...new Set([...of("changed").map(({ endpoint }) => endpoint), ...resumed])],
+    };
+  }
+
+  async tookIn(): Promise<void> {
+    if (this.#told.length === 0) return;
+    // One whose row was removed lets them be: its heir has not heard yet.
+    const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
+    await this.#node.database.change(sql, [this.#told, this.#node.id]);
+    this.#told = [];
+  }
+
+  async tell(tx: Queries, told: Partial<Told>): Promise<void> {
+    const { engine, owns, slotOf } = this.#node;
+    const now = engine.clock.now();
+    const rows: unknown[][] = [[], [], [], [], [], []];
+    const add = (kind: Kind, endpoint: string, delivery: string | null, dueAt: number | null) => {
+      if (owns(endpoint)) return;
+      const row = [engine.numbers.next(now), slotOf(endpoint), KINDS.indexOf(kind), endpoint, delivery, dueAt];
+      row.forEach((value, at) => rows[at]!.push(value));
+    };
+    for (const [endpoint, dueAt] of earliest(told.waiting ?? [])) add("waiting", endpoint, null, dueAt);
+    for (const kind of ["requested", "withdrawn"] as const) {
+      for (const { endpoint, delivery } of told[kind] ?? []) add(kind, endpoint, delivery, null);
+    }
+    for (const kind of ["changed", "resumed"] as const) for (const one of told[kind] ?? []) add(kind, one, null, null);
+    if (rows[0]!.length === 0) return;
+    await tx.change(
+      `INSERT INTO notice (number, slot, kind, endpoint, delivery, due_at) SELECT * FROM unnest(
+         $1::bigint[], $2::smallint[], $3::smallint[], $4::text[], $5::text[], $6::bigint[])`,
+      rows,
+    );
+  }
+
+  async heard(endpoints: readonly string[]): Promise<void> {
+    for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
+      const unheard = await this.#node.database.rows(
+        `SELECT 1 FROM notice n JOIN slot s ON s.slot = n.slot JOIN node o ON o.id = s.owner
+         WHERE n.endpoint = ANY($1::text[]) AND o.id <> $2 AND o.lease_until > now() LIMIT 1`,
+        [endpoints, this.#node.id],
+      );
+      if (unheard.length === 0) return;
+      await sleep(LOOK_MS);
+    }
+  }
+}
+
+/** Of each endpoint the first: the others are found behind it. */
+function earliest(waiting: readonly Waiting[]): Map<string, number> {
+  const first = new Map<string, number>();
+  for (const { endpoint, dueAt } of waiting) {
+    first.set(endpoint, Math.min(dueAt, first.get(endpoint) ?? Number.POSITIVE_INFINITY));
+  }
+  return first;
+}
