@@ -173,6 +173,27 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
   });
 
+  it("write down how their endpoints fare, also if that waits for a take-over", async () => {
+    const { start, url } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    await renew(b);
+    await endpointsOf(a, [await renew(a)]);
+    const { fresh } = await publishOne(a);
+    await a.deliveries.record([failed(fresh[0]!)]);
+    await b.ownership.release();
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; LOCK TABLE slot IN EXCLUSIVE MODE");
+      const [renewing, isWaiting] = [renew(a), "SELECT 1 FROM pg_locks WHERE NOT granted"];
+      await expect.poll(async () => (await client.query(isWaiting)).rowCount, { interval: 10 }).toBe(1);
+      const saving = a.upkeep.saveHealth();
+      await client.query("ROLLBACK");
+      await Promise.all([renewing, saving]);
+      const { rows } = await client.query("SELECT consecutive_failures FROM health");
+      expect(rows).toEqual([{ consecutive_failures: 1 }]);
+    });
+  });
+
   it("take over at once what a node released", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];

@@ -22,8 +22,11 @@ const FAILING_MS = 300_000;
 export class Health {
   readonly #engine: Engine;
   readonly #streaks = new Map<number, Streak>();
-  /** Endpoints with news. */
+  /** Endpoints with news; and those whose news are being written. */
   readonly #news = new Set<number>();
+  readonly #saving = new Set<number>();
+  /** Known here, and perhaps written by another node since. */
+  readonly #stale = new Set<number>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -31,7 +34,8 @@ export class Health {
 
   /** Before the attempts are counted: nothing may be awaited then. */
   async load(queries: Queries, endpoints: readonly number[]): Promise<void> {
-    const missing = [...new Set(endpoints)].filter((endpoint) => !this.#streaks.has(endpoint));
+    const isMissing = (endpoint: number) => !this.#streaks.has(endpoint) || this.#stale.has(endpoint);
+    const missing = [...new Set(endpoints)].filter(isMissing);
     if (missing.length === 0) return;
     const rows = await queries.rows<Streak & { endpoint: number }>(
       `SELECT endpoint, last_success_at AS "lastSuccessAt", last_failure_at AS "lastFailureAt",
@@ -41,7 +45,8 @@ export class Health {
     );
     const stored = new Map(rows.map(({ endpoint, ...streak }) => [endpoint, streak]));
     for (const endpoint of missing) {
-      if (!this.#streaks.has(endpoint)) this.#streaks.set(endpoint, stored.get(endpoint) ?? none());
+      if (isMissing(endpoint)) this.#streaks.set(endpoint, stored.get(endpoint) ?? none());
+      this.#stale.delete(endpoint);
     }
   }
 
@@ -49,7 +54,9 @@ export class Health {
   note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
     if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
     const endedAt = Math.round(startedAt + outcome.durationMs);
-    const streak = this.#streaks.get(endpoint)!;
+    const streak = this.#streaks.get(endpoint);
+    // Its row went meanwhile.
+    if (streak === undefined) return;
     if (outcome.outcome === "succeeded") {
       streak.lastSuccessAt = endedAt;
       streak.consecutiveFailures = 0;
@@ -59,7 +66,7 @@ export class Health {
       streak.consecutiveFailures++;
       streak.failingSince ??= endedAt;
     }
-    this.#news.add(endpoint);
+    this.#tell(endpoint);
   }
 
   /** Enabled again: what failed before says nothing of now. */
@@ -67,7 +74,7 @@ export class Health {
     const streak = await this.streak(endpoint);
     streak.consecutiveFailures = 0;
     streak.failingSince = null;
-    this.#news.add(endpoint);
+    this.#tell(endpoint);
   }
 
   /** As `restart`, of what another node has enabled. */
@@ -80,7 +87,18 @@ export class Health {
 
   /** What is written down is read again: another node may have written it since. */
   readAgain(): void {
-    for (const endpoint of this.#streaks.keys()) if (!this.#news.has(endpoint)) this.#streaks.delete(endpoint);
+    for (const endpoint of this.#streaks.keys()) this.#doubt(endpoint);
+  }
+
+  #tell(endpoint: number): void {
+    this.#news.add(endpoint);
+    this.#stale.delete(endpoint);
+  }
+
+  /** What is on its way to the database is right. It stays here until it is read: attempts may be about to be counted. */
+  #doubt(endpoint: number): void {
+    const isUnwritten = this.#news.has(endpoint) || this.#saving.has(endpoint);
+    if (!isUnwritten && this.#streaks.has(endpoint)) this.#stale.add(endpoint);
   }
 
   async streak(endpoint: number): Promise<Streak> {
@@ -90,13 +108,12 @@ export class Health {
 
   /** Its row is gone. */
   forget(endpoint: number): void {
-    this.#streaks.delete(endpoint);
-    this.#news.delete(endpoint);
+    for (const known of [this.#streaks, this.#news, this.#stale]) known.delete(endpoint);
   }
 
   async of(row: { id: string; number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
     const isOwn = this.#engine.owner.owns?.(row.id) ?? true;
-    if (!isOwn && !this.#news.has(row.number)) this.#streaks.delete(row.number);
+    if (!isOwn) this.#doubt(row.number);
     const { failingSince: _, ...streak } = await this.streak(row.number);
     const open = (status: number) => `(SELECT count(*) FROM (
       SELECT event FROM delivery WHERE status = ${status} AND endpoint = $1 LIMIT ${HEALTH_COUNT_LIMIT}
@@ -116,6 +133,7 @@ export class Health {
   failing(now: number): Map<number, number> {
     const found = new Map<number, number>();
     for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+      if (this.#stale.has(endpoint)) continue;
       const long = failingSince !== null && now - failingSince >= FAILING_MS;
       if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, consecutiveFailures);
     }
@@ -130,16 +148,23 @@ export class Health {
   async save(): Promise<void> {
     const some = [...this.#news].slice(0, CHUNK);
     if (some.length === 0) return;
-    for (const endpoint of some) this.#news.delete(endpoint);
+    for (const endpoint of some) {
+      this.#news.delete(endpoint);
+      this.#saving.add(endpoint);
+    }
     try {
       await this.#engine.write((tx) => this.#write(tx, some));
     } catch (error) {
-      for (const endpoint of some) this.#news.add(endpoint);
+      for (const endpoint of some) if (this.#streaks.has(endpoint)) this.#news.add(endpoint);
       throw error;
+    } finally {
+      for (const endpoint of some) this.#saving.delete(endpoint);
     }
   }
 
-  async #write(tx: Queries, endpoints: readonly number[]): Promise<void> {
+  async #write(tx: Queries, all: readonly number[]): Promise<void> {
+    // A row that went meanwhile has been forgotten.
+    const endpoints = all.filter((endpoint) => this.#streaks.has(endpoint));
     const streaks = endpoints.map((endpoint) => this.#streaks.get(endpoint)!);
     await tx.change(
       `INSERT INTO health (endpoint, last_success_at, last_failure_at, consecutive_failures, failing_since)
