@@ -2,7 +2,7 @@
  * What the rooms of the store stand on: one connection to one file, what condition that is in, and the two ways to it.
  * A read sees what is committed; a write rides in the commit that all writes of a turn share. It knows of no noun.
  */
-import type { Database } from "better-sqlite3";
+import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
@@ -47,6 +47,7 @@ export class Engine {
   readonly statfs: StatFs;
   readonly defer: (run: () => void) => void;
   readonly condition: Condition;
+  readonly log: Log;
   readonly commit: GroupCommit;
   readonly meta: Meta;
   readonly cursors: Cursors;
@@ -69,11 +70,13 @@ export class Engine {
     this.condition = new Condition(db, { dir, floorBytes, statfs, onFault });
     this.meta = new Meta(db);
     this.lastInstant = this.meta.lastInstant;
+    this.log = new Log(db, () => this.condition.requireUsable());
     this.commit = new GroupCommit(db, {
       clock,
       defer,
       shares,
       condition: this.condition,
+      log: this.log,
       onBegin: () => {
         const now = clock.now();
         this.#noteInstant(now);
@@ -109,14 +112,6 @@ export class Engine {
     return result;
   }
 
-  /** Of the write-ahead log, in pages: its length, and how much of it is in the database by now. NOOP only looks. */
-  log(mode: "NOOP" | "PASSIVE"): { readonly log: number; readonly checkpointed: number } {
-    const [found] = this.read(() => this.db.pragma(`wal_checkpoint(${mode})`)) as [
-      { log: number; checkpointed: number },
-    ];
-    return found;
-  }
-
   mirror<M extends Mirror>(memory: M): M {
     this.#mirrors.push(memory);
     return memory;
@@ -137,5 +132,87 @@ export class Engine {
   #noteInstant(now: number): void {
     this.#noted ??= this.meta.lastInstant;
     if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
+  }
+}
+
+/** Small ones keep each of them short. */
+const FULL_PAGES = 500;
+
+/**
+ * Moves what is in the log into the database, beside commits. That it could not, SQLite would tell nobody either, and
+ * acknowledgements go on: `WalWatch` looks at what comes of it.
+ */
+export class Log {
+  readonly #look: Statement<[], [busy: number, pages: number, moved: number]>;
+  readonly #move: Statement<[]>;
+  readonly #requireUsable: () => void;
+
+  /** After a fault nothing more may be moved: `requireUsable` throws then. */
+  constructor(db: Database, requireUsable: () => void) {
+    this.#requireUsable = requireUsable;
+    this.#look = db.prepare<[], [number, number, number]>("PRAGMA wal_checkpoint(NOOP)").raw();
+    this.#move = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  }
+
+  /** Whether there is so much in it that it should be moved. */
+  isFull(pages = FULL_PAGES): boolean {
+    const found = this.#tried(() => this.#look.get());
+    return found !== undefined && found[1] >= pages && found[2] < found[1];
+  }
+
+  move(): void {
+    this.#tried(() => this.#move.get());
+  }
+
+  #tried<T>(work: () => T): T | undefined {
+    try {
+      this.#requireUsable();
+      return work();
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Rows of a statement. */
+const MANY = 32;
+
+/** Rows that are added to one table, many a statement: a call into SQLite costs as much as a small row. */
+export class RowBatch<Row extends unknown[]> {
+  readonly #width: number;
+  readonly #one: Statement<unknown[]>;
+  readonly #many: Statement<unknown[]>;
+  #values: unknown[] = [];
+
+  /** `row` is what stands for one row after VALUES, with a question mark for each value that is given. */
+  constructor(db: Database, insert: string, row: string) {
+    this.#width = row.split("?").length - 1;
+    this.#one = db.prepare(`${insert} VALUES ${row}`);
+    this.#many = db.prepare(`${insert} VALUES ${Array.from({ length: MANY }, () => row).join(", ")}`);
+  }
+
+  /** Only inside a transaction, which has to end with `flush` for it. */
+  add(...row: Row): void {
+    this.#values.push(...row);
+  }
+
+  flush(): void {
+    const values = this.#values;
+    if (values.length === this.#width) this.#one.run(values);
+    else this.#runAll(values);
+    this.#values = [];
+  }
+
+  /** The transaction was undone before it was flushed. */
+  forget(): void {
+    this.#values = [];
+  }
+
+  #runAll(values: readonly unknown[]): void {
+    let at = 0;
+    for (const size = MANY * this.#width; at + size <= values.length; at += size) {
+      this.#many.run(values.slice(at, at + size));
+    }
+    for (; at < values.length; at += this.#width) this.#one.run(values.slice(at, at + this.#width));
   }
 }

@@ -1,7 +1,8 @@
 /**
  * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
  * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
- * delays another's by the commit that is under way, and a large batch has a commit to itself.
+ * delays another's by the commit that is under way, and a large batch has a commit to itself. What fills the log is moved
+ * into the database in a turn of its own, when those are answered that were committed, and something small went before it.
  *
  * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
  * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
@@ -22,12 +23,12 @@ const MAX_OWN = 1000;
 const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
+/** Commits that are made before what fills the log is moved. */
+const MOST_BEFORE_MOVE = 1;
 export const PATIENT_MS = 50;
 /** So many results are a load of their own: what waits for them, in memory above all, must not wait long. */
 const LOAD = 16;
 const LOAD_PATIENT_MS = 5;
-/** Rows of a statement. */
-const MANY = 32;
 
 export interface WorkSize {
   readonly events: number;
@@ -44,6 +45,7 @@ export interface GroupCommitOptions {
   /** Runs something in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
   readonly shares: TenantShares;
+  readonly log: { isFull(): boolean; move(): void };
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
   /** The same after its work. */
@@ -88,6 +90,8 @@ export class GroupCommit {
   #waiting = 0;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** Commits since the log was seen full; null while it is not. */
+  #sinceFull: number | null = null;
 
   constructor(db: Database, options: GroupCommitOptions) {
     this.#db = db;
@@ -131,7 +135,7 @@ export class GroupCommit {
 
   /** Commits everything that gathered, now. */
   flush(): void {
-    while (this.#waiting > 0) this.#commitBatch();
+    while (this.#waiting > 0) this.#commitBatch(this.#take());
   }
 
   #schedule(patient: boolean): void {
@@ -142,9 +146,7 @@ export class GroupCommit {
     let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
     if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || this.#bytes >= MAX_BYTES) wait = 0;
     if (wait <= 0) {
-      this.#deferred = true;
-      this.#clearTimer();
-      this.#options.defer(() => this.#turn());
+      this.#comeAgain();
     } else if (now + wait < this.#timerAt) {
       this.#clearTimer();
       this.#timerAt = now + wait;
@@ -155,15 +157,29 @@ export class GroupCommit {
   #turn(): void {
     this.#deferred = false;
     this.#clearTimer();
-    if (this.#waiting === 0) return;
-    this.#commitBatch();
-    if (this.#waiting === 0) return;
+    if (this.#sinceFull === null) {
+      if (this.#waiting > 0) this.#commitBatch(this.#take());
+    } else {
+      const batch = this.#sinceFull < MOST_BEFORE_MOVE ? this.#take(MAX_BYTES) : [];
+      if (batch.length > 0) this.#commitBatch(batch);
+      else this.#move();
+    }
+    if (this.#waiting > 0 || this.#sinceFull !== null) this.#comeAgain();
+  }
+
+  #comeAgain(): void {
+    if (this.#deferred) return;
     this.#deferred = true;
+    this.#clearTimer();
     this.#options.defer(() => this.#turn());
   }
 
-  #commitBatch(): void {
-    const batch = this.#take();
+  #move(): void {
+    this.#sinceFull = null;
+    this.#options.log.move();
+  }
+
+  #commitBatch(batch: readonly Work[]): void {
     const begun = this.#options.clock.monotonic();
     try {
       const results = this.#transaction(batch.map((work) => work.run));
@@ -179,13 +195,17 @@ export class GroupCommit {
   #ended(begun: number): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
+    if (this.#sinceFull !== null) this.#sinceFull++;
+    else if (this.#options.log.isFull()) this.#sinceFull = 0;
+    if (this.#sinceFull !== null) this.#comeAgain();
   }
 
   /**
    * The daemon's own work as it came, then publishes by turns, up to the caps. A single piece of work may be larger than
-   * they are, and a publish is taken in every commit, or the daemon's own work could keep them all waiting.
+   * they are, unless `mostBytes` says less, and a publish is taken in every commit, or the daemon's own work could keep
+   * them all waiting.
    */
-  #take(): Work[] {
+  #take(mostBytes = Number.POSITIVE_INFINITY): Work[] {
     let [events, deliveries, bytes] = [0, 0, 0];
     const batch: Work[] = [];
     const add = (work: Work) => {
@@ -203,7 +223,8 @@ export class GroupCommit {
       events + next.work.events <= MAX_EVENTS &&
       deliveries + next.work.deliveries <= MAX_DELIVERIES &&
       bytes + next.bytes <= MAX_BYTES;
-    for (let next = this.#published.take(); next !== undefined; next = this.#published.take(fits)) {
+    const isSmall = (next: Published) => next.bytes <= mostBytes;
+    for (let next = this.#published.take(isSmall); next !== undefined; next = this.#published.take(fits)) {
       bytes += next.bytes;
       add(next.work);
     }
@@ -256,45 +277,5 @@ export class GroupCommit {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     this.#timerAt = Number.POSITIVE_INFINITY;
-  }
-}
-
-/** Rows that are added to one table, many a statement: a call into SQLite costs as much as a small row. */
-export class RowBatch<Row extends unknown[]> {
-  readonly #width: number;
-  readonly #one: Statement<unknown[]>;
-  readonly #many: Statement<unknown[]>;
-  #values: unknown[] = [];
-
-  /** `row` is what stands for one row after VALUES, with a question mark for each value that is given. */
-  constructor(db: Database, insert: string, row: string) {
-    this.#width = row.split("?").length - 1;
-    this.#one = db.prepare(`${insert} VALUES ${row}`);
-    this.#many = db.prepare(`${insert} VALUES ${Array.from({ length: MANY }, () => row).join(", ")}`);
-  }
-
-  /** Only inside a transaction, which has to end with `flush` for it. */
-  add(...row: Row): void {
-    this.#values.push(...row);
-  }
-
-  flush(): void {
-    const values = this.#values;
-    if (values.length === this.#width) this.#one.run(values);
-    else this.#runAll(values);
-    this.#values = [];
-  }
-
-  /** The transaction was undone before it was flushed. */
-  forget(): void {
-    this.#values = [];
-  }
-
-  #runAll(values: readonly unknown[]): void {
-    let at = 0;
-    for (const size = MANY * this.#width; at + size <= values.length; at += size) {
-      this.#many.run(values.slice(at, at + size));
-    }
-    for (; at < values.length; at += this.#width) this.#one.run(values.slice(at, at + this.#width));
   }
 }

@@ -81,8 +81,8 @@ function configure(db: Database): void {
   }
   // The library's default for WAL is NORMAL, under which a commit that was answered may be lost with the power.
   db.pragma("synchronous = FULL");
-  // A checkpoint runs inside a commit: small ones keep the longest commit short.
-  db.pragma("wal_autocheckpoint = 500");
+  // A checkpoint of SQLite's own runs inside a commit, and those who wait for it wait for both: ours come before it.
+  db.pragma("wal_autocheckpoint = 2000");
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
   // Events are written where the ones before them were. A start and each sweep fill it with pages from all over the
   // index of what waits, so that it is memory that a daemon with nothing to do holds.

@@ -16,7 +16,7 @@ import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
-import { RowBatch } from "../engine/group-commit.ts";
+import { RowBatch } from "../engine/engine.ts";
 import {
   bodyHash,
   deliveryId,

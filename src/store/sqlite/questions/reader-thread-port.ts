@@ -142,15 +142,11 @@ export class ReaderThreadPort implements Reader {
     this.#cancelLook = null;
     if (this.#waiting.size === 0 || this.#thread === null) return;
     this.#cancelLook = this.#engine.clock.after(LOOK_AT_LOG_MS, () => this.#lookAtLog());
-    const { log, checkpointed } = this.#engine.log("NOOP");
-    if (log > LOG_PAGES && checkpointed < log) this.#say({ kind: "rest" });
+    if (this.#engine.log.isFull(LOG_PAGES)) this.#say({ kind: "rest" });
   }
 
   #moveLog(): void {
-    try {
-      this.#engine.log("PASSIVE");
-    } finally {
-      this.#say({ kind: "go" });
-    }
+    this.#engine.log.move();
+    this.#say({ kind: "go" });
   }
 }

@@ -35,7 +35,7 @@ describe("a store opened again", () => {
     expect(pragma("synchronous")).toBe(2);
     expect(
       ["journal_mode", "page_size", "wal_autocheckpoint", "foreign_keys", "temp_store", "cache_size"].map(pragma),
-    ).toEqual(["wal", 8192, 500, 1, 2, -4096]);
+    ).toEqual(["wal", 8192, 2000, 1, 2, -4096]);
     expect(["busy_timeout", "journal_size_limit", "application_id"].map(pragma)).toEqual([50, 67108864, 0x77686b64]);
     db.close();
   });

@@ -5,6 +5,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Clock } from "../../../../src/clock.ts";
 import { Condition } from "../../../../src/store/sqlite/engine/condition.ts";
 import { GroupCommit } from "../../../../src/store/sqlite/engine/group-commit.ts";
+import { Log } from "../../../../src/store/sqlite/engine/engine.ts";
 import { onPrepare, sqliteError } from "../../../harness/prepared.ts";
 import { temporaryDirectory } from "../../stores.ts";
 
@@ -51,6 +52,9 @@ let faults: Error[];
 let failing: ((commit: () => void) => void) | null;
 let begun: number;
 let undone: number;
+let isLogFull: boolean;
+/** How often the log was moved. */
+let moved: number;
 
 beforeEach(() => {
   file = join(temporaryDirectory(), "x.db");
@@ -67,13 +71,21 @@ beforeEach(() => {
   db.exec("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT");
   stage = new Stage();
   faults = [];
-  begun = undone = 0;
+  begun = undone = moved = 0;
+  isLogFull = false;
   condition = new Condition(db, { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error) => faults.push(error) });
   commit = new GroupCommit(db, {
     clock: stage,
     condition,
     defer: stage.nextTurn,
     shares: new Map([["three", { weight: 3, ratePerSecond: null, maxPending: null }]]),
+    log: {
+      isFull: () => isLogFull,
+      move: () => {
+        isLogFull = false;
+        moved++;
+      },
+    },
     onBegin: () => begun++,
     onEnd: () => {},
     onRollback: () => undone++,
@@ -121,6 +133,42 @@ describe("group commit", () => {
     expect(stage.turns).toHaveLength(1);
     stage.turn();
     await third;
+  });
+
+  it("moves a full log in a turn of its own, when what was committed is answered", async () => {
+    isLogFull = true;
+    const first = commit.run(add(1), event);
+    stage.turn();
+    await first;
+    expect(moved).toBe(0);
+    stage.turn();
+    expect({ moved, turns: stage.turns.length, timers: stage.timers.length }).toEqual({
+      moved: 1,
+      turns: 0,
+      timers: 0,
+    });
+  });
+
+  it("lets one small commit go before a full log is moved, and no large one", async () => {
+    const batch = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 3 * 1024 * 1024 } };
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } };
+    isLogFull = true;
+    const flood = [commit.run(add(1), batch), commit.run(add(2), batch)];
+    stage.turn();
+    const victims = [commit.run(add(3), small)];
+    stage.turn();
+    expect({ rows: rows(), moved }).toEqual({ rows: [1, 3], moved: 0 });
+    victims.push(commit.run(add(4), small));
+    stage.turn();
+    expect({ rows: rows(), moved }).toEqual({ rows: [1, 3], moved: 1 });
+    isLogFull = true;
+    stage.turn();
+    expect(rows()).toEqual([1, 3, 4]);
+    stage.turn();
+    expect({ rows: rows(), moved }).toEqual({ rows: [1, 3, 4], moved: 2 });
+    stage.turn();
+    expect(rows()).toEqual([1, 2, 3, 4]);
+    await Promise.all([...flood, ...victims]);
   });
 
   it("lets many results wait 5 ms for an event to ride with", async () => {
@@ -374,3 +422,29 @@ describe("group commit", () => {
     expect({ state: condition.state, faults }).toEqual({ state: "ready", faults: [] });
   });
 });
+
+describe("a full log", () => {
+  it("that the disk does not let be moved ends nothing, and is moved later", () => {
+    db.pragma("journal_mode = WAL");
+    db.pragma("wal_autocheckpoint = 0");
+    let full = true;
+    const detachLog = onPrepare(file, (sql, make) => {
+      const made = make() as Database.Statement<[]>;
+      if (!sql.includes("PASSIVE")) return made;
+      return { get: () => (full ? failFull() : made.get()) } as never;
+    });
+    onTestFinished(detachLog);
+    const log = new Log(db, () => condition.requireUsable());
+    for (let at = 0; at < 3; at++) add(at)();
+    expect([log.isFull(3), log.isFull()]).toEqual([true, false]);
+    log.move();
+    expect(log.isFull(3)).toBe(true);
+    full = false;
+    log.move();
+    expect(log.isFull(3)).toBe(false);
+  });
+});
+
+function failFull(): never {
+  throw Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+}

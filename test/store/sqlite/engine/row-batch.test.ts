@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { RowBatch } from "../../../../src/store/sqlite/engine/group-commit.ts";
+import { RowBatch } from "../../../../src/store/sqlite/engine/engine.ts";
 
 function aBatch() {
   const db = new Database(":memory:");
