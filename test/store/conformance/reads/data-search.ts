@@ -88,7 +88,9 @@ export function dataSearch(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const at = (batch: number) =>
         store.events.publish(
-          Array.from({ length: 100 }, (_, index) => draft(says({ n: index % 10, batch }))),
+          Array.from({ length: 100 }, (_, index) =>
+            draft(says({ n: index % 10, batch, customer: `customer-000${index % 10}` })),
+          ),
           START + batch * MINUTE_MS,
           room,
         );
@@ -97,10 +99,14 @@ export function dataSearch(openFresh: OpenFresh): void {
         const publications = await at(batch);
         ids.push(...publications.filter((_, index) => index % 10 === 7).map(({ id }) => id));
       }
-      for (const order of ["newest", "oldest"] as const) {
+      // One begins like all the others.
+      for (const [order, filter] of [
+        ["newest", "n:7"],
+        ["oldest", "customer:customer-0007"],
+      ] as const) {
         const seen: string[] = [];
         let looked = 0;
-        const data = parseDataFilter("n:7")!;
+        const data = parseDataFilter(filter)!;
         let added = 0;
         for (let cursor: string | undefined; ;) {
           const page = await store.reads.listEvents({ tenant: null, limit: 30, order, cursor, data });
