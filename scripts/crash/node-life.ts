@@ -107,6 +107,8 @@ export class NodeLife {
     for (let place = 0; place < nodes; place++) {
       const log = readFileSync(join(dir, `node-${place}`, "daemon.log"), "utf8");
       if (log.includes("lost from memory")) this.wrong.push(`node ${place} had lost deliveries from memory`);
+      const bug = /"type":"(?:Type|Reference|Range)?Error","message":"([^"]*)/.exec(log);
+      if (bug !== null) this.wrong.push(`node ${place} met a bug of its own: ${bug[1]}`);
     }
     const driver = readJournal<DriverEntry>(driverJournalOf(dir));
     const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
