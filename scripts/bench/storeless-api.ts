@@ -57,7 +57,11 @@ export async function openStorelessApi(
     },
     feed: new Feed({
       clock: systemClock,
-      store: { endpoints: { tenantOf: async () => null }, keys: { get: async () => null } },
+      store: {
+        endpoints: { tenantOf: async () => null },
+        keys: { get: async () => null },
+        ownership: { stream: null },
+      },
     }),
     metrics: { text: () => Promise.resolve(""), census: { get: () => Promise.resolve(null) }, requests: { took() {} } },
     clock: systemClock,

@@ -11,9 +11,10 @@ export interface Deliveries {
   accept(handover: Handover): void;
   /**
    * Reads the endpoint's settings and secrets anew. Resolves once nothing is sent with the old ones and, if it is disabled
-   * now, nothing more but tests is started for it; what is on the wire is still recorded.
+   * now, nothing more but tests is started for it; what is on the wire is still recorded. `isHeard`: those who look on
+   * were told by the node that changed it.
    */
-  refresh(endpoint: string): Promise<void>;
+  refresh(endpoint: string, isHeard?: boolean): Promise<void>;
   /**
    * Resolves when memory has let go of the delivery (its attempt was recorded, or there will be none for now), or when
    * nobody waits any more. One at a time waits for a delivery.
@@ -36,9 +37,9 @@ export interface Deliveries {
   attempt(requested: EventDelivery): void;
   /**
    * These were taken back: resolves once none of them is started any more, and memory has let go of what they said. What
-   * is on the wire is still recorded.
+   * is on the wire is still recorded. `isHeard` as in `refresh`.
    */
-  withdraw(deliveries: readonly EventDelivery[]): Promise<void>;
+  withdraw(deliveries: readonly EventDelivery[], isHeard?: boolean): Promise<void>;
 }
 
 /** Hears of what happens to deliveries once it is on the disk, each of what it cares for. It must be quick. */

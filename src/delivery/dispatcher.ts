@@ -151,13 +151,13 @@ export class Dispatcher implements Deliveries {
     return this.#executor.released(claim, enough);
   }
 
-  async refresh(endpoint: string): Promise<void> {
+  async refresh(endpoint: string, isHeard = false): Promise<void> {
     const { store } = this.#parts;
     const { manual } = this.#memory;
-    for (const watcher of this.#watchers) watcher.changed?.(endpoint);
+    if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
     if (this.#isElsewhere(endpoint)) return store.ownership.heard([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
-    if (target === null) return this.drop(endpoint);
+    if (target === null) return this.drop(endpoint, isHeard);
     // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
     const taken = manual.takenFor(endpoint);
     const owed = await Promise.all(
@@ -168,8 +168,8 @@ export class Dispatcher implements Deliveries {
     this.#executor.do(endpointReadable(this.#memory, endpoint));
   }
 
-  async drop(endpoint: string): Promise<void> {
-    for (const watcher of this.#watchers) watcher.changed?.(endpoint);
+  async drop(endpoint: string, isHeard = false): Promise<void> {
+    if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
     if (this.#isElsewhere(endpoint)) return this.#parts.store.ownership.heard([endpoint]);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
@@ -210,9 +210,9 @@ export class Dispatcher implements Deliveries {
     if (!this.#isElsewhere(owed.endpoint)) this.#executor.do(requested(this.#memory, owed));
   }
 
-  async withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
+  async withdraw(deliveries: readonly EventDelivery[], isHeard = false): Promise<void> {
     this.#trial.withdraw(deliveries);
-    for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
+    if (!isHeard) for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
     await this.#withdraw(deliveries);
     this.#executor.wake();
     const elsewhere = deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));

@@ -177,8 +177,8 @@ export class Lease {
     if (this.#stopped) return;
     if (waiting.length > 0) executor.do(arrived(executor.memory, waiting));
     for (const owed of requested) deliveries.attempt(owed);
-    if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);
-    for (const endpoint of changed) await deliveries.refresh(endpoint);
+    if (withdrawn.length > 0) await deliveries.withdraw(withdrawn, true);
+    for (const endpoint of changed) await deliveries.refresh(endpoint, true);
     await store.ownership.tookIn();
     if (turn === 0) await this.#lookAtBrake();
   }

@@ -2,18 +2,32 @@
  * What happens to deliveries, for clients that look on. It gathers for a quarter of a second and hands out a batch: at
  * most a hundred changes one by one, the rest counted. Batches stay for a moment in a bounded ring, for a client that
  * comes back. While nobody listens, and nobody did in the last minute, each change costs one look at a flag.
+ *
+ * Where nodes share the store, each batch goes to all of them by the store, and comes from there with its number.
  */
 import type { Clock } from "../clock.ts";
-import { FoldedChanges, type Change, type ChangeCount } from "../domain/events/change.ts";
+import { BatchRing, FoldedChanges, type Change, type ChangeCount, type Numbered } from "../domain/events/change.ts";
 import { isUsable } from "../domain/keys/key.ts";
+import { WebhookdError } from "../domain/errors.ts";
 import type { DeliveryWatcher } from "../delivery/deliveries.ts";
-import type { EndedAttempt, EndpointStore, EventDelivery, Handover, KeyStore, Recorded } from "../store/store.ts";
+import type {
+  EndedAttempt,
+  EndpointStore,
+  EventDelivery,
+  Handover,
+  KeyStore,
+  OwnershipStore,
+  Recorded,
+  SharedStream,
+  ToldBatch,
+} from "../store/store.ts";
 
 export interface FeedParts {
   readonly clock: Clock;
   readonly store: {
     readonly endpoints: Pick<EndpointStore, "tenantOf">;
     readonly keys: Pick<KeyStore, "get">;
+    readonly ownership: Pick<OwnershipStore, "stream">;
   };
   /** Of changes and counts that the ring may hold. */
   readonly room?: number;
@@ -22,6 +36,8 @@ export interface FeedParts {
 export interface Batch extends Numbered {
   readonly changes: readonly Owned<Change>[];
   readonly counts: readonly Owned<ChangeCount>[];
+  /** Before it something was missed. */
+  readonly hasGap?: true;
 }
 
 /** With whose it is; null for what belongs to nobody any more. */
@@ -59,8 +75,12 @@ export class Feed implements DeliveryWatcher {
   readonly #ring: BatchRing<Batch>;
   readonly #listeners = new Set<Listener>();
   readonly #tenants = new Map<string, string | null>();
-  /** Tells the numbers of this process from those of one before. */
-  readonly life: string;
+  readonly #life: string;
+  readonly #shared: SharedStream | null;
+  /** Resolves once the batches of all nodes come here; null while they do not. */
+  #following: Promise<void> | null = null;
+  /** A batch of this node did not get to the others. */
+  #isCutOff = false;
   #listening = false;
   #number = 0;
   #gathered = new FoldedChanges(ONE_BY_ONE);
@@ -71,11 +91,29 @@ export class Feed implements DeliveryWatcher {
   constructor(parts: FeedParts) {
     this.#parts = parts;
     this.#ring = new BatchRing(parts.room ?? ROOM);
-    this.life = Math.floor(parts.clock.now()).toString(36);
+    this.#life = Math.floor(parts.clock.now()).toString(36);
+    this.#shared = parts.store.ownership.stream;
+  }
+
+  /** Tells the numbers of this process from those of one before; those of nodes that share a store are the same. */
+  get life(): string {
+    return this.#shared?.life ?? this.#life;
   }
 
   get listeners(): number {
     return this.#listeners.size;
+  }
+
+  /** To be awaited before `subscribe`: what happens on all nodes comes here from then on. */
+  async open(): Promise<void> {
+    this.#forget?.();
+    this.#forget = null;
+    if (this.#shared === null) return;
+    this.#following ??= this.#shared.follow((batch) => this.#take(batch));
+    await this.#following.catch((error: unknown) => {
+      this.#following = null;
+      throw error;
+    });
   }
 
   /** `last` is the number of the batch that the client saw last; null for one that is new. */
@@ -102,10 +140,8 @@ export class Feed implements DeliveryWatcher {
     this.#rest();
   }
 
-  // --- DeliveryWatcher ---
-
   attempted({ claim, outcome, verdict }: EndedAttempt, { result, waiting }: Recorded): void {
-    if (!this.#listening || claim.trigger === "test") return;
+    if (!this.#isHeard || claim.trigger === "test") return;
     const moved = verdict.status !== "unchanged" && (result === "applied" || verdict.status === "delivered");
     this.#add({
       kind: "attempt",
@@ -126,7 +162,7 @@ export class Feed implements DeliveryWatcher {
   }
 
   accepted({ fresh, waiting }: Handover): void {
-    if (!this.#listening) return;
+    if (!this.#isHeard) return;
     for (const { trigger, endpoint, event, delivery } of fresh) {
       if (trigger !== "test") this.#addDelivery(endpoint, event, delivery, "pending");
     }
@@ -134,17 +170,19 @@ export class Feed implements DeliveryWatcher {
   }
 
   withdrawn(deliveries: readonly EventDelivery[]): void {
-    if (!this.#listening) return;
+    if (!this.#isHeard) return;
     for (const { endpoint, delivery } of deliveries) this.#addDelivery(endpoint, null, delivery, "cancelled");
   }
 
   changed(endpoint: string): void {
-    if (!this.#listening) return;
+    if (!this.#isHeard) return;
     const none = { event: null, delivery: null, status: null, attempt: null };
     this.#add({ kind: "endpoint", at: this.#parts.clock.now(), endpoint, ...none });
   }
 
-  // --- internal ---
+  get #isHeard(): boolean {
+    return this.#shared === null ? this.#listening : this.#shared.isWanted;
+  }
 
   #addDelivery(endpoint: string, event: string | null, delivery: string | null, status: "pending" | "cancelled"): void {
     this.#add({ kind: "delivery", at: this.#parts.clock.now(), endpoint, event, delivery, status, attempt: null });
@@ -170,13 +208,40 @@ export class Feed implements DeliveryWatcher {
     // Only now, so that batches leave in the order in which they were gathered.
     this.#armed = false;
     if (!this.#gathered.isEmpty) this.#arm();
-    if (!this.#listening || gathered.isEmpty) return;
+    if (!this.#isHeard || gathered.isEmpty) return;
     const own = <T extends Change | ChangeCount>(what: T) => ({
       tenant: this.#tenants.get(what.endpoint) ?? null,
       what,
     });
-    const size = changes.length + counts.length;
-    const batch = { number: ++this.#number, size, changes: changes.map(own), counts: counts.map(own) };
+    const told = { changes: changes.map(own), counts: counts.map(own) };
+    if (this.#shared === null) this.#hand({ ...told, number: this.#number + 1, size: changes.length + counts.length });
+    else await this.#tell(this.#shared, JSON.stringify(told));
+  }
+
+  async #tell(shared: SharedStream, text: string): Promise<void> {
+    try {
+      if (this.#isCutOff) await shared.tell(null);
+      this.#isCutOff = false;
+      await shared.tell(text);
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+      this.#isCutOff = true;
+    }
+  }
+
+  /** What some node told. */
+  #take({ number, text }: ToldBatch): void {
+    if (text === null) {
+      this.#ring.clear(number);
+      this.#hand({ number, size: 0, changes: [], counts: [], hasGap: true });
+      return;
+    }
+    const { changes, counts } = JSON.parse(text) as Pick<Batch, "changes" | "counts">;
+    this.#hand({ number, size: changes.length + counts.length, changes, counts });
+  }
+
+  #hand(batch: Batch): void {
+    this.#number = batch.number;
     this.#ring.push(batch);
     for (const listener of this.#listeners) listener.take(batch);
   }
@@ -222,50 +287,13 @@ export class Feed implements DeliveryWatcher {
 
   #rest(): void {
     this.#listening = false;
+    if (this.#shared !== null) {
+      if (this.#following !== null) this.#shared.rest();
+      this.#following = null;
+      return;
+    }
     this.#gathered = new FoldedChanges(ONE_BY_ONE);
     // A client that comes back later must not take the gap for silence.
     this.#ring.clear(++this.#number);
-  }
-}
-
-interface Numbered {
-  /** Counts the batches, from 1. */
-  readonly number: number;
-  /** How much of the room it takes. */
-  readonly size: number;
-}
-
-/** The latest batches, so that anyone who was cut off for a moment misses nothing. Bounded, by what they hold. */
-class BatchRing<B extends Numbered> {
-  readonly #room: number;
-  #batches: B[] = [];
-  #held = 0;
-  /** The number of the last batch that is no longer here. */
-  #gone = 0;
-
-  constructor(room: number) {
-    this.#room = room;
-  }
-
-  push(batch: B): void {
-    this.#batches.push(batch);
-    this.#held += batch.size;
-    let first = 0;
-    while (this.#held > this.#room) this.#held -= this.#batches[first++]!.size;
-    if (first === 0) return;
-    this.#gone = this.#batches[first - 1]!.number;
-    this.#batches = this.#batches.slice(first);
-  }
-
-  /** All that came after that one; null when some of them are gone. */
-  after(number: number): readonly B[] | null {
-    return number < this.#gone ? null : this.#batches.filter((batch) => batch.number > number);
-  }
-
-  /** Forgets everything, up to that number. */
-  clear(upTo: number): void {
-    this.#batches = [];
-    this.#held = 0;
-    this.#gone = upTo;
   }
 }

@@ -94,6 +94,34 @@ function publishTo(nodes: readonly DaemonProcess[]) {
   return { acked, stop };
 }
 
+/** The stream of one of them. */
+async function follow(node: DaemonProcess, last?: string) {
+  const over = new AbortController();
+  const headers = { authorization: `Bearer ${node.key}`, ...(last !== undefined && { "last-event-id": last }) };
+  const response = await fetch(new URL("/v1/webhooks/stream", node.url), { headers, signal: over.signal });
+  let text = "";
+  const read = async () => {
+    for await (const chunk of response.body!) text += Buffer.from(chunk).toString();
+  };
+  const reading = read().catch(() => {});
+  const stop = async () => {
+    over.abort();
+    await reading;
+  };
+  return {
+    text: () => text,
+    /** Of that event, the deliveries that were delivered. */
+    delivered: (id: string) =>
+      text.split("\n").filter((line) => line.includes(id) && line.includes('"delivered"')).length,
+    last: () =>
+      text
+        .match(/^id: .+/gm)!
+        .at(-1)!
+        .slice(4),
+    stop,
+  };
+}
+
 describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
   it("send each event once, whichever of them it is published on, and heed what any of them is told", async ({
     machine,
@@ -112,6 +140,20 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     for (const id of acked.slice(-3)) expect(await nodes[2]!.settled(id)).toMatchObject({ status: "delivered" });
+
+    // Who looks on at one of them sees what happens on all, and goes on at another one.
+    const stream = await follow(nodes[0]!);
+    const seen = await nodes[1]!.publish();
+    await expect.poll(() => stream.delivered(seen), { timeout: 10_000 }).toBe(ENDPOINTS);
+    await stream.stop();
+    const missed = await nodes[1]!.publish();
+    expect(await nodes[1]!.settled(missed)).toMatchObject({ status: "delivered" });
+    const resumed = await follow(nodes[2]!, stream.last());
+    await expect.poll(() => resumed.delivered(missed), { timeout: 10_000 }).toBe(ENDPOINTS);
+    expect(resumed.text()).toMatch(/^event: ready\n/);
+    expect(resumed.text()).not.toContain("event: reload");
+    expect(resumed.delivered(seen)).toBe(0);
+    await resumed.stop();
 
     // Disabled on one node, an endpoint is sent nothing by any.
     for (const id of endpoints) {

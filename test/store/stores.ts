@@ -179,7 +179,7 @@ async function connectUntilEnd(url: string): Promise<Client> {
 }
 
 async function copyRows(source: Client, target: Client): Promise<void> {
-  await target.query("DELETE FROM meta; DELETE FROM slot");
+  await target.query("DELETE FROM meta; DELETE FROM slot; DELETE FROM stream");
   const { rows } = await source.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
   for (const { tablename: table } of rows) {
     const all = await source.query(`SELECT coalesce(json_agg(t), '[]')::text AS rows FROM ${table} t`);

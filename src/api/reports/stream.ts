@@ -44,6 +44,7 @@ const HEARTBEAT_MS = 15_000;
 
 /** What may wait for a client that does not read, beyond what its socket holds. */
 const MAX_WAITING_BYTES = 256 * 1024;
+const MISSED = "some of what happened on another node is not known";
 const GONE = "what happened since then is no longer kept";
 
 const Status = choiceParameter("status", STREAMED_STATUSES, "Only changes to this status.");
@@ -77,13 +78,18 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
     (endpoint === undefined || what.endpoint === endpoint) &&
     (principal.endpoints === null || principal.endpoints.includes(what.endpoint)) &&
     (status === undefined || what.status === status);
-  const textOf = ({ changes, counts, number }: Batch) => {
+  const textOf = ({ changes, counts, hasGap, number }: Batch) => {
+    if (hasGap) return `${messageText("reload", { reason: MISSED })}${idText(feed.life, number)}`;
     const texts = changes.filter(wants).map(changeText);
     const counted = counts.filter(wants);
     if (counted.length > 0) texts.push(countsText(counted));
     // Only the last one has the id: a batch that was cut off is sent again whole.
     return texts.length === 0 ? "" : `${texts.join("")}${idText(feed.life, number)}`;
   };
+  await feed.open().catch((error: unknown) => {
+    place.leave();
+    throw error;
+  });
   const last = headers["last-event-id"];
   const known = last === undefined ? null : parseLastId(feed.life, String(last));
   const body = streamOf(parts, { keyId: principal.keyId, textOf }, known);

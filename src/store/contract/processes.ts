@@ -42,6 +42,8 @@ export interface OwnershipStore {
    * restarted. As long as every node is draining, they go on all the same. False where no node has that name.
    */
   drain(name: string, on: boolean): Promise<boolean>;
+  /** What happens on all nodes, for those that look on; null on a store of one process. */
+  readonly stream: SharedStream | null;
   /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
   release(): Promise<void>;
 }
@@ -74,6 +76,29 @@ export interface StoreNode {
   readonly endpoints: number;
   /** As of its last renewal; null of a version that makes none. */
   readonly report: NodeReport | null;
+}
+
+/** Batches of what happened, of all nodes in one order, so that each has the same number everywhere. */
+export interface SharedStream {
+  /** Tells the numbers of this store from those of another one. */
+  readonly life: string;
+  /** Whether some node listens: only then is there a use in telling. */
+  readonly isWanted: boolean;
+  /**
+   * From now on this node listens, and `take` gets each batch. What was told in the last minute is there by the time this
+   * resolves, and then all nodes tell what happens to them.
+   */
+  follow(take: (batch: ToldBatch) => void): Promise<void>;
+  /** This node listens no more. */
+  rest(): void;
+  /** Null where something happened that cannot be told. */
+  tell(text: string | null): Promise<void>;
+}
+
+export interface ToldBatch {
+  readonly number: number;
+  /** Null: before it something was not told. */
+  readonly text: string | null;
 }
 
 export interface News {

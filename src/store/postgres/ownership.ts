@@ -24,6 +24,7 @@ import {
 } from "./node.ts";
 import { NodeList } from "./node-list.ts";
 import { Notices } from "./notices.ts";
+import { NodeStream } from "./stream.ts";
 
 const MAX_REMEMBERED = 100_000;
 /** One that has renewed its lease in time has more left than this. */
@@ -39,6 +40,8 @@ interface Shares {
   /** Nodes that take part: those that are not draining, if there are any. */
   readonly live: number;
   readonly takesPart: boolean;
+  /** Whether a node listens to the stream. */
+  readonly isListened: boolean;
   /** Until the first lease of another runs out, below 0 for one that has; null where there is no other. */
   readonly left: number | null;
   readonly free: boolean;
@@ -55,6 +58,7 @@ export class SharedOwnership implements Node {
     readonly notices: Notices;
     readonly list: NodeList;
   } | null = null;
+  stream!: NodeStream;
   /** Those to send for. Others that are still this node's are about to be given up. */
   #owned: ReadonlySet<number> = new Set();
   #leaving: ReadonlySet<number> = new Set();
@@ -89,6 +93,7 @@ export class SharedOwnership implements Node {
   attach(engine: Engine, health: Health): void {
     const database = this.#database!;
     const { id } = this.#node;
+    this.stream = new NodeStream(database, id, () => engine.clock.monotonic());
     const slotOfId = (endpoint: string) => this.#slotOf(endpoint);
     const notices = new Notices({ id, database, engine, health, owns: this.owns, slotOf: slotOfId });
     this.#store = { engine, health, notices, list: new NodeList(database, engine.clock, this.#node) };
@@ -146,6 +151,7 @@ export class SharedOwnership implements Node {
   async release(): Promise<void> {
     const { engine } = this.#store!;
     const { own } = await this.#look();
+    await this.#tellGap();
     [this.#owned, this.#leaving] = [new Set(), new Set()];
     await engine.write(async (tx) => {
       await letWait(tx, own, engine.clock.now());
@@ -161,10 +167,11 @@ export class SharedOwnership implements Node {
   }
 
   async #renew(): Promise<void> {
-    const { free, left, live, own: held, takesPart } = await this.#look();
+    const { free, isListened, left, live, own: held, takesPart } = await this.#look();
+    await this.stream.renewed(isListened);
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
-    if (isDead) await removeDead(this.#database!.lease);
+    if (isDead && (await removeDead(this.#database!.lease)) > 0) await this.#tellGap();
     const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
     if ((isDead || free) && held.length < share) {
@@ -179,6 +186,11 @@ export class SharedOwnership implements Node {
     const wantsMore = (isDead || free) && own.length < share;
     const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + RUN_OUT_MS : null;
     this.#againInMs = wantsMore ? AGAIN_MS : isDead ? null : endsIn;
+  }
+
+  /** What happened on a node at its very end was perhaps not told. */
+  async #tellGap(): Promise<void> {
+    if (this.stream.isWanted) await this.stream.tell(null);
   }
 
   async #give(busy: ReadonlySet<string>): Promise<void> {
@@ -201,6 +213,7 @@ export class SharedOwnership implements Node {
        SELECT (SELECT coalesce(nullif(count(*) FILTER (WHERE NOT draining), 0), count(*)) FROM live) AS live,
          NOT EXISTS (SELECT 1 FROM node WHERE id = $1 AND draining)
            OR NOT EXISTS (SELECT 1 FROM live WHERE NOT draining) AS "takesPart",
+         EXISTS (SELECT 1 FROM node WHERE listens) AS "isListened",
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
          ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,

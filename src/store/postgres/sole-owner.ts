@@ -8,6 +8,7 @@ import { guard, lost, renewLease, takeStore, type About, type NewNode, type Node
 export class SoleOwner implements Node {
   readonly owns = null;
   readonly slots = null;
+  readonly stream = null;
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
   #database: Database | null = null;

@@ -73,6 +73,7 @@ const ONE_PROCESS: OwnershipStore = {
   heard: async () => {},
   nodes: async () => [],
   drain: async () => false,
+  stream: null,
   release: async () => {},
 };
 

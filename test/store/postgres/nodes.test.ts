@@ -1,6 +1,6 @@
 /** Several nodes on one database: whose an endpoint is, and what happens to what another node was to send. */
 import { afterAll, describe, expect, it } from "vitest";
-import type { News, OwnedSlots, Store } from "../../../src/store/store.ts";
+import type { News, OwnedSlots, SharedStream, Store, ToldBatch } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
@@ -253,6 +253,43 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect((await c.ownership.nodes()).map(({ name }) => name)).toContain("host-2");
     clock.advance(10_000);
     expect((await c.ownership.nodes()).map(({ endpoints }) => endpoints)).toEqual([1, 0]);
+  });
+
+  it("tell those who listen on any of them the same, with the same numbers", async () => {
+    const { runOut, start } = await shared();
+    const [a, b] = [await start(), await start()];
+    for (const node of [a, b]) await renew(node);
+    const [one, other] = [a.ownership.stream!, b.ownership.stream!];
+    expect([one.isWanted, other.isWanted]).toEqual([false, false]);
+    /** The other one hears at its renewal that somebody listens. */
+    const follow = async (stream: SharedStream, also: Store) => {
+      const heard: ToldBatch[] = [];
+      let isReady = false;
+      const ready = stream.follow((batch) => heard.push(batch)).then(() => (isReady = true));
+      await expect.poll(() => renew(also).then(() => isReady), { interval: 10 }).toBe(true);
+      await ready;
+      return heard;
+    };
+    const byA = await follow(one, b);
+    expect(other.isWanted).toBe(true);
+    expect(other.life).toBe(one.life);
+    const first = byA.at(-1)!.number;
+    await Promise.all([one.tell("a"), other.tell("b"), one.tell("c"), other.tell("x".repeat(1_000_001))]);
+    const after = (heard: readonly ToldBatch[]) => heard.filter(({ number }) => number > first);
+    await expect.poll(() => after(byA).length).toBe(4);
+    expect(after(byA).map(({ number }) => number)).toEqual([1, 2, 3, 4].map((more) => first + more));
+    expect(new Set(after(byA).map(({ text }) => text))).toEqual(new Set(["a", "b", "c", null]));
+    const byB = await follow(other, a);
+    expect(after(byB)).toEqual(after(byA));
+    // What a node that was lost has not told, nobody knows.
+    await runOut(1);
+    await renew(a);
+    await expect.poll(() => after(byA).length).toBe(5);
+    expect(byA.at(-1)).toEqual({ number: first + 5, text: null });
+    one.rest();
+    other.rest();
+    const isWanted = () => renew(a).then(() => one.isWanted);
+    await expect.poll(isWanted).toBe(false);
   });
 
   it("leave to its owner what they publish for it, who finds it without being told", async () => {

@@ -32,5 +32,6 @@ export const OWNS_EVERYTHING: Owner = {
   tell: async () => {},
   nodes: async () => [],
   drain: async () => false,
+  stream: null,
   release: async () => {},
 };

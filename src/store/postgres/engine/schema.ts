@@ -56,8 +56,17 @@ const NODE_LIST = `
   ALTER TABLE node ADD COLUMN report text; -- how it stood at its last renewal, as JSON
 `;
 
+const STREAM = `
+  -- What happens on all nodes, batch after batch: no number is left out, and the one row of stream has the last.
+  CREATE TABLE stream (life text PRIMARY KEY, number bigint NOT NULL);
+  INSERT INTO stream (life, number) SELECT to_hex(extract(epoch FROM now())::bigint), 0;
+  CREATE TABLE stream_batch (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), text text);
+  ALTER TABLE node ADD COLUMN listens boolean NOT NULL DEFAULT false; -- to the stream
+  ALTER TABLE node ADD COLUMN tells boolean NOT NULL DEFAULT false; -- what happens on it, because some node listens
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST];
+const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST, STREAM];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

@@ -1,0 +1,134 @@
+/**
+ * The stream of all nodes. While some node listens, each writes down what happens on it; a row that has the last number
+ * puts their batches into one order. Nothing is written while nobody listens, and what is there is kept for a minute.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { WebhookdError } from "../../domain/errors.ts";
+import type { SharedStream, ToldBatch } from "../store.ts";
+import type { Database } from "./engine/database.ts";
+
+const LOOK_MS = 100;
+/** A node hears within a second that some node listens. One that has not begun by then is lost, or of an older version. */
+const PATIENCE_MS = 2500;
+const PAGE = 32;
+const KEPT = "interval '1 minute'";
+/** Between two removals of what is old. */
+const REMOVE_MS = 20_000;
+/** Longer ones are not worth it: those who listen read their lists again. */
+const MAX_LENGTH = 1_000_000;
+
+const TELL = `WITH head AS (UPDATE stream SET number = number + 1 RETURNING number)
+  INSERT INTO stream_batch (number, text) SELECT number, $1 FROM head`;
+const AFTER = `SELECT s.number AS head, b.number, b.text
+  FROM stream s LEFT JOIN stream_batch b ON b.number > $1 ORDER BY b.number LIMIT ${PAGE}`;
+const OLDEST =
+  "SELECT coalesce(min(b.number) - 1, min(s.number)) AS number FROM stream s LEFT JOIN stream_batch b ON true";
+
+interface Row {
+  readonly head: number;
+  readonly number: number | null;
+  readonly text: string | null;
+}
+
+export class NodeStream implements SharedStream {
+  readonly #database: Database;
+  /** The node's id. */
+  readonly #id: string;
+  readonly #monotonic: () => number;
+  life = "";
+  isWanted = false;
+  /** As the others see it. */
+  #tells = false;
+  #listens = false;
+  /** Of the last batch that was taken. */
+  #number = 0;
+  #removedAt = Number.NEGATIVE_INFINITY;
+  /** What ends before this node can listen again. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database, id: string, monotonic: () => number) {
+    this.#database = database;
+    this.#id = id;
+    this.#monotonic = monotonic;
+  }
+
+  /** At each renewal: whether some node listens. */
+  async renewed(isWanted: boolean): Promise<void> {
+    if (this.life === "") {
+      const [row] = await this.#database.rows<{ life: string }>("SELECT life FROM stream");
+      this.life = row!.life;
+    }
+    const wanted = isWanted || this.#listens;
+    this.isWanted = wanted;
+    if (wanted !== this.#tells) {
+      // What happens from now on is told; what came before was not.
+      if (wanted) await this.tell(null);
+      await this.#database.change("UPDATE node SET tells = $2 WHERE id = $1", [this.#id, wanted]);
+      this.#tells = wanted;
+    }
+    if (!wanted || this.#monotonic() - this.#removedAt < REMOVE_MS) return;
+    this.#removedAt = this.#monotonic();
+    await this.#database.change(`DELETE FROM stream_batch WHERE at < now() - ${KEPT}`);
+  }
+
+  async follow(take: (batch: ToldBatch) => void): Promise<void> {
+    await this.#last;
+    this.#listens = true;
+    try {
+      await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#id]);
+      await this.renewed(true);
+      const silent = "SELECT 1 FROM node WHERE NOT tells AND lease_until > now() LIMIT 1";
+      for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
+        if ((await this.#database.rows(silent)).length === 0) break;
+        await sleep(LOOK_MS);
+      }
+      const [oldest] = await this.#database.rows<{ number: number }>(OLDEST);
+      this.#number = oldest!.number;
+      take({ number: this.#number, text: null });
+      while (await this.#read(take));
+    } catch (error) {
+      this.#listens = false;
+      throw error;
+    }
+    this.#last = this.#follow(take);
+  }
+
+  rest(): void {
+    this.#listens = false;
+    const sql = "UPDATE node SET listens = false WHERE id = $1";
+    // One that could not be told is listened to for nothing.
+    this.#last = Promise.all([this.#last, this.#database.change(sql, [this.#id]).catch(() => {})]);
+  }
+
+  async tell(text: string | null): Promise<void> {
+    await this.#database.change(TELL, [text !== null && text.length > MAX_LENGTH ? null : text]);
+  }
+
+  async #follow(take: (batch: ToldBatch) => void): Promise<void> {
+    while (this.#listens) {
+      try {
+        if (await this.#read(take)) continue;
+      } catch (error) {
+        if (!(error instanceof WebhookdError)) throw error;
+      }
+      await sleep(LOOK_MS, undefined, { ref: false });
+    }
+  }
+
+  /** Whether there may be more. No number is left out, so a gap is what was removed before it was read here. */
+  async #read(take: (batch: ToldBatch) => void): Promise<boolean> {
+    const rows = await this.#database.rows<Row>(AFTER, [this.#number]);
+    const { head, number: first } = rows[0]!;
+    if (first === null ? head !== this.#number : first !== this.#number + 1) {
+      this.#number = first === null ? head : first - 1;
+      take({ number: this.#number, text: null });
+      return true;
+    }
+    for (const { number, text } of rows) {
+      if (number === null) return false;
+      this.#number = number;
+      take({ number, text });
+    }
+    return rows.length === PAGE;
+  }
+}
