@@ -225,15 +225,18 @@ const unused: Plugin = {
 
 /**
  * To import one of these as an ES module is to read all that it exports, and some of that Node makes only when it is
- * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs. And TLS and HTTP/2 are loaded
- * with them, which most never use. So each is required when something of it is read.
+ * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs, streams of files. And TLS and
+ * HTTP/2 are loaded with them, which most never use. So each is required when something of it is read.
  */
 const unread: Plugin = {
   name: "unread",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?(https?|http2|tls|util)$/ }, ({ path, namespace }) =>
-      namespace === "unread" ? null : { path, namespace: "unread" },
-    );
+  setup({ initialOptions, onResolve, onLoad }) {
+    // The daemon's script is no ES module, and needs these two at once.
+    const filter =
+      initialOptions.format === "esm"
+        ? /^(node:)?(https?|http2|tls|util|fs|crypto)$/
+        : /^(node:)?(https?|http2|tls|util)$/;
+    onResolve({ filter }, ({ path, namespace }) => (namespace === "unread" ? null : { path, namespace: "unread" }));
     onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({
       contents: `for (const name of ${JSON.stringify(Object.keys(requireFile(path) as object))})
         Object.defineProperty(exports, name, { enumerable: true, get: () => require(${JSON.stringify(path)})[name] });`,

@@ -114,6 +114,12 @@ describe("the bundle", () => {
     expect((await run).stdout).toBe(`webhookd ${made.version}\n`);
   });
 
+  it("reads nothing of the modules of Node that are slow to read as a whole, until something needs them", () => {
+    const imports = Object.values(made.program.outputs).flatMap((output) => output.imports);
+    const slow = /^(node:)?(https?|http2|tls|util|fs|crypto)$/;
+    expect(imports.filter(({ kind, path }) => kind === "import-statement" && slow.test(path))).toEqual([]);
+  });
+
   it("was compiled, and V8 takes the code for the source that it came from", () => {
     const { script, parts } = loadCompiled(made.directory);
     expect(script.cachedDataRejected).toBe(false);
