@@ -1,6 +1,5 @@
 /** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
-import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { presentAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
@@ -15,6 +14,8 @@ import { sendTestEvent } from "./schemas.ts";
 
 /** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
 const SLACK_MS = 5000;
+/** Between two looks at what another node has recorded. */
+const LOOK_MS = 50;
 const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 
 const TestBody = v.strictObject({
@@ -44,19 +45,23 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     const data = Buffer.from(JSON.stringify(type.sample));
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
     const [publication] = await publish(parts, [draft], now);
-    const { id: event, fresh } = publication!;
+    const { id: event, fresh, waiting } = publication!;
     // Under the brake or in an outage it is made when that is over.
-    if (wait && fresh.length > 0 && deliveries.halts.length === 0) await ended(fresh[0]!, call);
+    if (wait && deliveries.halts.length === 0) {
+      if (fresh.length > 0) await atMost(call, (enough) => deliveries.released(fresh[0]!, enough));
+      // It lives on another node.
+      else if (waiting.length > 0) await atMost(call, (enough) => recorded(parts, event, enough));
+    }
     const attempt = wait ? (await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
     return attempt ? json(200, presentAttempt(attempt)) : jsonText(202, publicationText(publication!));
   }
 
-  /** Resolves when the attempt was recorded; also when nobody waits any more, or it takes longer than it may. */
-  async function ended(claim: Claim, { whenGone }: Call): Promise<void> {
+  /** Until the attempt was recorded, nobody waits any more, or it takes longer than it may. */
+  async function atMost({ whenGone }: Call, ended: (enough: AbortSignal) => Promise<void>): Promise<void> {
     const enough = new AbortController();
     const giveUp = () => enough.abort();
     const cancels = [whenGone(giveUp), clock.after(config.retry.timeout + SLACK_MS, giveUp)];
-    await deliveries.released(claim, enough.signal);
+    await ended(enough.signal);
     for (const cancel of cancels) cancel();
   }
 
@@ -73,4 +78,12 @@ export function testEventRoutes(parts: ApiParts): Route[] {
       handle: sendTest,
     },
   ];
+}
+
+/** Resolves when the event's one attempt is on the disk, or it is enough. */
+async function recorded({ store, clock }: ApiParts, event: string, enough: AbortSignal): Promise<void> {
+  while (!enough.aborted) {
+    if ((await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt) return;
+    await new Promise<void>((resolve) => void clock.after(LOOK_MS, resolve));
+  }
 }

@@ -437,6 +437,33 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await newsOf(a)).toEqual(NO_NEWS);
   });
 
+  it("let its own node alone say when an endpoint was delivered to last", async () => {
+    const { start, url } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    await renew(b);
+    const [, ofB] = (await endpointsOf(a, [await renew(a), await renew(b)])) as [string, string];
+    await newsOf(b);
+    const succeed = async () => {
+      await publishOne(a);
+      const [claim] = await dueNow(b, ofB);
+      await b.deliveries.record([delivered(claim!)]);
+    };
+    const lastSuccess = () =>
+      withClient(url, async (client) => {
+        const { rows } = await client.query("SELECT max(last_success_at) AS at FROM health");
+        return Number(rows[0].at);
+      });
+    await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: false }), START);
+    await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: true }), START);
+    await succeed();
+    await b.upkeep.saveHealth();
+    const at = await lastSuccess();
+    expect(at).toBeGreaterThan(0);
+    await a.upkeep.saveHealth();
+    expect(await lastSuccess()).toBe(at);
+  });
+
   it("publish at the same time, with ids that never meet, and one event for each idempotency key", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];

@@ -148,7 +148,7 @@ export class PostgresEndpoints implements EndpointStore {
       return done;
     });
     if (updated === null) return null;
-    if (updated.resumed) await this.#parts.health.restart(updated.number);
+    if (updated.resumed) await this.#parts.health.restart({ id, number: updated.number });
     if (held === "cancel") this.#cancelBehind(updated.number);
     return updated.endpoint;
   }
@@ -170,7 +170,8 @@ export class PostgresEndpoints implements EndpointStore {
       const endpoint = await this.#rows.add(tx, { ...settingsOf(null), ...named }, maxPerTenant, now);
       return { endpoint, number: null, resumed: false };
     });
-    if (put.number !== null && put.resumed) await this.#parts.health.restart(put.number);
+    if (put.number !== null && put.resumed)
+      await this.#parts.health.restart({ id: put.endpoint.id, number: put.number });
     return { endpoint: put.endpoint, isNew: put.number === null };
   }
 

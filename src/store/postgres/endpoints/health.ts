@@ -69,8 +69,17 @@ export class Health {
     this.#tell(endpoint);
   }
 
-  /** Enabled again: what failed before says nothing of now. */
-  async restart(endpoint: number): Promise<void> {
+  /**
+   * Enabled again: what failed before says nothing of now. Where the endpoint lives on another node, that one hears of it;
+   * what else is written down is that one's, and may be newer than what is known here.
+   */
+  async restart({ id, number: endpoint }: { readonly id: string; readonly number: number }): Promise<void> {
+    if (this.#engine.owner.owns?.(id) === false) {
+      const sql = "UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = $1";
+      await this.#engine.write((tx) => tx.change(sql, [endpoint]));
+      this.forget(endpoint);
+      return;
+    }
     const streak = await this.streak(endpoint);
     streak.consecutiveFailures = 0;
     streak.failingSince = null;
@@ -80,9 +89,9 @@ export class Health {
   /** As `restart`, of what another node has enabled. */
   async restartAll(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    const sql = "SELECT number FROM endpoint WHERE id = ANY($1::text[])";
-    const rows = await this.#engine.database.rows<{ number: number }>(sql, [ids]);
-    for (const { number } of rows) await this.restart(number);
+    const sql = "SELECT id, number FROM endpoint WHERE id = ANY($1::text[])";
+    const rows = await this.#engine.database.rows<{ id: string; number: number }>(sql, [ids]);
+    for (const row of rows) await this.restart(row);
   }
 
   /** What is written down is read again: another node may have written it since. */

@@ -111,7 +111,9 @@ export class PostgresStatistics implements StatisticsStore {
        WHERE number = ANY($1::integer[]) AND deleted_at IS NULL AND ($2::text IS NULL OR tenant = $2)`,
       [[...failing.keys()], tenant],
     );
+    const { owns } = this.#engine.owner;
     return rows
+      .filter(({ id }) => owns?.(id) ?? true)
       .map(({ number, id }) => ({ endpoint: id, consecutiveFailures: failing.get(number)! }))
       .toSorted((one, other) => other.consecutiveFailures - one.consecutiveFailures)
       .slice(0, limit);
