@@ -100,7 +100,7 @@ async function join(config: Config, parts: GivenParts) {
   const catalogue = await openCatalogue(config, { store, fault });
   const senders = await loadSenders(config, { ...parts, isSuspicious: wasKilled || store.recovery.careful });
   const feed = new Feed(own);
-  const alerts = new Alerts({ ...own, deliveries: () => dispatcher });
+  const alerts = new Alerts({ ...own, deliveries: () => dispatcher, isFirst: () => dispatcher.lease.isFirst });
   const dispatcher = new Dispatcher({
     ...own,
     sending: senders,

@@ -4,7 +4,15 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { adviceOn } from "../domain/advice/advice.ts";
-import { ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
+import {
+  ALERT_PACE_MS,
+  ALERT_TENANT,
+  AlertFolder,
+  NoticeFolder,
+  type Moment,
+  type Notice,
+  type Why,
+} from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -13,16 +21,23 @@ import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
 
+/** Between two notices of a kind that a node hands to the one that folds those of all. */
+const HAND_PACE_MS = 5000;
+
 export interface AlertsParts {
-  readonly store: Pick<Store, "events" | "endpoints"> & EndpointStore;
+  readonly store: Pick<Store, "events" | "endpoints" | "ownership"> & EndpointStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
+  /** Whether this process tells what all nodes have to tell. */
+  readonly isFirst: () => boolean;
 }
 
 export class Alerts implements DeliveryWatcher {
   readonly #parts: AlertsParts;
-  readonly #folder = new AlertFolder();
+  readonly #folder: AlertFolder;
+  /** Of all nodes. */
+  readonly #all = new NoticeFolder();
   /** Where they go as signed events; null for nowhere. */
   #endpoint: string | null = null;
   readonly #chat: Outlet;
@@ -36,6 +51,7 @@ export class Alerts implements DeliveryWatcher {
 
   constructor(parts: AlertsParts) {
     this.#parts = parts;
+    this.#folder = new AlertFolder(parts.store.ownership.alerts === null ? ALERT_PACE_MS : HAND_PACE_MS);
     this.#chat = new Outlet(parts);
     this.#mail = new Outlet(parts);
   }
@@ -106,7 +122,7 @@ export class Alerts implements DeliveryWatcher {
     if (!this.#isOn) return;
     const { store, clock, deliveries } = this.#parts;
     if (this.#unsent.length === 0) {
-      const notices = this.#folder.take(this.#now());
+      const notices = await this.#due();
       if (this.#endpoint !== null) this.#unsent = notices;
       if (this.#chat.isOn || this.#mail.isOn) {
         for (const notice of notices) {
@@ -128,6 +144,25 @@ export class Alerts implements DeliveryWatcher {
     } catch (error) {
       if (!(error instanceof WebhookdError)) throw error;
     }
+  }
+
+  /** Where nodes share the store, one of them tells what all have to tell. What it does not get now, it gets later. */
+  async #due(): Promise<Notice[]> {
+    const { store, isFirst } = this.#parts;
+    const { alerts } = store.ownership;
+    const own = this.#folder.take(this.#now());
+    if (alerts === null) return own;
+    for (const notice of own) this.#all.add(notice);
+    const isTold = isFirst();
+    const given = isTold ? [] : this.#all.takeAll();
+    try {
+      if (given.length > 0) await alerts.hand(given.map((notice) => JSON.stringify(notice)));
+      if (isTold) for (const text of await alerts.take()) this.#all.add(JSON.parse(text) as Notice);
+    } catch (error) {
+      if (!(error instanceof WebhookdError)) throw error;
+      for (const notice of given) this.#all.add(notice);
+    }
+    return isTold ? this.#all.take(this.#now()) : [];
   }
 
   async #dataOf(notice: Notice): Promise<AlertData> {

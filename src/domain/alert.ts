@@ -106,6 +106,11 @@ export class AlertFolder {
   #storageFault: string | null = null;
   #backup: { detail: string; total: number } | null = null;
   readonly #posted = new Map<AlertType, number>();
+  readonly #paceMs: number;
+
+  constructor(paceMs = ALERT_PACE_MS) {
+    this.#paceMs = paceMs;
+  }
 
   attemptFailed(endpoint: string, why: Why, now: Moment): void {
     let streak = this.#streaks.get(endpoint);
@@ -181,7 +186,7 @@ export class AlertFolder {
   }
 
   #paced(type: AlertType, { monotonic }: Moment, take: () => Notice): Notice | null {
-    if (monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) < ALERT_PACE_MS) return null;
+    if (monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) < this.#paceMs) return null;
     this.#posted.set(type, monotonic);
     return take();
   }
@@ -244,4 +249,46 @@ export class AlertFolder {
     this.#streaks.delete(endpoint);
     this.#failing.delete(endpoint);
   }
+}
+
+/** Folds what several nodes have to tell: of each kind at most one notice a minute, for all of them. */
+export class NoticeFolder {
+  readonly #waiting = new Map<AlertType, Notice>();
+  readonly #posted = new Map<AlertType, number>();
+
+  add(notice: Notice): void {
+    const before = this.#waiting.get(notice.type);
+    this.#waiting.set(notice.type, before === undefined ? notice : joined(before, notice));
+  }
+
+  /** Those that are due. */
+  take({ monotonic }: Moment): Notice[] {
+    const isDue = ({ type }: Notice) =>
+      monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) >= ALERT_PACE_MS;
+    const due = [...this.#waiting.values()].filter(isDue);
+    for (const { type } of due) {
+      this.#posted.set(type, monotonic);
+      this.#waiting.delete(type);
+    }
+    return due;
+  }
+
+  /** All of them, for another node to tell. */
+  takeAll(): Notice[] {
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    return all;
+  }
+}
+
+/** Two of one type. Of what has no list, the later one says it. */
+function joined(one: Notice, other: Notice): Notice {
+  if (!("total" in one && "total" in other)) return other;
+  const total = one.total + other.total;
+  if ("groups" in one && "groups" in other) {
+    const groups = [...one.groups, ...other.groups].sort((a, b) => b.count - a.count).slice(0, NAMED);
+    return { ...one, total, groups };
+  }
+  if (!("endpoints" in one && "endpoints" in other)) return { ...other, total } as Notice;
+  return { ...one, total, endpoints: [...one.endpoints, ...other.endpoints].slice(0, NAMED) } as Notice;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ALERT_PACE_MS, AlertFolder, FAILING_MS, NAMED, type Notice } from "../../src/domain/alert.ts";
+import { ALERT_PACE_MS, AlertFolder, NoticeFolder, FAILING_MS, NAMED, type Notice } from "../../src/domain/alert.ts";
 
 const WHY = { error: "http_status", status: 503 } as const;
 const at = (ms: number) => ({ wall: 1_800_000_000_000 + ms, monotonic: ms });
@@ -107,6 +107,29 @@ describe("folded alerts", () => {
     const notices = folder.take(at(FAILING_MS));
     expect(named(notices)).toEqual([["webhookd.endpoint_failing", ["ep_row", "ep_long"]]]);
     expect(notices[0]).toMatchObject({ endpoints: [{ consecutiveFailures: 20, failingSince: at(0).wall }, {}] });
+  });
+
+  it("of several nodes are one a minute of each kind, which names what all of them named", () => {
+    const all = new NoticeFolder();
+    const noticesOf = (endpoint: string) => {
+      const folder = new AlertFolder();
+      failInARow(folder, endpoint, 20);
+      for (let count = 0; count < 3; count++) folder.deliveryFailed(endpoint, WHY, `dlv_${endpoint}`, at(0));
+      return folder.take(at(0));
+    };
+    for (const endpoint of ["ep_1", "ep_2"]) for (const notice of noticesOf(endpoint)) all.add(notice);
+    const [failing, failed] = all.take(at(0));
+    expect(failing).toMatchObject({ total: 2, endpoints: [{ endpoint: "ep_1" }, { endpoint: "ep_2" }] });
+    expect(failed).toMatchObject({ total: 6, groups: [{ count: 3 }, { count: 3 }] });
+    for (const notice of noticesOf("ep_3")) all.add(notice);
+    all.add({ type: "webhookd.storage_fault", detail: "first" });
+    all.add({ type: "webhookd.storage_fault", detail: "last" });
+    expect(all.take(at(ALERT_PACE_MS - 1))).toEqual([{ type: "webhookd.storage_fault", detail: "last" }]);
+    expect(named(all.take(at(ALERT_PACE_MS)))).toEqual([
+      ["webhookd.endpoint_failing", ["ep_3"]],
+      ["webhookd.deliveries_failed", null],
+    ]);
+    expect(all.takeAll()).toEqual([]);
   });
 
   it("say nothing of a recovery that did not last until it was told", () => {

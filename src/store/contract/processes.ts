@@ -42,6 +42,8 @@ export interface OwnershipStore {
    * restarted. As long as every node is draining, they go on all the same. False where no node has that name.
    */
   drain(name: string, on: boolean): Promise<boolean>;
+  /** What nodes have to tell people, which one of them does for all; null on a store of one process. */
+  readonly alerts: SharedAlerts | null;
   /** What happens on all nodes, for those that look on; null on a store of one process. */
   readonly stream: SharedStream | null;
   /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
@@ -76,6 +78,12 @@ export interface StoreNode {
   readonly endpoints: number;
   /** As of its last renewal; null of a version that makes none. */
   readonly report: NodeReport | null;
+}
+
+export interface SharedAlerts {
+  hand(notices: readonly string[]): Promise<void>;
+  /** What was handed over, some hundreds at most, in that order; to one who takes it alone. */
+  take(): Promise<readonly string[]>;
 }
 
 /** Batches of what happened, of all nodes in one order, so that each has the same number everywhere. */

@@ -116,6 +116,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   node: "who has the store at present",
   slot: "who has the store at present",
   last_commit: "for processes that run",
+  alert: "for the node that tells people",
   stream: "what happens while processes look on",
   stream_batch: "what happens while processes look on",
   notice: "for nodes that run: one that starts reads all that is due",

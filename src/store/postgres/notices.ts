@@ -1,6 +1,6 @@
 /** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { News, Waiting } from "../store.ts";
+import type { News, SharedAlerts, Waiting } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
@@ -98,6 +98,34 @@ export class Notices {
       if (unheard.length === 0) return;
       await sleep(LOOK_MS);
     }
+  }
+}
+
+/** What is to be told to people. */
+export class NodeAlerts implements SharedAlerts {
+  readonly #database: Database;
+  readonly #engine: Engine;
+
+  constructor(database: Database, engine: Engine) {
+    this.#database = database;
+    this.#engine = engine;
+  }
+
+  async hand(notices: readonly string[]): Promise<void> {
+    const { clock, numbers } = this.#engine;
+    const now = clock.now();
+    await this.#database.change("INSERT INTO alert (number, notice) SELECT * FROM unnest($1::bigint[], $2::text[])", [
+      notices.map(() => numbers.next(now)),
+      notices,
+    ]);
+  }
+
+  async take(): Promise<readonly string[]> {
+    const rows = await this.#database.rows<{ number: number; notice: string }>(
+      `DELETE FROM alert WHERE number IN (SELECT number FROM alert ORDER BY number LIMIT ${CHUNK})
+       RETURNING number, notice`,
+    );
+    return rows.toSorted((one, other) => one.number - other.number).map(({ notice }) => notice);
   }
 }
 

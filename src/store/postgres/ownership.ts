@@ -23,7 +23,7 @@ import {
   type Wait,
 } from "./node.ts";
 import { NodeList } from "./node-list.ts";
-import { Notices } from "./notices.ts";
+import { NodeAlerts, Notices } from "./notices.ts";
 import { NodeStream } from "./stream.ts";
 
 const MAX_REMEMBERED = 100_000;
@@ -59,6 +59,7 @@ export class SharedOwnership implements Node {
     readonly list: NodeList;
   } | null = null;
   stream!: NodeStream;
+  alerts!: NodeAlerts;
   /** Those to send for. Others that are still this node's are about to be given up. */
   #owned: ReadonlySet<number> = new Set();
   #leaving: ReadonlySet<number> = new Set();
@@ -93,6 +94,7 @@ export class SharedOwnership implements Node {
   attach(engine: Engine, health: Health): void {
     const database = this.#database!;
     const { id } = this.#node;
+    this.alerts = new NodeAlerts(database, engine);
     this.stream = new NodeStream(database, id, () => engine.clock.monotonic());
     const slotOfId = (endpoint: string) => this.#slotOf(endpoint);
     const notices = new Notices({ id, database, engine, health, owns: this.owns, slotOf: slotOfId });

@@ -9,6 +9,7 @@ export class SoleOwner implements Node {
   readonly owns = null;
   readonly slots = null;
   readonly stream = null;
+  readonly alerts = null;
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
   #database: Database | null = null;

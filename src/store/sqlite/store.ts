@@ -74,6 +74,7 @@ const ONE_PROCESS: OwnershipStore = {
   nodes: async () => [],
   drain: async () => false,
   stream: null,
+  alerts: null,
   release: async () => {},
 };
 

@@ -19,6 +19,7 @@ export function ownership(openFresh: OpenFresh): void {
       await publishOne(store);
       expect(await store.ownership.news()).toEqual({ waiting: [], requested: [], withdrawn: [], changed: [] });
       expect(store.ownership.owns).toBeNull();
+      expect([store.ownership.stream, store.ownership.alerts]).toEqual([null, null]);
       expect(await store.ownership.nodes()).toEqual([]);
       expect(await store.ownership.drain("host", true)).toBe(false);
     });

@@ -292,6 +292,16 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await expect.poll(isWanted).toBe(false);
   });
 
+  it("hand what people are to be told to one who takes it, once", async () => {
+    const { start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await a.ownership.alerts!.hand(["one", "two"]);
+    await b.ownership.alerts!.hand(["three"]);
+    const taken = await Promise.all([a, b].map((store) => store.ownership.alerts!.take()));
+    expect(taken.flat().toSorted()).toEqual(["one", "three", "two"]);
+    expect(await a.ownership.alerts!.take()).toEqual([]);
+  });
+
   it("leave to its owner what they publish for it, who finds it without being told", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];

@@ -33,5 +33,6 @@ export const OWNS_EVERYTHING: Owner = {
   nodes: async () => [],
   drain: async () => false,
   stream: null,
+  alerts: null,
   release: async () => {},
 };

@@ -65,8 +65,13 @@ const STREAM = `
   ALTER TABLE node ADD COLUMN tells boolean NOT NULL DEFAULT false; -- what happens on it, because some node listens
 `;
 
+const ALERTS = `
+  -- What nodes have to tell people, until the one that does it for all takes it.
+  CREATE TABLE alert (number bigint PRIMARY KEY, notice text NOT NULL);
+`;
+
 /** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST, STREAM];
+const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST, STREAM, ALERTS];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */
