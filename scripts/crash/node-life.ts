@@ -29,6 +29,8 @@ export interface Verdict {
   readonly findings: Findings;
   readonly history: History;
   readonly driver: readonly DriverEntry[];
+  /** The plan of the endpoint, by delivery. */
+  readonly plans: ReadonlyMap<string, string>;
   /** Requests that a suspended node made when it went on. */
   readonly late: number;
 }
@@ -115,7 +117,13 @@ export class NodeLife {
     const { history, late } = this.#inOrder(historyOf(driver, receivers));
     const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes });
     findings.wrong.push(...this.wrong);
-    return { findings, history, driver, late };
+    const planOfEach = (endpoint: string) => planOf(history.endpoints.get(endpoint) ?? "");
+    const plans = new Map(
+      shown.events.flatMap(({ deliveries }) =>
+        deliveries.map(({ id, endpoint }) => [id, planOfEach(endpoint)] as const),
+      ),
+    );
+    return { findings, history, driver, plans, late };
   }
 
   /** Leaves no process behind. */

@@ -69,8 +69,8 @@ class Rounds {
       await this.#round();
       onProgress(round);
     }
-    const { driver, findings, history, late } = await this.#life.verdict();
-    const first = firstAttempts(history);
+    const { driver, findings, history, late, plans } = await this.#life.verdict();
+    const first = firstAttempts(history, plans);
     const takeOvers = (wanted: Fault) =>
       this.#probes
         .filter(({ fault }) => fault === wanted)
@@ -153,10 +153,14 @@ function drawFault(random: Random): Fault {
   return roll < 0.75 ? "kill" : roll < 0.9 ? "suspend" : "pause";
 }
 
-/** When the last endpoint was sent its first attempt, by event. */
-function firstAttempts({ requests }: History): Map<string, number> {
+/**
+ * When the last endpoint was sent its first attempt, by event. Only of those that answer well: one that fails is sent
+ * less at once, and what had piled up comes first, with one node as well.
+ */
+function firstAttempts({ requests }: History, plans: ReadonlyMap<string, string>): Map<string, number> {
   const first = new Map<string, number>();
-  for (const all of requests.values()) {
+  for (const [delivery, all] of requests) {
+    if (plans.get(delivery) !== "steady") continue;
     const { event, at } = all[0]!;
     first.set(event, Math.max(at, first.get(event) ?? 0));
   }
