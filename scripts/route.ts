@@ -62,10 +62,12 @@ const [url, inspectorUrl] = await Promise.all([
   lineOf(daemon.stderr, (line) => /Debugger listening on (ws:\S+)/u.exec(line)?.[1] ?? null),
 ]);
 const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
-await post("/v1/webhooks", {
+// Publishers hardly ever send anything else, and a connection that has carried something else is read in another way.
+const registration = {
   url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
   events: ["goal.achieved"],
-});
+};
+await post("/v1/webhooks", registration, "close");
 
 const inspector = await Inspector.connect(inspectorUrl);
 const targets = await inspector.targets();
@@ -92,10 +94,10 @@ if (values.write) {
 console.log(values.json ? JSON.stringify(route) : listed(route));
 process.exit(0);
 
-async function post(path: string, body: object): Promise<void> {
+async function post(path: string, body: object, connection: "keep-alive" | "close"): Promise<void> {
   const response = await fetch(url + path, {
     method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection },
     body: JSON.stringify(body),
   });
   await response.arrayBuffer();
@@ -105,7 +107,7 @@ async function post(path: string, body: object): Promise<void> {
 /** Resolves when an event has arrived. */
 async function publish(): Promise<void> {
   const there = new Promise<void>((resolve) => (arrived = resolve));
-  await post("/v1/webhooks/events", { type: "goal.achieved", data: { goal_id: "goal_1" } });
+  await post("/v1/webhooks/events", { type: "goal.achieved", data: { goal_id: "goal_1" } }, "keep-alive");
   await there;
 }
 

@@ -179,10 +179,19 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api/pipeline",
-    may: ["src/api/pipeline", "src/api/server/connections.ts", "src/domain", "src/config/mistake.ts", NODE, "valibot"],
+    may: [
+      "src/api/pipeline",
+      "src/api/server/connections.ts",
+      "src/api/server/plain-requests.ts",
+      "src/domain",
+      "src/config/mistake.ts",
+      NODE,
+      "valibot",
+    ],
     types: [
       "src/api/parts.ts",
       "src/api/server/listener.ts",
+      "src/api/server/plain-head.ts",
       "src/api/server/socket.ts",
       "src/store/store.ts",
       "src/clock.ts",

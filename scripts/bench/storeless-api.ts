@@ -87,6 +87,7 @@ export async function openStorelessApi(
     port: 0,
     log: silentLog,
     reject: api.reject,
+    plain: api.plain,
   });
   return { port: Number(new URL(listener.url).port), key: token };
 }

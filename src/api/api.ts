@@ -27,11 +27,14 @@ import { failureRoutes } from "./reports/failures.ts";
 import { statisticsRoutes } from "./reports/statistics.ts";
 import { streamRoutes } from "./reports/stream.ts";
 import type { NodeHandler, Reject } from "./server/listener.ts";
+import type { Plain } from "./server/plain-requests.ts";
 
 export interface Api {
   /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
   handler(trusted: boolean): NodeHandler;
   readonly routes: readonly Route[];
+  /** Publishes, of which most are plain. */
+  readonly plain: Plain;
   /** For what never becomes a request. */
   readonly reject: Reject;
 }
@@ -80,6 +83,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   const pipeline = new Pipeline(routes, parts);
   return {
     routes,
+    plain: pipeline.plain(),
     reject: rejection(() => pipeline.newRequestId()),
     handler: (trusted) => pipeline.handler(trusted),
   };

@@ -34,7 +34,7 @@ export class Front {
     const web: ListenerParts = { log, reject: api.reject };
     // First: a command that finds no socket goes to the port, where it needs a key.
     const socket = await openOptionalSocket(config, api, web);
-    const place = { ...config.server.listen, ...web, certificate };
+    const place = { ...config.server.listen, ...web, plain: api.plain, certificate };
     try {
       const tcp = await (listenFd === null
         ? openListener(api.handler(false), place)

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { afterAll } from "vitest";
 import type { WebServer } from "../../src/api/server/connections.ts";
-import type { Bounds } from "../../src/api/server/listener.ts";
+import type { Bounds, Listener } from "../../src/api/server/listener.ts";
 import { createApi } from "../../src/api/api.ts";
 import { openListener } from "../../src/api/server/listen.ts";
 import { openSocket } from "../../src/api/server/socket.ts";
@@ -46,6 +46,8 @@ export interface ServeOptions extends Partial<
   /** Opens a unix socket there too. */
   readonly socket?: string;
   readonly bounds?: Partial<Bounds>;
+  /** Whether plain publishes are read without Node's HTTP, as they are unless it is false. */
+  readonly plain?: boolean;
 }
 
 /** The API on a real port, over the store that the test brings. */
@@ -68,6 +70,7 @@ export class ApiServer {
   readonly logged: { level: string; fields: object; message: string }[] = [];
   phase: "serving" | "draining" | "stopped" = "serving";
   routes!: readonly Route[];
+  listener!: Listener;
   server!: WebServer;
   port!: number;
   adminKey!: string;
@@ -111,7 +114,12 @@ export class ApiServer {
       urlPolicy: urlPolicies(config, 0, addressPolicies(new ManualClock(), options.ownAddresses ?? (() => []))),
     });
     const web = { log: silentLog, reject: api.reject, bounds: options.bounds ?? {} };
-    const listener = await openListener(api.handler(false), { host: "127.0.0.1", port: 0, ...web });
+    const listener = await openListener(api.handler(false), {
+      host: "127.0.0.1",
+      port: 0,
+      ...(options.plain !== false && { plain: api.plain }),
+      ...web,
+    });
     running.add(() => listener.close(100));
     if (options.socket !== undefined) {
       const socket = await openSocket(api.handler(true), { path: options.socket, mode: 0o600, ...web });
@@ -119,6 +127,7 @@ export class ApiServer {
       running.add(() => socket.close(100));
     }
     server.routes = api.routes;
+    server.listener = listener;
     server.server = listener.server;
     server.port = Number(new URL(listener.url).port);
     server.adminKey = await server.addKey(["admin"], "*");

@@ -12,6 +12,8 @@ import { TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
+import type { PlainHead } from "../server/plain-head.ts";
+import { PlainRequest } from "../server/plain-requests.ts";
 import { FailureThrottle } from "./limits.ts";
 import type { Proxies } from "./origin.ts";
 import { textParameter, type Query } from "./query.ts";
@@ -58,6 +60,7 @@ export class Authentication {
    * all the rest of this. The key itself is asked for each time: only the store knows whether it was revoked.
    */
   readonly #known = new Map<string, Known>();
+  readonly #digests = new WeakMap<PlainHead, string>();
 
   constructor({ store, clock, log }: Pick<ApiParts, "store" | "clock" | "log">, proxies: Proxies) {
     this.#store = store;
@@ -67,10 +70,10 @@ export class Authentication {
   }
 
   /** Throws `unauthorized`, or `rate_limited` for a peer that failed too often; a valid key is never throttled. */
-  async authenticate(req: IncomingMessage): Promise<Principal> {
+  async authenticate(req: IncomingMessage | PlainRequest): Promise<Principal> {
     const header = req.headers.authorization;
     if (header === undefined) throw unauthorized();
-    const digest = hash("sha256", header, "base64");
+    const digest = this.#digestOf(req, header);
     const known = this.#known.get(digest);
     const key = known === undefined ? null : await this.#store.keys.get(known.keyId);
     const opened = key !== null && key.hash === known!.hash ? key : await this.#open(header, digest);
@@ -79,6 +82,16 @@ export class Authentication {
     this.#store.keys.touch(opened.id, now);
     const { id: keyId, tenant, scopes, portal } = opened;
     return { keyId, tenant, scopes, isPortal: portal !== null, endpoints: portal?.endpoints ?? null };
+  }
+
+  /** Once for all requests of a connection that have the same head. */
+  #digestOf(req: IncomingMessage | PlainRequest, header: string): string {
+    const head = req instanceof PlainRequest ? req.head : null;
+    const before = head === null ? undefined : this.#digests.get(head);
+    if (before !== undefined) return before;
+    const digest = hash("sha256", header, "base64");
+    if (head !== null) this.#digests.set(head, digest);
+    return digest;
   }
 
   /** The key that the header opens, whether it may still be used or not. */
@@ -92,7 +105,7 @@ export class Authentication {
     return key;
   }
 
-  #failure(req: IncomingMessage): WebhookdError {
+  #failure(req: IncomingMessage | PlainRequest): WebhookdError {
     const client = this.#proxies.clientOf(req);
     const throttled = this.#throttle.fail(client, this.#clock.monotonic());
     if (throttled === null) return unauthorized();

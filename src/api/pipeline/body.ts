@@ -10,6 +10,7 @@ import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../
 import { parseJson } from "../../domain/json/json.ts";
 import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { listed } from "../../domain/wording.ts";
+import { PlainRequest } from "../server/plain-requests.ts";
 
 /** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
 export class ClientGone extends Error {
@@ -62,11 +63,14 @@ const SHORT_BYTES = 128 * 1024;
 
 /** All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. */
 export function readBody(
-  req: IncomingMessage,
+  req: IncomingMessage | PlainRequest,
   res: ServerResponse,
   { maxBytes, hold, turn }: BodyRules,
-): Promise<Buffer> {
+): Promise<Buffer> | Buffer {
   const declared = Number(req.headers["content-length"] ?? 0);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  hold?.(declared);
+  if (req instanceof PlainRequest) return req.body;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -95,12 +99,6 @@ export function readBody(
     // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
     req.on("close", () => req.readableEnded || reject(new ClientGone()));
     req.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
-    try {
-      if (declared > maxBytes) throw tooLarge(maxBytes);
-      hold?.(declared);
-    } catch (error) {
-      return refuse(error);
-    }
     if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
     req.on("data", take);
   });

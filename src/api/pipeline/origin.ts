@@ -118,7 +118,7 @@ export class Proxies {
    * The nearest address that is no trusted proxy. Read from the right, because every proxy adds the address it saw
    * behind what it was told; what is not an address ends the search. Empty for the unix socket.
    */
-  clientOf(req: IncomingMessage): string {
+  clientOf(req: Pick<IncomingMessage, "socket" | "headers">): string {
     let client = req.socket.remoteAddress ?? "";
     if (this.#trusted === null || !this.#trusts(client)) return client;
     for (const entry of listOf(req.headers["x-forwarded-for"]).toReversed()) {
@@ -215,9 +215,8 @@ export function preflight({ method, headers }: IncomingMessage): Reply | null {
   return { status: 204, type: "", body: null, headers: allowed };
 }
 
-/** What every answer carries, errors as well: a page has to be able to read why it was refused. */
+/** What every answer carries where pages are allowed, errors as well: a page has to be able to read why it was refused. */
 export function pageHeaders(allowed: readonly string[], { headers: { origin } }: IncomingMessage): readonly Header[] {
-  if (allowed.length === 0) return [];
   if (origin === undefined || !allowed.includes(origin)) return [VARY];
   return [VARY, ["access-control-allow-origin", origin], ["access-control-expose-headers", ANSWER_HEADERS]];
 }

@@ -25,25 +25,13 @@ import { type Holding, RateLimit, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
+import type { PlainHead } from "../server/plain-head.ts";
+import { type Plain, PlainRequest } from "../server/plain-requests.ts";
 import { Repeats } from "./repeats.ts";
-import type { Call, Route } from "./route.ts";
+import { byPath, type Call, type Resource, type Route, type Served } from "./route.ts";
 import type { Router } from "./router.ts";
 
-interface Served {
-  readonly route: Route;
-  /** What it is called in metrics. */
-  readonly name: string;
-  /** The query parameters it takes; null: any, and none is looked at. */
-  readonly parameters: readonly string[] | null;
-}
-
-/** What is served at one path. */
-interface Resource {
-  readonly methods: Map<string, Served>;
-  /** Whether it asks for no key. */
-  readonly isOpen: boolean;
-}
-
+const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
@@ -61,6 +49,8 @@ export class Pipeline {
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
   readonly #checkOrigin: (req: IncomingMessage, isTrusted: boolean) => void;
+  /** Where requests come from is known by their head and their connection, which has its own heads. */
+  readonly #admitted = new WeakSet<PlainHead>();
   readonly #authentication: Authentication;
   readonly #rateLimit: RateLimit | null;
   readonly #tenantRates: TenantRates;
@@ -119,6 +109,13 @@ export class Pipeline {
     };
   }
 
+  /** For a listener that is not trusted. What is metered is what publishers send. */
+  plain(): Plain {
+    const isMetered = ({ methods }: Resource) => methods.get("POST")?.route.body?.metered === true;
+    const paths = [...this.#fixed].flatMap(([path, resource]) => (isMetered(resource) ? [path] : []));
+    return { paths: new Set(paths), now: () => this.#parts.clock.now(), handle: this.handler(false) };
+  }
+
   newRequestId(): string {
     return newId("req", this.#parts.clock.now(), this.#parts.random(10));
   }
@@ -126,11 +123,15 @@ export class Pipeline {
   async #answer(exchange: Exchange, resource: Resource | undefined): Promise<Reply> {
     const { req, isTrusted } = exchange;
     const isOpen = resource?.isOpen === true;
-    checkFraming(req);
-    if (!isTrusted) this.#checkHost(req, isOpen);
-    this.#checkOrigin(req, isTrusted);
-    const asked = preflight(req);
-    if (asked !== null) return asked;
+    const head = req instanceof PlainRequest ? req.head : null;
+    if (head === null || !this.#admitted.has(head)) {
+      checkFraming(req);
+      if (!isTrusted) this.#checkHost(req, isOpen);
+      this.#checkOrigin(req, isTrusted);
+      const asked = preflight(req);
+      if (asked !== null) return asked;
+      if (head !== null) this.#admitted.add(head);
+    }
 
     const principal = isOpen ? ANYONE : isTrusted ? OPERATOR : await this.#authentication.authenticate(req);
     if (!isOpen && this.#parts.phase.now === "stopped") {
@@ -238,7 +239,8 @@ export class Pipeline {
 
   #write(exchange: Exchange, reply: Reply): void {
     const { metrics, clock, config } = this.#parts;
-    write(exchange, reply, pageHeaders(config.server.allowedOrigins, exchange.req));
+    const { allowedOrigins } = config.server;
+    write(exchange, reply, allowedOrigins.length === 0 ? NO_HEADERS : pageHeaders(allowedOrigins, exchange.req));
     metrics.requests.took(exchange.route ?? "none", reply.status, clock.monotonic() - exchange.begun);
   }
 
@@ -265,18 +267,6 @@ export class Pipeline {
 function takeStream(holding: Holding): Holding {
   holding.take("streams");
   return holding;
-}
-
-function byPath(routes: readonly Route[]): Map<string, Resource> {
-  const resources = new Map<string, Resource>();
-  for (const route of routes) {
-    const { method, path, access, query = [] } = route;
-    const parameters = query === "any" ? null : query.map(({ name }) => name);
-    let resource = resources.get(path);
-    if (resource === undefined) resources.set(path, (resource = { methods: new Map(), isOpen: access === "open" }));
-    resource.methods.set(method, { route, name: `${method} ${path}`, parameters });
-  }
-  return resources;
 }
 
 /** One call of the generator for many small draws. */

@@ -145,3 +145,30 @@ export const TAGS = {
 } as const;
 
 export type Tag = keyof typeof TAGS;
+
+export interface Served {
+  readonly route: Route;
+  /** What it is called in metrics. */
+  readonly name: string;
+  /** The query parameters it takes; null: any, and none is looked at. */
+  readonly parameters: readonly string[] | null;
+}
+
+/** What is served at one path. */
+export interface Resource {
+  readonly methods: Map<string, Served>;
+  /** Whether it asks for no key. */
+  readonly isOpen: boolean;
+}
+
+export function byPath(routes: readonly Route[]): Map<string, Resource> {
+  const resources = new Map<string, Resource>();
+  for (const route of routes) {
+    const { method, path, access, query = [] } = route;
+    const parameters = query === "any" ? null : query.map(({ name }) => name);
+    let resource = resources.get(path);
+    if (resource === undefined) resources.set(path, (resource = { methods: new Map(), isOpen: access === "open" }));
+    resource.methods.set(method, { route, name: `${method} ${path}`, parameters });
+  }
+  return resources;
+}

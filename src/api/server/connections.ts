@@ -8,6 +8,8 @@ import type { Server as HttpsServer } from "node:https";
 import { type AddressInfo, connect, isIPv6, Server as NetServer, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 
+import type { PlainRequests } from "./plain-requests.ts";
+
 export type WebServer = HttpServer | HttpsServer;
 
 /** Not by its class: to name that would load all of TLS, also for a server that does without. */
@@ -37,14 +39,16 @@ export interface Room {
 
 export class Connections {
   readonly #server: WebServer;
+  readonly #plain: PlainRequests | null;
   readonly #room: Room;
   readonly #closed: Promise<void>;
   readonly #open = new Map<unknown, Connection>();
   #isLeaving = false;
 
   /** Before the server listens. */
-  constructor(server: WebServer, room: Room) {
+  constructor(server: WebServer, plain: PlainRequests | null, room: Room) {
     this.#server = server;
+    this.#plain = plain;
     this.#room = room;
     // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
@@ -60,12 +64,13 @@ export class Connections {
       this.#open.set(key, connection);
       socket.once("close", () => this.#open.get(key) === connection && this.#open.delete(key));
     });
-    // Ahead of the handler, which may answer at once.
-    server.prependListener("request", ({ socket }, answer) => {
+    const onRequest = ({ socket }: { socket: Socket }, answer: ServerResponse) => {
       const connection = this.#open.get(keyOf(socket));
       if (connection !== undefined) connection.answer = answer;
       if (this.#isLeaving) answer.shouldKeepAlive = false;
-    });
+    };
+    // Ahead of the handler, which may answer at once.
+    server.prependListener("request", onRequest).on("plain", onRequest);
   }
 
   /**
@@ -101,10 +106,15 @@ export class Connections {
   async close(deadlineMs: number): Promise<void> {
     // In this very turn: the caller has just seen that nothing lies unread.
     NetServer.prototype.close.call(this.#server);
-    if (this.#isLeaving) this.#server.closeIdleConnections();
+    if (this.#isLeaving) this.#closeIdle();
     this.#leave();
     // Real time, whatever clock the daemon has: it bounds real sockets. The timer keeps no process alive.
-    const cut = () => void aWholeTurn().then(() => this.#server.closeAllConnections());
+    const cut = () =>
+      void aWholeTurn().then(() => {
+        this.#server.closeAllConnections();
+        // Node does not know of those that it never read from.
+        for (const { socket } of this.#open.values()) socket.destroy();
+      });
     AbortSignal.timeout(deadlineMs).addEventListener("abort", cut);
     const over = new AbortController();
     const waited = wait(Math.min(LAST_REQUESTS_MS, deadlineMs), undefined, over).catch(() => {});
@@ -113,7 +123,13 @@ export class Connections {
     await aWholeTurn();
     for (const { socket, answer } of this.#open.values()) if (answer === null) socket.destroy();
     this.#server.close();
+    this.#plain?.closeIdle();
     await this.#closed;
+  }
+
+  #closeIdle(): void {
+    this.#server.closeIdleConnections();
+    this.#plain?.closeIdle();
   }
 }
 
@@ -125,7 +141,7 @@ export class Connections {
 export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TURNS): Promise<void> {
   let came = true;
   const onCome = () => void (came = true);
-  for (const server of servers) server.on("connection", onCome).on("request", onCome);
+  for (const server of servers) server.on("connection", onCome).on("request", onCome).on("plain", onCome);
   // Who has slept is not interrupted soon: on a busy machine others would have their turn between the look and the end.
   await wait(1);
   await aWholeTurn();
@@ -133,7 +149,7 @@ export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TUR
     came = false;
     await turn();
   }
-  for (const server of servers) server.off("connection", onCome).off("request", onCome);
+  for (const server of servers) server.off("connection", onCome).off("request", onCome).off("plain", onCome);
 }
 
 /** The time may have passed while this process was busy: this reads, and answers, what came meanwhile. */

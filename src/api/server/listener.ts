@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Server as TlsServer, TLSSocket } from "node:tls";
 import type { Log } from "../../log.ts";
+import { type Plain, PlainRequests } from "./plain-requests.ts";
 import { Connections, quiet, speaksTls, stopListening, type WebServer } from "./connections.ts";
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
@@ -27,14 +28,20 @@ export interface Listener {
 export interface ListenerParts {
   readonly log: Log;
   readonly reject: Reject;
+  /** Which requests need not pass Node's HTTP; absent: none. Over TLS all do. */
+  readonly plain?: Plain;
   /** Only a test has its own. */
   readonly bounds?: Partial<Bounds>;
 }
 
 /** Before the server listens. */
-export function prepare(server: WebServer, { log, reject, bounds: given }: ListenerParts): Connections {
+export function prepare(server: WebServer, { log, reject, plain, bounds: given }: ListenerParts): Connections {
   const bounds = { ...BOUNDS, ...given };
   const refused = bound(server, log, bounds);
+  const plainOnes =
+    plain === undefined || speaksTls(server)
+      ? null
+      : new PlainRequests(server, plain, bounds.connectionsCheckingInterval);
   // Node would answer these by itself, without a body; now they go the way of all requests, and the pipeline sees to them.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
@@ -52,7 +59,7 @@ export function prepare(server: WebServer, { log, reject, bounds: given }: Liste
     else reject(Object.assign(new Error("no room"), { code: NO_ROOM }), socket);
   };
   const spare = Math.min(SPARE_CONNECTIONS, Math.floor(bounds.maxConnections / 8));
-  return new Connections(server, { most: bounds.maxConnections - spare, dismiss, refused });
+  return new Connections(server, plainOnes, { most: bounds.maxConnections - spare, dismiss, refused });
 }
 
 /** The code of an error for those who give way to others. */

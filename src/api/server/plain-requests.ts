@@ -1,0 +1,267 @@
+/**
+ * Plain publishes are read here, without Node's HTTP, which costs more than all that they are checked for. What is plain
+ * is known to the last byte; for anything else Node takes the connection, with all that is unread, for the rest of its
+ * life. So nothing is ever understood otherwise than Node would, and who is slow, hostile or odd is Node's to bound.
+ */
+import { type IncomingMessage, type Server as HttpServer, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import { PlainHead } from "./plain-head.ts";
+
+export interface Plain {
+  /** Where a POST may be plain. */
+  readonly paths: ReadonlySet<string>;
+  /** Epoch milliseconds, for the date of an answer. */
+  readonly now: () => number;
+  /** As Node's handler; what it is given is as much of Node's request and answer as it uses. */
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
+}
+
+/** Node answers each at once, too, and has all of them meet in a commit. */
+const MAX_UNANSWERED = 64;
+/** What Node adds to the time that it tells clients. */
+const IDLE_BUFFER_MS = 1000;
+
+/** As much of Node's request as the API looks at, and all of its body. */
+export class PlainRequest implements Pick<
+  IncomingMessage,
+  "method" | "url" | "httpVersion" | "headers" | "rawHeaders" | "socket" | "complete"
+> {
+  readonly method = "POST";
+  readonly httpVersion = "1.1";
+  readonly complete = true;
+  readonly head: PlainHead;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly rawHeaders: string[];
+  readonly socket: Socket;
+  readonly body: Buffer;
+
+  constructor(head: PlainHead, socket: Socket, body: Buffer) {
+    this.head = head;
+    this.url = head.url;
+    this.headers = head.headers;
+    this.rawHeaders = head.rawHeaders;
+    this.socket = socket;
+    this.body = body;
+  }
+}
+
+/** As much of Node's answer as the API uses, to the same bytes. */
+export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "headersSent" | "writableFinished"> {
+  shouldKeepAlive: boolean;
+  headersSent = false;
+  writableFinished = false;
+  /** All of it, once it is known. */
+  text: string | null = null;
+  #head = "";
+  readonly #connection: PlainConnection;
+
+  constructor(connection: PlainConnection, shouldKeepAlive: boolean) {
+    this.#connection = connection;
+    this.shouldKeepAlive = shouldKeepAlive;
+  }
+
+  get destroyed(): boolean {
+    return this.#connection.socket.destroyed;
+  }
+
+  /** Names and values in turns, which are ours: nothing in them is looked at. */
+  writeHead(status: number, headers: readonly string[]): void {
+    this.headersSent = true;
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    let isTold = false;
+    for (let index = 0; index < headers.length; index += 2) {
+      text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+      if (headers[index] === "connection") isTold = true;
+    }
+    text += this.#connection.dateLine;
+    if (isTold) this.shouldKeepAlive = false;
+    else text += this.shouldKeepAlive ? this.#connection.keptLines : "Connection: close\r\n";
+    this.#head = `${text}\r\n`;
+  }
+
+  end(body: string): void {
+    this.text = this.#head + body;
+    this.#connection.flush();
+  }
+
+  once(event: "close", run: () => void): void {
+    this.#connection.socket.once(event, run);
+  }
+
+  off(event: "close", run: () => void): void {
+    this.#connection.socket.off(event, run);
+  }
+}
+
+class PlainConnection {
+  readonly socket: Socket;
+  readonly #requests: PlainRequests;
+  readonly #server: HttpServer;
+  /** In the order of their requests. */
+  readonly #unanswered: PlainAnswer[] = [];
+  #latest: PlainHead | null = null;
+  /** What is Node's to read, once all is answered; null while everything was plain. */
+  #unread: Buffer | null = null;
+  /** Nothing is read after the latest. */
+  #isLast = false;
+  #isEnding = false;
+  /** How often the clock came by since anything else did. */
+  #turns = 0;
+
+  constructor(socket: Socket, requests: PlainRequests) {
+    this.socket = socket;
+    this.#requests = requests;
+    this.#server = requests.server;
+    socket.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onError);
+    socket.once("close", () => requests.open.delete(this));
+  }
+
+  get dateLine(): string {
+    return this.#requests.dateLine;
+  }
+
+  get keptLines(): string {
+    return this.#requests.keptLines;
+  }
+
+  /** Nothing of a request has come since the last answer. */
+  get isIdle(): boolean {
+    return this.#latest !== null && this.#unanswered.length === 0 && this.#unread === null;
+  }
+
+  readonly #onData = (bytes: Buffer): void => {
+    const { paths } = this.#requests;
+    this.#turns = 0;
+    if (this.#isLast) return;
+    for (let at = 0; at < bytes.length;) {
+      const latest = this.#latest;
+      const isSame =
+        latest !== null &&
+        bytes.length - at > latest.bytes.length &&
+        bytes.compare(latest.bytes, 0, latest.bytes.length, at, at + latest.bytes.length) === 0;
+      const head = isSame ? latest : PlainHead.at(bytes, at, paths);
+      const bodyAt = at + (head?.bytes.length ?? 0);
+      const end = bodyAt + (head?.bodyBytes ?? 0);
+      const isWhole = head?.isLast === true ? end === bytes.length : end <= bytes.length;
+      if (head === null || !isWhole || this.#unanswered.length >= MAX_UNANSWERED) {
+        return this.#leaveToNode(bytes.subarray(at));
+      }
+      this.#latest = head;
+      this.#isLast = head.isLast;
+      const answer = new PlainAnswer(this, !head.isLast);
+      this.#unanswered.push(answer);
+      at = end;
+      this.#requests.take(new PlainRequest(head, this.socket, bytes.subarray(bodyAt, end)), answer);
+    }
+  };
+
+  /** As Node does: who closes its half gives up on what is not answered. */
+  readonly #onEnd = (): void => void this.socket.end();
+  readonly #onError = (): void => void this.socket.destroy();
+
+  /** Writes what is due, in the order of the requests. */
+  flush(): void {
+    let text = "";
+    while (this.#unanswered[0]?.text && !this.#isEnding) {
+      const answer = this.#unanswered.shift()!;
+      text += answer.text;
+      answer.writableFinished = true;
+      this.#isEnding = !answer.shouldKeepAlive;
+    }
+    if (text === "" || !this.socket.writable) return;
+    const isTaken = this.socket.write(text);
+    if (this.#isEnding) return this.socket.destroySoon();
+    if (this.#unread !== null) return this.#leaveToNode(this.#unread);
+    // Who does not read its answers is not read from.
+    if (!isTaken) this.socket.pause().once("drain", () => this.socket.resume());
+  }
+
+  #leaveToNode(unread: Buffer): void {
+    const { socket } = this;
+    this.#unread = unread;
+    socket.pause();
+    if (this.#unanswered.length > 0 || this.#isEnding) return;
+    this.#requests.open.delete(this);
+    socket.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onError);
+    if (unread.length > 0) socket.unshift(unread);
+    this.#requests.giveToNode(socket);
+    socket.resume();
+  }
+
+  /** The clock comes by, every `intervalMs`. */
+  turn(intervalMs: number): void {
+    if (this.#unanswered.length > 0 || this.#unread !== null) return;
+    this.#turns++;
+    if (this.#latest !== null) {
+      if ((this.#turns - 1) * intervalMs >= this.#server.keepAliveTimeout + IDLE_BUFFER_MS) this.socket.destroy();
+    } else if (this.#turns > 1) {
+      this.#leaveToNode(Buffer.alloc(0));
+    }
+  }
+}
+
+/** Those of one server, which must not listen yet. */
+export class PlainRequests {
+  readonly server: HttpServer;
+  readonly paths: ReadonlySet<string>;
+  readonly open = new Set<PlainConnection>();
+  readonly keptLines: string;
+  readonly #now: () => number;
+  readonly #handle: Plain["handle"];
+  readonly #intervalMs: number;
+  /** Node's own way with a connection. */
+  readonly #node: (socket: Socket) => void;
+  #isWatching = false;
+  #dateLine = "";
+  #dateUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(server: HttpServer, { paths, now, handle }: Plain, intervalMs: number) {
+    this.server = server;
+    this.paths = paths;
+    this.#now = now;
+    this.#handle = handle;
+    this.#intervalMs = intervalMs;
+    this.keptLines = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(server.keepAliveTimeout / 1000)}\r\n`;
+    const [node] = server.listeners("connection") as [(socket: Socket) => void];
+    this.#node = node;
+    server.off("connection", node);
+    server.prependListener("connection", (socket: Socket) => {
+      this.open.add(new PlainConnection(socket, this));
+      if (!this.#isWatching) void this.#watch();
+    });
+  }
+
+  /** Those who watch the server hear of it as "plain": listhen, too, listens to "request", and wants Node's own. */
+  take(request: PlainRequest, answer: PlainAnswer): void {
+    this.server.emit("plain", request, answer);
+    this.#handle(request as object as IncomingMessage, answer as object as ServerResponse);
+  }
+
+  giveToNode(socket: Socket): void {
+    this.#node.call(this.server, socket);
+  }
+
+  get dateLine(): string {
+    const now = this.#now();
+    if (now >= this.#dateUntil || now < this.#dateUntil - 1000) {
+      this.#dateUntil = now - (now % 1000) + 1000;
+      this.#dateLine = `Date: ${new Date(now).toUTCString()}\r\n`;
+    }
+    return this.#dateLine;
+  }
+
+  closeIdle(): void {
+    for (const connection of this.open) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  async #watch(): Promise<void> {
+    this.#isWatching = true;
+    while (this.open.size > 0) {
+      await wait(this.#intervalMs, undefined, { ref: false });
+      for (const connection of this.open) connection.turn(this.#intervalMs);
+    }
+    this.#isWatching = false;
+  }
+}
