@@ -39,6 +39,7 @@ export class FakeStore {
       audit: { add: async (entry: AuditEntry) => void this.audited.push(entry) },
       upkeep: { condition: async () => ({ state: this.ready, trouble: null }) },
       operations: { damage: async () => null },
+      ownership: { stream: null },
     };
     return roles as object as Store;
   }
