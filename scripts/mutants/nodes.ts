@@ -14,7 +14,7 @@ export const NODES: readonly Mutant[] = [
   {
     name: "a-node-is-taken-for-dead-before-its-lease-has-run-out",
     file: "src/store/postgres/ownership.ts",
-    find: "    const isDead = left !== null && left <= 0 && spared <= 0;\n    if (isDead) await removeDead(this.#database!.lease);\n",
+    find: "    const isDead = left !== null && left <= 0 && spared <= 0;\n    if (isDead && (await removeDead(this.#database!.lease)) > 0) await this.#tellGap();\n",
     replace:
       '    const isDead = left !== null && left <= 4000;\n    if (isDead) await this.#database!.lease.change("DELETE FROM node WHERE id <> $1", [this.#node.id]);\n',
     tests: TESTS,
