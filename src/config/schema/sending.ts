@@ -39,7 +39,7 @@ export const SENDING = [
     min: 0,
     max: 64,
     sentence:
-      "How many threads send, each for its share of the endpoints, while there is much to send: from 1000 attempts within a second until a quiet minute has passed. At all other times, and always with 0, the main thread sends.",
+      "How many threads send, each for its share of the endpoints, while there is much to send: once 20000 attempts have come at more than 1000 a second, and until a quiet minute has passed. At all other times, and always with 0, the main thread sends.",
   },
   {
     section: "delivery",
