@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { createHash, hash, randomBytes } from "node:crypto";
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
 import {
   CANCELLED,
@@ -18,9 +19,10 @@ import { Meta } from "../../src/store/sqlite/engine/meta.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { monotonic } from "./ledger.ts";
-import { atMost, Measures, percentile, type Measure } from "./measure.ts";
+import { atMost, Measures, percentile, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { tenantName } from "./payload.ts";
+import { latency } from "./run.ts";
 import { CACHE, scratch } from "./scratch.ts";
 import { copyStore } from "./seed.ts";
 import { Trial } from "./trial.ts";
@@ -37,6 +39,10 @@ const FAR = Date.UTC(2100, 0, 1);
 /** Queries of each kind. */
 const QUERIES = 10;
 const SLOW_MS = 50;
+const PER_SECOND = 50;
+const WARM_MS = 2000;
+const SECONDS = 5;
+const ROUNDS = 2;
 
 const STATUSES = ["delivered", "failed", "pending", "held", "cancelled", "unmatched"];
 const FILTERS: Readonly<Record<string, (at: Seeded) => string>> = {
@@ -78,6 +84,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   }
   const measures = new Measures("lists");
   const slow: [string, number, number][] = [];
+  const asked: string[] = [];
   const counted: number[] = [];
   for (const resource of ["events", "deliveries"]) {
     for (const kind of kinds) {
@@ -91,6 +98,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
         );
         const begun = monotonic();
         const body = await get(daemon, `/v1/webhooks/${resource}?${query}`);
+        asked.push(`/v1/webhooks/${resource}?${query}`);
         times.push(monotonic() - begun);
         if (body.includes('"cut_short":true')) short++;
         counting.push(await timed(daemon, `/v1/webhooks/${resource}?${query}&total=true`));
@@ -113,8 +121,40 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   measures.add("with their totals: median p99", "ms", [percentile(counted, 0.5)]);
   measures.add("failures of a tenant: p99", "ms", [percentile(failures, 0.99)], atMost("P21", SLOW_MS));
   measures.add("failures of all: slowest", "ms", [Math.max(...everyone)], atMost("P21", SLOW_MS));
+  const beside = await publishBeside(trial, asked, options);
+  measures.add("publish p50 beside four who list", "ms", beside.listing);
+  measures.add(
+    "publish p50 beside four who list ÷ without",
+    "×",
+    ratios(beside.listing, beside.quiet),
+    atMost("P21", 1.3),
+  );
   await trial.end("kill");
   return measures.all;
+}
+
+/** What lists cost those who publish, 50 a second, while four clients ask for one list after the other. */
+async function publishBeside(trial: Trial, asked: readonly string[], options: BenchOptions) {
+  const { daemon, site } = trial;
+  const pace = { perSecond: PER_SECOND };
+  const stop = trial.publish({ connections: 8, eventsPerRequest: 1, tenants: 0, pace });
+  await sleep(WARM_MS);
+  const p50 = async (readers: number) => {
+    const window = { from: monotonic(), to: monotonic() + (options.seconds ?? SECONDS) * 1000 };
+    let next = 0;
+    const read = async () => {
+      while (monotonic() < window.to) await get(daemon, asked[next++ % asked.length]!);
+    };
+    await Promise.all([sleep(window.to - monotonic()), ...Array.from({ length: readers }, read)]);
+    return latency(site.ledger, window, "ackedAt").p50;
+  };
+  const [quiet, listing]: [number[], number[]] = [[], []];
+  for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
+    quiet.push(await p50(0));
+    listing.push(await p50(4));
+  }
+  await stop();
+  return { quiet, listing };
 }
 
 async function timed(daemon: DaemonUnderTest, path: string): Promise<number> {
