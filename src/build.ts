@@ -5,13 +5,11 @@ import { readFileSync } from "node:fs";
 declare const __VERSION__: string | undefined;
 declare const __PACKED__: boolean | undefined;
 
-/** An executable carries no package.json of ours. */
-export const version: string = typeof __VERSION__ === "string" ? __VERSION__ : readVersion();
+/** An executable carries no package.json of ours, and its threads are no file that another could be beside. */
+export const version: string =
+  typeof __VERSION__ === "string"
+    ? __VERSION__
+    : (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
 /** Whether this is the one executable of a release. */
 export const packed: boolean = typeof __PACKED__ === "boolean" && __PACKED__;
-
-function readVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
