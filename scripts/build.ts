@@ -109,7 +109,8 @@ async function bundleThreads(define: Record<string, string>, directory: string):
       outfile: join(directory, `${name}-thread.cjs`),
       write: false,
       format: "cjs",
-      define,
+      // Their text is no file that another could be beside.
+      define: { ...define, "import.meta.url": "undefined" },
     });
     requireSelfContained(metafile);
     const file = `${name}-thread.cjs.deflate`;

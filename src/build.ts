@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 declare const __VERSION__: string | undefined;
 declare const __PACKED__: boolean | undefined;
 
-/** An executable carries no package.json of ours, and its threads are no file that another could be beside. */
+/** An executable carries no package.json of ours. */
 export const version: string =
   typeof __VERSION__ === "string"
     ? __VERSION__
