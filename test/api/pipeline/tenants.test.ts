@@ -19,8 +19,11 @@ async function belongings(): Promise<Record<string, string>> {
   return { job: job.body.id, ep: endpoint.body.id, evt: event, key: key.body.id, dlv: delivery, att: attempt.id };
 }
 
+/** Nodes are no tenant's, and are found by their names. */
+const isOfDaemon = (path: string) => path.startsWith("/v1/nodes/");
+
 const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
-const ofOne = api.routes.filter(({ path, access }) => path.includes("/:") && access !== "open");
+const ofOne = api.routes.filter(({ path, access }) => path.includes("/:") && access !== "open" && !isOfDaemon(path));
 const ofAll = api.routes.filter(
   ({ path, method, access, operation }) =>
     !path.includes(":") &&
@@ -70,6 +73,14 @@ describe("what belongs to another tenant", () => {
     const { status, body } = await api.get("/v1/webhooks?tenant=acme", { key: theirs });
     expect({ status, code: body.code }).toEqual({ status: 403, code: "forbidden" });
   });
+
+  it.each(api.routes.filter(({ path }) => isOfDaemon(path)).map(named))(
+    "%s is for a key of every tenant alone",
+    async (_, { method, path }) => {
+      const { status, body } = await api.request(method, path.replace(":id", "a"), { key: theirs });
+      expect({ status, code: body.code }).toEqual({ status: 403, code: "forbidden" });
+    },
+  );
 
   it("gets no event of ours, from whichever key it comes", async () => {
     const publisher = await api.addKey(["publish"], "*");
