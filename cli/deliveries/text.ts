@@ -14,7 +14,7 @@ export function deliveryLines(delivery: Shown, event: string, attempts: readonly
     `${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}${where}`,
     `  ${delivery.id}  to ${delivery.endpoint}`,
     ...attempts.map(attemptLine),
-    ...(isOpen(delivery) ? todo(attempts, now) : []).map((line) => `  ${line}`),
+    ...(isOpen(delivery) ? todo(delivery, attempts, now) : []).map((line) => `  ${line}`),
     ...tocome(delivery, event, now).map((line) => `  ${line}`),
   ];
 }
@@ -34,15 +34,21 @@ function isOpen({ status }: Shown): boolean {
   return status === "pending" || status === "failed";
 }
 
+const FAILED = { pending: 0, held: 0 };
+
 /** About the failure that it ended with last; nothing where that was no failure. */
-function todo(attempts: readonly Attempt[], now: number): string[] {
+function todo({ status }: Shown, attempts: readonly Attempt[], now: number): string[] {
   const last = attempts.at(-1);
   if (last === undefined || last.outcome !== "failed") return [];
   const other = attempts.findLastIndex(
     ({ error, status_code }) => error !== last.error || status_code !== last.status_code,
   );
   const lastsMs = now - Date.parse(attempts[other + 1]!.started_at);
-  const advice = adviceOnFailure({ ...last, sample_attempt: last.id }, last, lastsMs);
+  const advice = adviceOnFailure(
+    { ...last, sample_attempt: last.id, ...(status === "failed" && FAILED) },
+    last,
+    lastsMs,
+  );
   return [
     `${advice.meaning} ${advice.outlook}`,
     `Receiver: ${advice.receiver}`,

@@ -8,13 +8,17 @@ interface Failure {
   readonly error: string | null;
   readonly status_code: number | null;
   readonly sample_attempt: string;
+  /** Deliveries that will be retried or sent when the endpoint is enabled; of a group only. */
+  readonly pending?: number;
+  readonly held?: number;
 }
 
 /** `sample` is the attempt that the failure names, once it has been read; `lastsMs` as in `Trouble`. */
 export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, lastsMs: number): Advice {
   const { endpoint, error, status_code: status, sample_attempt: attempt } = failure;
   const known = sample === undefined ? {} : { sample: sampleOf(sample) };
-  return adviceOn({ error: error as AttemptError | null, status, lastsMs, ...known }, { endpoint, attempt });
+  const isOver = failure.pending === 0 && failure.held === 0;
+  return adviceOn({ error: error as AttemptError | null, status, lastsMs, isOver, ...known }, { endpoint, attempt });
 }
 
 /** For a failed attempt by itself, of which it is not known for how long others have failed like it. */

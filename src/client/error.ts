@@ -75,13 +75,27 @@ export function refusal(answered: Answered, body: object, keyFile?: string): Cli
     code: String(fault.code),
     detail: String(fault.detail),
   }));
-  const what = String(detail ?? title ?? `status ${status}`);
+  const what = named(String(detail ?? title ?? `status ${status}`), faults[0]);
   // The detail of a single fault is all of it already.
   const others = faults.filter((fault) => !what.includes(fault.detail));
-  const message = [what, ...others.map((fault) => `${fault.pointer}: ${fault.detail}`)].join("; ");
+  const message = [what, ...others.map((fault) => `${nameOf(fault)}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
   return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered });
+}
+
+/** A detail that begins with the pointer of the first fault, for people. */
+function named(detail: string, fault: Fault | undefined): string {
+  if (fault === undefined || !/^[/?]./.test(fault.pointer) || !detail.startsWith(`${fault.pointer} `)) return detail;
+  return `${nameOf(fault)}: ${detail.slice(fault.pointer.length + 1)}`;
+}
+
+/** `/events/0` is events[0], and `/filter/status` filter.status; `?since` is since. */
+function nameOf({ pointer }: Fault): string {
+  const parts = pointer.slice(1).split("/");
+  return parts
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce((name, part) => (/^\d+$/.test(part) ? `${name}[${part}]` : `${name}.${part}`));
 }
 
 function failureOf(status: number): ClientFailure {

@@ -100,7 +100,7 @@ describe("webhookd endpoints add", () => {
       refuse: refusing(fault),
     });
     expect(code).toBe(EXIT.usage);
-    expect(err).toMatch(/\/url: must be https\n {2}.*--dev/);
+    expect(err).toMatch(/; url: must be https\n {2}.*--dev/);
   });
 
   it.each([

@@ -189,7 +189,7 @@ describe("webhookd replay", () => {
     const { code: human, io } = await replay(daemon);
     expect(human).toBe(exit);
     expect(io.out).toBe("");
-    expect(io.err).toContain("webhookd: because <U+001B>[31mred; /endpoint: is wrong\n");
+    expect(io.err).toContain("webhookd: because <U+001B>[31mred; endpoint: is wrong\n");
     const machine = await replay(daemon, "--json");
     expect(machine.code).toBe(exit);
     expect(JSON.parse(machine.io.err)).toMatchObject({ error: { code } });

@@ -74,6 +74,15 @@ it("tells apart what passes from what stands, by how long it lasts", () => {
   expect(after(404, 0).outlook).toBe("Waiting does not help.");
 });
 
+it("promises no retries of what has failed for good", () => {
+  const over = (trouble: Partial<Trouble>) => on({ ...trouble, isOver: true });
+  for (const { outlook, customer } of [over({ error: "connection_refused" }), over({ error: "interrupted" })]) {
+    expect(outlook).toContain("replay once it has passed");
+    expect(customer).toMatch(/ Once it works, we can send it again\.$/);
+  }
+  expect(over({ error: "http_status", status: 404 }).outlook).toBe("Waiting does not help.");
+});
+
 it("offers to hold the events of an endpoint that has failed for a day, and to end those of one that is gone", () => {
   const lines = (code: number, lastsMs: number) =>
     on({ status: code, error: "http_status", lastsMs }).commands.map(({ line }) => line);

@@ -9,6 +9,8 @@ export interface Trouble {
   readonly status: number | null;
   /** For how long attempts have failed like this, in milliseconds. */
   readonly lastsMs: number;
+  /** All of it has failed for good. */
+  readonly isOver?: boolean;
   /** The latest attempt, where it has been read. Its sentence names the code of a TLS fault. */
   readonly sample?: {
     readonly url: string;
@@ -38,12 +40,22 @@ export function adviceOn(trouble: Trouble, subject: Subject): Advice {
   const holds = trouble.lastsMs >= DAY_MS && row.blame !== "this host" && !type.includes("skip");
   const keys: readonly CommandKey[] = holds ? [...type, "hold"] : type;
   const commands = keys.map((key) => ({ purpose: COMMANDS[key][0], line: COMMANDS[key][1](subject) }));
-  return { ...row, outlook: outlookOf(kind, trouble.lastsMs), commands };
+  const advice = { ...row, outlook: outlookOf(kind, trouble), commands };
+  return trouble.isOver
+    ? { ...advice, customer: row.customer.replace(WE_TRY, "Once it works, we can send it again.") }
+    : advice;
 }
 
-function outlookOf(kind: Row["kind"], lastsMs: number): string {
+/** Said of nothing that has failed for good. */
+const WE_TRY = /We (?:keep trying(?:, and nothing is lost in the meantime)?|will try again)\./;
+
+function outlookOf(kind: Row["kind"], { lastsMs, isOver }: Trouble): string {
   if (kind === "standing") return "Waiting does not help.";
-  if (lastsMs < HOUR_MS) return "It may pass: retries continue.";
+  if (lastsMs < HOUR_MS) {
+    return isOver
+      ? "It may pass, but no attempts are left: replay once it has passed."
+      : "It may pass: retries continue.";
+  }
   return lastsMs < DAY_MS ? "It has lasted for hours: tell them." : "It has lasted for more than a day: tell them.";
 }
 

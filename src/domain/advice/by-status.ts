@@ -113,7 +113,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
       meaning: "The receiver's handler crashed on the event.",
       receiver: "Find the exception in the handler's log; the event's id is in the body.",
       type: ["answer", "test"],
-      customer: "Your handler fails with an internal error. We keep trying; its log should say why.",
+      customer: "Your handler fails with an internal error; its log should say why. We keep trying.",
     },
   ],
 ];

@@ -86,7 +86,7 @@ describe("webhookd listen --register", () => {
     const words = ["listen", "--register", "--port", "0", "--socket", daemon.config.server.socket];
     expect(await webhookd(io, ...words)).toBe(EXIT.usage);
     expect(io.err).toMatch(
-      /^webhookd: the daemon does not deliver to this machine: .*\/url .*\n {2}Start it with `webhookd serve --dev`/,
+      /^webhookd: the daemon does not deliver to this machine: url: .*\n {2}Start it with `webhookd serve --dev`/,
     );
     expect([io.out, io.watchesSignals]).toEqual(["", false]);
   });
@@ -96,7 +96,7 @@ describe("webhookd listen --register", () => {
     const io = new FakeIo();
     const words = ["--events", "budget.exceded", "--port", "0", "--socket", daemon.config.server.socket];
     expect(await webhookd(io, "listen", "--register", ...words)).toBe(EXIT.usage);
-    expect(io.err).toContain("/events/0");
+    expect(io.err).toContain("events[0]: ");
     expect(io.err).not.toContain("--dev");
   });
 
