@@ -58,7 +58,7 @@ export async function migrate({ data, backup }: Config, how: MigrateOptions["how
   return asOwner(dir, () => migrateStore({ dir, how, backup, clock: systemClock, nativeBinding: nativeBinding(dir) }));
 }
 
-type Moving = Pick<MoveOptions, "url" | "direction" | "how" | "resume" | "onProgress">;
+type Moving = Pick<MoveOptions, "url" | "direction" | "how" | "resume" | "beside" | "onReady" | "onProgress">;
 
 /** Between the file of the data directory and PostgreSQL. */
 export async function move(config: Config, moving: Moving): Promise<Moved> {
@@ -66,6 +66,15 @@ export async function move(config: Config, moving: Moving): Promise<Moved> {
   const now = systemClock.now();
   const monotonic = () => systemClock.monotonic();
   return asOwner(config.data.dir, () => moveStore({ ...moving, ...placeOf(config), now, monotonic }));
+}
+
+export async function giveUp(
+  config: Config,
+  { url, direction }: Pick<MoveOptions, "url" | "direction">,
+): Promise<void> {
+  const { giveUpMove } = await import("./store/move/move.ts");
+  const now = systemClock.now();
+  return asOwner(config.data.dir, () => giveUpMove({ url, direction, ...placeOf(config), now }));
 }
 
 export async function compact({ data: { dir } }: Config): Promise<Compacted> {

@@ -22,7 +22,12 @@ const ARGS = {
     valueHint: "URL",
     description: "Move the store of this PostgreSQL database into the data directory",
   },
+  online: {
+    type: "boolean",
+    description: "With --to or --from: copy while the daemon runs, and say when to stop it for the last seconds",
+  },
   resume: { type: "boolean", description: "With --to or --from: go on with a move that was cut short" },
+  "give-up": { type: "boolean", description: "Remove what an --online move left in the store that was to be moved" },
   "data-dir": DATA_DIR,
   json: JSON_FLAG,
   config: CONFIG,
@@ -36,6 +41,7 @@ export const migrate = command({
     "webhookd migrate --dry-run",
     "webhookd migrate --data-dir /var/lib/webhookd",
     "webhookd migrate --to postgres://webhookd@db1,db2/webhookd --dry-run",
+    "webhookd migrate --to postgres://webhookd@db1,db2/webhookd --online",
     "webhookd migrate --from postgres://webhookd@db1,db2/webhookd --data-dir /var/lib/webhookd",
   ],
   async run(args, io) {
@@ -43,7 +49,9 @@ export const migrate = command({
       throw usage("--status and --dry-run cannot be combined", "Use one of them.");
     }
     if (args.to !== undefined || args.from !== undefined) return move(args, io);
-    if (args.resume) throw usage("--resume needs --to or --from", "Type what was typed before, and --resume.");
+    for (const flag of ["resume", "online", "give-up"] as const) {
+      if (args[flag]) throw usage(`--${flag} needs --to or --from`, `Type what was typed before, and --${flag}.`);
+    }
     const config = configOf(args, io);
     const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
     const { migrate } = await import("../../src/offline.ts");
@@ -70,17 +78,27 @@ async function move(args: Args, io: Io): Promise<number> {
   if (args.to !== undefined && args.from !== undefined) throw usage("--to and --from cannot be combined");
   if (args.status) throw usage("--status is about the schema", "Use --dry-run to see what would be moved.");
   if (args.resume && args["dry-run"]) throw usage("--resume and --dry-run cannot be combined", "Use one of them.");
+  if (args["give-up"] && (args.resume || args.online || args["dry-run"]))
+    throw usage("--give-up cannot be combined with another flag of a move", "Use it alone, with --to or --from.");
   if (!ADDRESS.test(url))
     throw usage("--to and --from take the address of a database", "postgres://user@host/database");
   const settings = directorySettings(args["data-dir"]);
   // The data directory is meant, whichever store the daemon is going to have.
   const config = loadConfig(io.configInputs({ config: args.config, settings }));
+  const direction = args.to === undefined ? "to_file" : "to_postgres";
   const progress = new Progress(io);
-  const { move } = await import("../../src/offline.ts");
+  const { giveUp, move } = await import("../../src/offline.ts");
+  if (args["give-up"]) {
+    await giveUp(config, { url, direction });
+    say(io, "The store is where it was, and lists no changes any more. What was copied is yours to delete.");
+    return EXIT.ok;
+  }
   const begun = io.monotonic();
   const moved = await move(config, {
     url,
-    direction: args.to === undefined ? "to_file" : "to_postgres",
+    direction,
+    beside: args.online ?? false,
+    onReady: () => progress.say(args.to === undefined ? STOP_ALL : STOP),
     how: args["dry-run"] ? "dry-run" : "move",
     resume: args.resume ?? false,
     onProgress: (how) => progress.show(progressLine(how, io.monotonic() - begun)),
@@ -90,7 +108,13 @@ async function move(args: Args, io: Io): Promise<number> {
   return EXIT.ok;
 }
 
+const STOP =
+  "Stop the daemon now. All but its last changes is copied and compared; they follow as soon as it is stopped.";
+const STOP_ALL =
+  "Stop all daemons now. All but their last changes is copied and compared; they follow as soon as all are stopped.";
+
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
+  if (doing === "catching up") return `catching up with what has changed meanwhile: ${count(rows, "row", "rows")}`;
   // The first rows say little about the others.
   const left = part < 0.02 || ms < 1000 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
   return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;
@@ -98,7 +122,7 @@ function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number
 
 const seconds = (ms: number) => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
-function tell({ from, to, tables, bytes, ms }: Moved, args: Args, io: Io, keyFile: string): void {
+function tell({ from, to, tables, bytes, ms, stoppedMs }: Moved, args: Args, io: Io, keyFile: string): void {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const size = `${count(rows, "row", "rows")}, ${Math.ceil(bytes / 1024 / 1024)} MiB`;
   const isTrial = args["dry-run"] === true;
@@ -107,6 +131,7 @@ function tell({ from, to, tables, bytes, ms }: Moved, args: Args, io: Io, keyFil
   } else {
     say(io, `Moved the store from ${from} to ${to} in ${seconds(ms)}: ${size}. Both have the same rows.`);
   }
+  if (stoppedMs !== null) say(io, `No daemon could have it for ${seconds(stoppedMs)} until now.`);
   sayTable(io, [
     ["TABLE", "ROWS", isTrial ? "" : "SUM"],
     ...tables.filter((table) => table.rows > 0).map(({ name, rows: some, sum }) => [name, String(some), sum ?? ""]),

@@ -58,6 +58,8 @@ function once(dir: string, url: string, direction: MoveOptions["direction"]): Pr
     secretKeyFile: join(dir, "secret.key"),
     how: "move",
     resume: false,
+    beside: false,
+    onReady: () => {},
     now: Date.now(),
     monotonic: () => performance.now(),
     onProgress: () => {},

@@ -270,16 +270,30 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-copy-is-not-compared",
-    file: "src/store/move/move.ts",
-    find: "      if (sum.join() !== state.sums[table.name]!.join()) different.push(table.name);\n",
+    file: "src/store/move/copy.ts",
+    find: "      if (sum.join() !== this.#state.sums[table.name]!.join()) different.push(table.name);\n",
     replace: "",
     tests: ["test/store/move/move.test.ts"],
   },
   {
     name: "a-resumed-move-mixes-two-moments",
     file: "src/store/move/move.ts",
-    find: "    if (state.source !== source) {\n",
+    find: "    if (state.source !== (state.log === null ? still : facts.key_id)) {\n",
     replace: "    if (state.source === null) {\n",
+    tests: ["test/store/move/move.test.ts"],
+  },
+  {
+    name: "what-changed-last-before-the-daemon-stopped-stays-behind",
+    file: "src/store/move/move.ts",
+    find: "    const stoppedAt = monotonic();\n    await copy.again();\n",
+    replace: "    const stoppedAt = monotonic();\n",
+    tests: ["test/store/move/move.test.ts"],
+  },
+  {
+    name: "a-first-success-is-not-listed-as-changed",
+    file: "src/store/move/tables.ts",
+    find: ', group: "delivery", groupKey: "event endpoint" },',
+    replace: " },",
     tests: ["test/store/move/move.test.ts"],
   },
   {

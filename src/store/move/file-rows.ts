@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { COLUMNS, FIRST, KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
 import { LateAttempts } from "../sqlite/attempts/attempts-by-time.ts";
 import { DELIVERED, Interned, isPrompt, WAITING } from "../sqlite/numbers/codes.ts";
-import type { Page, Place, Row, Table, Value } from "./tables.ts";
+import type { Key, Page, Place, Row, Table, Value } from "./tables.ts";
 
 const PAGE = 10_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
@@ -40,6 +40,35 @@ export class FileRows {
     return { rows, next: null };
   }
 
+  /** Those of these keys that are there. */
+  rowsOf(table: Table, keys: readonly Key[]): Row[] {
+    const select = this.#prepared(`${table.name} of`, () => selectOfKey(table));
+    const shown = this.#shown(table);
+    const rows: Row[] = [];
+    for (const key of keys) {
+      const stored = this.#stored(table, key);
+      if (stored === null) continue;
+      for (const row of select.iterate(...stored, ...(table.name === "attempt" ? stored : []))) rows.push(shown(row));
+    }
+    return rows;
+  }
+
+  /** Inside a transaction. */
+  remove(table: Table, keys: readonly Key[]): void {
+    const where = table.groupKey.map((column) => `"${column}" = ?`).join(" AND ");
+    const late = this.#db.prepare(
+      `DELETE FROM late_attempt WHERE (endpoint, failed, started_at, event, number) IN (
+         SELECT endpoint, outcome <> 0, started_at, event, number FROM attempt WHERE event = ? AND endpoint = ?)`,
+    );
+    const remove = this.#db.prepare(`DELETE FROM ${table.name} WHERE ${where}`);
+    for (const key of keys) {
+      const stored = this.#stored(table, key);
+      if (stored === null) continue;
+      if (table.name === "attempt") late.run(...stored);
+      remove.run(...stored);
+    }
+  }
+
   /** Inside a transaction. */
   writer(table: Table): (row: Row) => void {
     const { name } = table;
@@ -49,13 +78,30 @@ export class FileRows {
   }
 
   #select(table: Table, isFurther: boolean): Statement<unknown[], Value[]> {
-    const name = `${table.name} ${isFurther}`;
+    return this.#prepared(`${table.name} ${isFurther}`, () => selectOf(table, isFurther));
+  }
+
+  #prepared(name: string, sql: () => string): Statement<unknown[], Value[]> {
     let select = this.#selects.get(name);
     if (select === undefined) {
-      select = this.#db.prepare<unknown[], Value[]>(selectOf(table, isFurther)).raw();
+      select = this.#db.prepare<unknown[], Value[]>(sql()).raw();
       this.#selects.set(name, select);
     }
     return select;
+  }
+
+  /** A key as the file has it; null where no row can have it. */
+  #stored({ groupKey, name, names }: Table, key: Key): readonly Value[] | null {
+    const stored = key.map((value, at) => {
+      const column = groupKey[at]!;
+      const text = String(value);
+      if (name === "counter" && column === "subject") {
+        return this.#subjectNumber(text, (tenant) => this.#names.tenant.find(tenant));
+      }
+      const of = names[column];
+      return of === undefined ? value : (this.#names[of].find(text) ?? null);
+    });
+    return stored.includes(null) ? null : stored;
   }
 
   /** The names that numbers stand for, in their places. */
@@ -71,10 +117,16 @@ export class FileRows {
   #writerOf(table: Table): (row: Row) => void {
     const { columns, name, names } = table;
     const list = columns.map((column) => `"${column}"`).join();
-    const insert = this.#db.prepare(`INSERT INTO ${name} (${list}) VALUES (${columns.map(() => "?").join()})`);
+    // What is in the way of a row was changed since it was copied, and is copied again.
+    const into = `INSERT OR REPLACE INTO ${name} (${list})`;
+    const insert = this.#db.prepare(`${into} VALUES (${columns.map(() => "?").join()})`);
     if (name === "attempt") return (row) => this.#writeAttempt(insert, row);
     if (name === "counter") {
-      return ([subject, ...rest]) => void insert.run(this.#subjectNumber(String(subject)), ...rest);
+      return ([subject, ...rest]) => {
+        const number = this.#subjectNumber(String(subject), (tenant) => this.#names.tenant.number(tenant));
+        // Of an endpoint that came since: both are copied again.
+        if (number !== null) insert.run(number, ...rest);
+      };
     }
     const places = Object.entries(names).map(([column, kind]) => [columns.indexOf(column), this.#names[kind]] as const);
     return (row) => {
@@ -112,39 +164,50 @@ export class FileRows {
   #subjectName(subject: number): string {
     if (subject === 0) return "";
     if (subject < 0) return `${TENANT}${this.#names.tenant.name(-subject)}`;
-    return this.#one("SELECT id FROM endpoint WHERE number = ?", subject);
+    const id = this.#one<string>("SELECT id FROM endpoint WHERE number = ?", subject);
+    if (id === null) throw new Error(`there is no endpoint ${subject}`);
+    return id;
   }
 
-  #subjectNumber(subject: string): number {
+  #subjectNumber(subject: string, tenantNumber: (name: string) => number | undefined): number | null {
     if (subject === "") return 0;
-    if (subject.startsWith(TENANT)) return -this.#names.tenant.number(subject.slice(TENANT.length));
-    return this.#one("SELECT number FROM endpoint WHERE id = ?", subject);
+    if (!subject.startsWith(TENANT)) return this.#one<number>("SELECT number FROM endpoint WHERE id = ?", subject);
+    const number = tenantNumber(subject.slice(TENANT.length));
+    return number === undefined ? null : -number;
   }
 
   readonly #known = new Map<Value, unknown>();
 
-  #one<T>(sql: string, value: Value): T {
-    let found = this.#known.get(value);
-    if (found === undefined) {
-      found = this.#db.prepare(sql).pluck().get(value);
-      if (found === undefined) throw new Error(`there is no endpoint ${String(value)}`);
-      this.#known.set(value, found);
-    }
-    return found as T;
+  #one<T>(sql: string, value: Value): T | null {
+    const found = this.#known.get(value) ?? this.#db.prepare(sql).pluck().get(value) ?? null;
+    if (found !== null) this.#known.set(value, found);
+    return found as T | null;
   }
 }
 
-const TENANT = "tenant ";
+export const TENANT = "tenant ";
 
 /** What is fresh waits from now on, as after any other stop. */
 function selectOf({ columns, fileKey, name }: Table, isFurther: boolean): string {
   const keys = fileKey.map((column) => `"${column}"`).join();
   if (name === "attempt") return attempts(isFurther);
-  const all = columns.map((column) =>
-    name === "delivery" && column === "status" ? `max(status, ${WAITING})` : `"${column}"`,
-  );
   const where = isFurther ? `WHERE (${keys}) > (${fileKey.map(() => "?").join()})` : "";
-  return `SELECT ${all.join()}, ${keys} FROM ${name} ${where} ORDER BY ${keys}`;
+  return `SELECT ${valuesOf(name, columns)}, ${keys} FROM ${name} ${where} ORDER BY ${keys}`;
+}
+
+function valuesOf(name: string, columns: readonly string[]): string {
+  const value = (column: string) =>
+    name === "delivery" && column === "status" ? `max(status, ${WAITING})` : `"${column}"`;
+  return columns.map(value).join();
+}
+
+function selectOfKey({ columns, groupKey, name }: Table): string {
+  if (name !== "attempt") {
+    const where = groupKey.map((column) => `"${column}" = ?`).join(" AND ");
+    return `SELECT ${valuesOf(name, columns)} FROM ${name} WHERE ${where}`;
+  }
+  return `SELECT ${COLUMNS} FROM attempt WHERE event = ? AND endpoint = ?
+    UNION ALL SELECT ${FIRST} FROM ${KEPT_FIRST} AND d.event = ? AND d.endpoint = ?`;
 }
 
 /** Merged in the order of their keys: all attempts of a delivery are in one of the two places. */

@@ -15,8 +15,10 @@ import { Box } from "../sqlite/engine/box.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { applySteps, openDatabase, requireDurable, type NativeBinding } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS } from "../sqlite/engine/schema.ts";
+import { FileLog } from "./file-log.ts";
 import { FileRows } from "./file-rows.ts";
-import type { Facts, Page, Place, Row, Table } from "./tables.ts";
+import { slowerOf } from "./tables.ts";
+import type { Facts, Key, Page, Place, Row, States, Table } from "./tables.ts";
 
 /** Where a file is made that is not whole yet. */
 const STAGED = "webhookd.db.moving";
@@ -36,33 +38,52 @@ export class FileSide {
   readonly name: string;
   readonly box: Box;
   readonly #place: FilePlace;
-  readonly #lock: Lock;
+  #lock: Lock | null = null;
   #file = "";
   #db: Database | null = null;
   #rows: FileRows | null = null;
+  #log: FileLog | null = null;
+  /** Deliveries that were copied again: why they did not arrive may be another thing now. */
+  #again: Key[] = [];
 
-  /** Of either: takes the lock. The key must be there already, because it opens what the other side has. */
-  constructor(place: FilePlace) {
-    const { dir, now, nativeBinding, secretKeyFile } = place;
+  /**
+   * Of either: takes the lock, unless a daemon may have it meanwhile. The key must be there already, because it opens
+   * what the other side has.
+   */
+  constructor(place: FilePlace, beside: boolean) {
+    const { dir, secretKeyFile: file } = place;
     makeDataDirectory({ dir, create: true });
     this.#place = place;
     this.name = dir;
-    this.#lock = takeLock(dir, now, nativeBinding);
     try {
-      finishRestore(dir);
-      this.box = new Box(
-        readOrMakeSecretKey({ file: secretKeyFile, mayCreate: false, random: randomBytes }),
-        randomBytes,
-      );
+      if (!beside) this.#takeLock();
+      this.box = new Box(readOrMakeSecretKey({ file, mayCreate: false, random: randomBytes }), randomBytes);
     } catch (error) {
-      this.#lock.release();
+      this.#lock?.release();
       throw error;
     }
   }
 
   close(): void {
     this.#db?.close();
-    this.#lock.release();
+    this.#lock?.release();
+  }
+
+  /** Whether no daemon has it any more; from then on none can. */
+  async tryLock(): Promise<boolean> {
+    try {
+      if (this.#lock === null) this.#takeLock();
+      return true;
+    } catch (error) {
+      if (error instanceof StoreRefused && error.exitCode === 75) return false;
+      throw error;
+    }
+  }
+
+  #takeLock(): void {
+    const { dir, now, nativeBinding } = this.#place;
+    this.#lock = takeLock(dir, now, nativeBinding);
+    finishRestore(dir);
   }
 
   // --- as the store that is moved away ---
@@ -88,16 +109,40 @@ export class FileSide {
     return this.#file === database;
   }
 
+  /** All that is read until `endSnapshot` is of one moment. */
+  startSnapshot(seen: number): void {
+    this.log.startSnapshot(seen);
+    this.#opened().exec("BEGIN");
+  }
+
+  endSnapshot(): void {
+    this.#opened().exec("COMMIT");
+  }
+
+  get log(): FileLog {
+    return (this.#log ??= new FileLog(this.#opened()));
+  }
+
   /** Out of the way, whole, under a name that says when: from here on no daemon starts on it. */
   retire(): void {
     const { dir, now } = this.#place;
     this.#opened().pragma("wal_checkpoint(TRUNCATE)");
-    this.#db?.close();
-    this.#db = null;
+    this.#closeFile();
     const at = new Date(now).toISOString().replaceAll(/[-:.]/g, "");
-    renameSync(this.#file, join(dir, `webhookd.db${MOVED_SUFFIX}${at}`));
+    const kept = join(dir, `webhookd.db${MOVED_SUFFIX}${at}`);
+    renameSync(this.#file, kept);
     for (const end of ["-wal", "-shm"]) rmSync(this.#file + end, { force: true });
     syncDirectory(dir);
+    this.#file = kept;
+    this.#open(kept, false);
+    this.#log = null;
+    this.log.end();
+    this.#closeFile();
+  }
+
+  #closeFile(): void {
+    this.#db?.close();
+    this.#db = null;
   }
 
   // --- as the store that is moved into ---
@@ -115,6 +160,8 @@ export class FileSide {
     const db = this.#opened();
     // What a power cut may undo is undone with where the copy was.
     db.pragma("synchronous = NORMAL");
+    // What others refer to may come after them, where a daemon goes on; at the end nothing may be missing.
+    db.pragma("foreign_keys = OFF");
     if (version === 0) applySteps(db, 0, { migrations: MIGRATIONS });
     const fact = db.prepare<[string], string>("SELECT value FROM meta WHERE name = ?").pluck();
     return fact.get("moving_in") ?? (fact.get("key_id") === undefined ? null : WHOLE);
@@ -124,14 +171,41 @@ export class FileSide {
     this.#opened().prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('moving_in', ?)").run(state);
   }
 
-  write(table: Table, rows: readonly Row[], _lines: readonly string[], { after }: { readonly after: string }): void {
-    const write = this.#fileRows().writer(table);
+  async transaction({ before, after }: States, work: () => Promise<void>): Promise<void> {
     const db = this.#opened();
-    const all = db.transaction(() => {
-      for (const row of rows) write(row);
-      this.startCopy(after);
-    });
-    all.immediate();
+    db.exec("BEGIN IMMEDIATE");
+    try {
+      await work();
+      const causes = this.#again.length > 0 ? new Causes(db) : null;
+      for (const [event, endpoint] of this.#again.splice(0)) causes!.note(Number(event), Number(endpoint));
+      const sql = "UPDATE meta SET value = ? WHERE name = 'moving_in' AND value = ?";
+      const { changes } = db.prepare(sql).run(after(), before);
+      if (changes !== 1) throw new StoreRefused(75, `another move is writing into ${this.name}`, "let it end");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw error;
+    }
+    db.exec("COMMIT");
+  }
+
+  add(table: Table, rows: readonly Row[]): void {
+    const write = this.#fileRows().writer(table);
+    for (const row of rows) write(row);
+  }
+
+  remove(table: Table, keys: readonly Key[]): void {
+    this.#fileRows().remove(table, keys);
+    if (table.name === "delivery") this.#again.push(...keys);
+  }
+
+  /** What is made of all rows, once all are there; from then on each commit is flushed. */
+  settle(): void {
+    const db = this.#opened();
+    const meta = new Meta(db);
+    const causes = new Causes(db);
+    meta.causesNoted = Number.MAX_SAFE_INTEGER;
+    while (db.transaction(() => causes.noteSome(meta)).immediate());
+    db.pragma("synchronous = FULL");
   }
 
   /** A store from here on, under its name. */
@@ -153,17 +227,12 @@ export class FileSide {
 
   /** After a trial. */
   forget(): void {
-    this.#db?.close();
-    this.#db = null;
+    this.#closeFile();
     for (const end of ["", "-wal", "-shm"]) rmSync(this.#file + end, { force: true });
   }
 
   #complete(facts: Facts): void {
     const db = this.#opened();
-    const meta = new Meta(db);
-    const causes = new Causes(db);
-    meta.causesNoted = Number.MAX_SAFE_INTEGER;
-    while (db.transaction(() => causes.noteSome(meta)).immediate());
     db.pragma("synchronous = FULL");
     const set = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)");
     const all = db.transaction(() => {
@@ -187,8 +256,7 @@ export class FileSide {
     const all = new Map(rows.map(({ name, value }) => [name, String(value)]));
     if (all.get("pause") === "null") all.delete("pause");
     // Two walks become one, which goes on where the slower one was.
-    const forgotten = ["responses_forgotten", "first_responses_forgotten"].map((name) => placeOf(all.get(name)));
-    all.set("responses_forgotten", forgotten.toSorted(byPlace)[0]!.join());
+    all.set("responses_forgotten", slowerOf(all.get("responses_forgotten"), all.get("first_responses_forgotten")));
     return Object.fromEntries([...all].filter(([name]) => names.includes(name)));
   }
 
@@ -209,6 +277,10 @@ export class FileSide {
     return this.#fileRows().page(table, after);
   }
 
+  rowsOf(table: Table, keys: readonly Key[]): readonly Row[] {
+    return this.#fileRows().rowsOf(table, keys);
+  }
+
   #open(file: string, mayCreate: boolean): number {
     const { nativeBinding } = this.#place;
     const { db, version } = openDatabase(file, { nativeBinding, mayCreate, wanted: MIGRATIONS.length });
@@ -224,15 +296,4 @@ export class FileSide {
   #fileRows(): FileRows {
     return (this.#rows ??= new FileRows(this.#opened()));
   }
-}
-
-/** Of the attempt, by its key, up to which answers were forgotten. */
-function placeOf(text = "-1,-1,-1"): number[] {
-  const [event, endpoint, number = -1] = text.split(",").map(Number);
-  return [event!, endpoint!, number];
-}
-
-function byPlace(one: readonly number[], other: readonly number[]): number {
-  const at = one.findIndex((value, index) => value !== other[index]);
-  return at === -1 ? 0 : one[at]! - other[at]!;
 }

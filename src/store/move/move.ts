@@ -1,15 +1,21 @@
 /**
- * Moves a whole store between the file and PostgreSQL, while no daemon has either. Pages of rows are copied, each in a
- * transaction that also says how far the copy is; then all of the copy is read again and compared. The source stays as
- * it is until then. It is put out of use before the copy is put into use, so that at no time two daemons could start.
+ * Moves a whole store between the file and PostgreSQL: all of it is copied, then read again and compared. The source is
+ * put out of use before the copy is put into use, so that at no time two daemons could start. No daemon may have either
+ * meanwhile; or, beside a daemon, all of that is done while it goes on, and only what it changed last once it was stopped.
  */
-import { hash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
 import { lineOf } from "../postgres/engine/copy.ts";
 import { PostgresSide } from "../postgres/moving.ts";
 import { refusalOf } from "../postgres/opening.ts";
+import { Copy, textOf, type Side, type State, type Tell } from "./copy.ts";
 import { FileSide, WHOLE, type FilePlace } from "./file-side.ts";
-import { FACTS, TABLES, type Page, type Place, type Table } from "./tables.ts";
+import { FACTS, TABLES } from "./tables.ts";
+
+/** What is left then is copied in about as long, while no daemon runs. */
+const QUICK_MS = 1000;
+/** Between two looks at whether the daemon was stopped. */
+const LOOK_MS = 100;
 
 export interface MoveOptions extends FilePlace {
   readonly url: string;
@@ -17,12 +23,16 @@ export interface MoveOptions extends FilePlace {
   readonly how: "move" | "dry-run";
   /** Goes on with what a killed process left. */
   readonly resume: boolean;
+  /** While daemons go on with the store. */
+  readonly beside: boolean;
+  /** Beside daemons: they are to be stopped now. */
+  readonly onReady: () => void;
   readonly onProgress: (progress: MoveProgress) => void;
   readonly monotonic: () => number;
 }
 
 export interface MoveProgress {
-  readonly doing: "copying" | "comparing";
+  readonly doing: Parameters<Tell>[0];
   readonly table: string;
   readonly rows: number;
   readonly of: number;
@@ -45,25 +55,16 @@ export interface Moved {
   readonly bytes: number;
   /** How long it took, or is going to take. */
   readonly ms: number;
+  /** For how long no daemon could have it; null where none was to have it at all. */
+  readonly stoppedMs: number | null;
 }
-
-interface State {
-  /** Which store it is a copy of, and of what moment. */
-  readonly source: string;
-  readonly table: number;
-  readonly after: Place | null;
-  readonly sums: Record<string, Sum>;
-  readonly isCompared: boolean;
-}
-
-type Side = FileSide | PostgresSide;
 
 /** Throws `StoreRefused` when it cannot be done, or what was copied is not the same. */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const file = new FileSide(options);
+  const file = new FileSide(options, options.beside);
   let postgres: PostgresSide | null = null;
   try {
-    postgres = await PostgresSide.connect(options.url);
+    postgres = await PostgresSide.connect(options.url, TABLES);
     return await new Move(options, file, postgres).run();
   } catch (error) {
     throw refusalOf(error, options.url);
@@ -72,6 +73,20 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
     file.close();
   }
 }
+
+/** What a move beside a daemon that is not to go on has left in the store that was to be moved. */
+export async function giveUpMove({ direction, url, ...place }: GivingUp): Promise<void> {
+  if (direction === "to_postgres") {
+    const file = new FileSide(place, true);
+    if (file.beginSource()) file.log.end();
+    return file.close();
+  }
+  const postgres = await PostgresSide.connect(url, TABLES);
+  await postgres.log.end();
+  return postgres.close();
+}
+
+type GivingUp = FilePlace & Pick<MoveOptions, "url" | "direction">;
 
 class Move {
   readonly #options: MoveOptions;
@@ -90,45 +105,49 @@ class Move {
   }
 
   async run(): Promise<Moved> {
-    const { how, monotonic, resume } = this.#options;
+    const { how, monotonic, beside } = this.#options;
     const begun = monotonic();
     const isThere =
-      this.#from === this.#file ? this.#file.beginSource() : await this.#postgres.beginSource(this.#file.box);
-    const left = await this.#to.beginTarget(how === "dry-run");
-    const state = await this.#stateFrom(left, resume, isThere);
+      this.#from === this.#file ? this.#file.beginSource() : await this.#postgres.beginSource(this.#file.box, beside);
+    const isTrial = how === "dry-run";
+    const left = await this.#to.beginTarget(isTrial);
+    const state = await this.#stateFrom(left, isThere);
     for (const table of TABLES) this.#counts.set(table.name, await this.#from.count(table));
     const bytes = await this.#from.bytes();
     const moved = { from: this.#from.name, to: this.#to.name, bytes };
-    if (how === "dry-run") return { ...moved, ...(await this.#tryOut(state)) };
-    const whole = state.isCompared ? state : await this.#compare(await this.#copy(state));
+    if (isTrial) return { ...moved, ...(await this.#tryOut(state)), stoppedMs: null };
+    const copy = new Copy(this.#from, this.#to, state, (...what) => this.#tell(...what));
+    if (!state.isCompared) await this.#copyAll(copy);
+    const stoppedAt = state.log === null || !isThere ? null : await this.#untilStopped(copy);
     const facts = left === WHOLE ? {} : await this.#from.facts(FACTS);
     if (isThere) await this.#retire();
     await this.#to.finish(facts);
-    const tables = TABLES.map(({ name }) => {
-      const sum = whole.sums[name];
-      return { name, rows: this.#counts.get(name)!, sum: sum === undefined ? null : textOf(sum) };
-    });
-    return { ...moved, tables, ms: monotonic() - begun };
+    const stoppedMs = stoppedAt === null ? null : monotonic() - stoppedAt;
+    return { ...moved, tables: this.#tablesOf(copy.state), ms: monotonic() - begun, stoppedMs };
   }
 
   /** Where the copy begins, or goes on. */
-  async #stateFrom(left: string | null, resume: boolean, isThere: boolean): Promise<State> {
+  async #stateFrom(left: string | null, isThere: boolean): Promise<State> {
+    const { beside, how, resume } = this.#options;
     const facts = await this.#from.facts(["key_id", "last_instant"]);
-    const source = [facts.key_id, facts.last_instant, await this.#from.lastEvent()].join();
+    const still = [facts.key_id, facts.last_instant, await this.#from.lastEvent()].join();
     const gone = new StoreRefused(1, `the store of ${this.#from.name} was moved before`, "start it where it went");
+    const begun: State = { source: still, log: null, seen: 0, table: 0, after: null, sums: {}, isCompared: false };
     if (left === null) {
       if (!isThere) throw gone;
-      const state: State = { source, table: 0, after: null, sums: {}, isCompared: false };
-      await this.#to.startCopy(JSON.stringify(state), this.#options.how === "dry-run");
+      const isTrial = how === "dry-run";
+      const log = beside && !isTrial ? await this.#from.log.begin() : null;
+      const state = log === null ? begun : { ...begun, source: facts.key_id!, log };
+      await this.#to.startCopy(JSON.stringify(state), isTrial);
       return state;
     }
     if (!resume) {
       const what = `${this.#to.name} has the beginning of a copy`;
       throw new StoreRefused(1, what, "go on with --resume, or name an empty one");
     }
-    if (left === WHOLE) return { source, table: TABLES.length, after: null, sums: {}, isCompared: true };
+    if (left === WHOLE) return { ...begun, table: TABLES.length, isCompared: true };
     const state = JSON.parse(left) as State;
-    if (state.source !== source) {
+    if (state.source !== (state.log === null ? still : facts.key_id)) {
       const what = `what ${this.#to.name} has the beginning of is not what ${this.#from.name} is now`;
       throw new StoreRefused(1, what, "a daemon ran meanwhile, or it is another store: begin anew in an empty one");
     }
@@ -136,49 +155,52 @@ class Move {
     return state;
   }
 
-  async #copy(begun: State): Promise<State> {
-    let state = begun;
-    let written = JSON.stringify(state);
-    let writing = Promise.resolve();
-    for (let at = begun.table; at < TABLES.length; at++) {
-      const table = TABLES[at]!;
-      const sum = (state.sums[table.name] ??= emptySum());
-      this.#done += sum[0]!;
-      for await (const { rows, next } of pagesOf(this.#from, table, at === begun.table ? begun.after : null)) {
-        const lines = rows.map(lineOf);
-        for (const line of lines) addTo(sum, line);
-        state = { ...state, table: next === null ? at + 1 : at, after: next };
-        const states = { before: written, after: JSON.stringify(state), dry: false };
-        written = states.after;
-        await writing;
-        // While it is written, the next page is read.
-        writing = Promise.resolve(this.#to.write(table, rows, lines, states));
-        writing.catch(() => {});
-        this.#tell("copying", table, rows.length, sum[0]!);
-      }
+  async #copyAll(copy: Copy): Promise<void> {
+    await copy.allPages();
+    await this.#to.settle();
+    if (copy.state.log === null) {
+      await copy.compare();
+      return copy.finish();
     }
-    await writing;
-    return state;
+    await this.#catchUp(copy);
+    await copy.compareBeside();
+    return this.#catchUp(copy);
   }
 
-  /** Reads the whole copy. */
-  async #compare(state: State): Promise<State> {
-    const different: string[] = [];
-    for (const table of TABLES) {
-      const sum = emptySum();
-      for await (const { rows } of pagesOf(this.#to, table, null)) {
-        for (const row of rows) addTo(sum, lineOf(row));
-        this.#tell("comparing", table, rows.length, sum[0]!);
-      }
-      if (sum.join() !== state.sums[table.name]!.join()) different.push(table.name);
+  /** Until what is left to copy is copied in seconds. */
+  async #catchUp(copy: Copy): Promise<void> {
+    const { monotonic } = this.#options;
+    for (let began = 0; began === 0 || monotonic() - began > QUICK_MS;) {
+      began = monotonic();
+      await copy.again();
     }
-    if (different.length > 0) {
-      const what = `what was copied into ${this.#to.name} differs from what is in ${this.#from.name}: ${different.join()}`;
-      throw new StoreRefused(65, what, "the store is where it was; begin anew in an empty one, and report this");
+  }
+
+  /** From when on no daemon has the source, which is copied to its end then. */
+  async #untilStopped(copy: Copy): Promise<number> {
+    const { monotonic, onReady } = this.#options;
+    let isTold = false;
+    for (; !(await this.#isStopped()); await sleep(LOOK_MS)) {
+      if (!isTold) onReady();
+      isTold = true;
+      await this.#catchUp(copy);
     }
-    const compared = { ...state, isCompared: true };
-    await this.#to.startCopy(JSON.stringify(compared), false);
-    return compared;
+    const stoppedAt = monotonic();
+    await copy.again();
+    await copy.finish();
+    return stoppedAt;
+  }
+
+  /** The directory's daemon may have either store. */
+  async #isStopped(): Promise<boolean> {
+    return (await this.#file.tryLock()) && (this.#from === this.#file || (await this.#postgres.tryLock()));
+  }
+
+  #tablesOf({ sums }: State): MovedTable[] {
+    return TABLES.map(({ name }) => {
+      const sum = sums[name];
+      return { name, rows: sum?.[0] ?? this.#counts.get(name)!, sum: sum === undefined ? null : textOf(sum) };
+    });
   }
 
   async #retire(): Promise<void> {
@@ -190,14 +212,14 @@ class Move {
   /** The first page of each table, both ways; nothing of it stays. */
   async #tryOut(state: State): Promise<Pick<Moved, "tables" | "ms">> {
     const { monotonic } = this.#options;
-    const states = { before: JSON.stringify(state), after: JSON.stringify(state), dry: true };
+    const states = { before: JSON.stringify(state), after: () => JSON.stringify(state), dry: true };
     let ms = 0;
     for (const table of TABLES) {
       const begun = monotonic();
       const { rows } = await this.#from.page(table, null);
       const lines = rows.map(lineOf);
-      await this.#to.write(table, rows, lines, states);
-      for (const row of (await this.#to.page(table, null)).rows) addTo(emptySum(), lineOf(row));
+      await this.#to.transaction(states, async () => this.#to.add(table, rows, lines));
+      (await this.#to.page(table, null)).rows.map(lineOf);
       ms += ((monotonic() - begun) * this.#counts.get(table.name)!) / Math.max(1, rows.length);
     }
     if (this.#to === this.#file) this.#file.forget();
@@ -205,42 +227,12 @@ class Move {
     return { tables, ms };
   }
 
-  #tell(doing: MoveProgress["doing"], { name }: Table, more: number, rows: number): void {
+  #tell(...[doing, { name }, more, rows]: Parameters<Tell>): void {
     this.#done += more;
     let all = 0;
-    for (const count of this.#counts.values()) all += 2 * count;
-    const of = this.#counts.get(name)!;
-    this.#options.onProgress({ doing, table: name, rows, of, part: all === 0 ? 1 : this.#done / all });
+    // Beside a daemon both sides are read again.
+    for (const count of this.#counts.values()) all += (this.#options.beside ? 3 : 2) * count;
+    const of = doing === "catching up" ? rows : Math.max(rows, this.#counts.get(name)!);
+    this.#options.onProgress({ doing, table: name, rows, of, part: Math.min(1, all === 0 ? 1 : this.#done / all) });
   }
-}
-
-/** Each is read while the one before it is worked on. */
-async function* pagesOf(side: Side, table: Table, after: Place | null): AsyncGenerator<Page> {
-  for (let page = side.page(table, after); ;) {
-    const { rows, next } = await page;
-    if (next !== null) {
-      page = side.page(table, next);
-      if (page instanceof Promise) page.catch(() => {});
-    }
-    yield { rows, next };
-    if (next === null) return;
-  }
-}
-
-/** How many rows, and of their hashes four sums, which know no order. */
-type Sum = number[];
-
-const emptySum = (): Sum => [0, 0, 0, 0, 0];
-
-function addTo(sum: Sum, line: string): void {
-  const bytes = hash("sha256", line, "buffer");
-  sum[0]!++;
-  for (let at = 1; at < sum.length; at++) sum[at] = (sum[at]! + bytes.readUInt32LE(4 * at)) >>> 0;
-}
-
-function textOf(sum: Sum): string {
-  return sum
-    .slice(1)
-    .map((part) => part.toString(16).padStart(8, "0"))
-    .join("");
 }

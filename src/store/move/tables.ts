@@ -29,16 +29,41 @@ export interface Table {
   readonly onlyPostgres: readonly string[];
   /** How many rows of it may be too much to be read at once. */
   readonly hasBodies: boolean;
+  /** The table whose changes its rows are copied with, and what tells them then. */
+  readonly group: string;
+  readonly groupKey: readonly string[];
 }
 
-interface Differences extends Pick<Table, "names"> {
+/** The values of a group's key, as a row has them. */
+export type Key = readonly Value[];
+
+/** Of a store that its daemon goes on with: which rows were added, changed or deleted. */
+export interface Changes {
+  /** By groups. */
+  readonly keys: ReadonlyMap<string, readonly Key[]>;
+  /** How many were listed; 0 at the end. */
+  readonly count: number;
+  /** Where to go on, if the list is kept. */
+  readonly seen: number;
+}
+
+/** Where a copy is, as text: what it was before a transaction, by which two who copy are told apart, and what it is then. */
+export interface States {
+  readonly before: string;
+  readonly after: () => string;
+  /** Nothing is to stay. */
+  readonly dry: boolean;
+}
+
+interface Differences extends Pick<Table, "names" | "group"> {
+  readonly groupKey: string;
   readonly fileKey: string;
   readonly onlyFile: string;
   readonly onlyPostgres: string;
 }
 
 function table(name: string, key: string, columns: string, differs: Partial<Differences> = {}): Table {
-  const { fileKey = key, names = {}, onlyFile = "", onlyPostgres = "" } = differs;
+  const { fileKey = key, names = {}, onlyFile = "", onlyPostgres = "", group = name, groupKey = key } = differs;
   const all = wordsOf(columns);
   return {
     name,
@@ -49,6 +74,8 @@ function table(name: string, key: string, columns: string, differs: Partial<Diff
     onlyFile: wordsOf(onlyFile),
     onlyPostgres: wordsOf(onlyPostgres),
     hasBodies: all.includes("body"),
+    group,
+    groupKey: wordsOf(groupKey),
   };
 }
 
@@ -78,7 +105,6 @@ export const TABLES: readonly Table[] = [
     onlyPostgres: "life",
   }),
   table("idempotency", "tenant key", "tenant key fingerprint expires_at answer", {
-    fileKey: "num",
     names: OF_TENANT,
     onlyFile: "num",
   }),
@@ -100,7 +126,8 @@ export const TABLES: readonly Table[] = [
     "event endpoint number",
     `event endpoint number url trigger round retry started_at duration_ms outcome status_code error body_error
      secret_version truncated body details way`,
-    { names: { url: "url" } },
+    // The file has a plain first one in the row of its delivery.
+    { names: { url: "url" }, group: "delivery", groupKey: "event endpoint" },
   ),
   table("late_response", "started_at event endpoint number", "started_at event endpoint number"),
   table("started", "event endpoint", "event endpoint interruptions dialled"),
@@ -119,6 +146,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   alert: "for the node that tells people",
   stream: "what happens while processes look on",
   stream_batch: "what happens while processes look on",
+  moving_change: "what changes while a store is moved beside its daemon",
+  moving_taken: "the same, while it is read",
   notice: "for nodes that run: one that starts reads all that is due",
 };
 
@@ -147,6 +176,18 @@ export const OWN_FACTS: Readonly<Record<string, string>> = {
   copied_at: "of a backup, which is not moved",
   sealed_key: "of a backup, which is not moved",
   moving_in: "how far a copy is",
+  moving_out: "which list has what changes while a store is moved",
   moving_indexes: "what is made once a copy is whole",
   moved: "where the store went",
 };
+
+/** Of two walks, each to an attempt by its key, up to which answers were forgotten. */
+export function slowerOf(...walks: readonly (string | undefined)[]): string {
+  const places = walks.map((text = "-1,-1,-1") => {
+    const [event, endpoint, number = -1] = text.split(",").map(Number);
+    return [event!, endpoint!, number];
+  });
+  const [one, other] = places as [number[], number[]];
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return (at === -1 || one[at]! < other[at]! ? one : other).join();
+}

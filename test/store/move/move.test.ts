@@ -6,7 +6,14 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
 import { FileSide } from "../../../src/store/move/file-side.ts";
-import { moveStore, type MovedTable, type MoveOptions, type MoveProgress } from "../../../src/store/move/move.ts";
+import { LateAttempts } from "../../../src/store/sqlite/attempts/attempts-by-time.ts";
+import {
+  giveUpMove,
+  moveStore,
+  type MovedTable,
+  type MoveOptions,
+  type MoveProgress,
+} from "../../../src/store/move/move.ts";
 import { restoreBackup } from "../../../src/store/restore/restore.ts";
 import { FACTS, LEFT_OUT, OWN_FACTS, TABLES } from "../../../src/store/move/tables.ts";
 import { ManualClock } from "../../harness/clock.ts";
@@ -30,6 +37,8 @@ function move(dir: string, url: string, direction: MoveOptions["direction"], mor
     secretKeyFile: join(dir, "secret.key"),
     how: "move",
     resume: false,
+    beside: false,
+    onReady: () => {},
     now: Date.parse("2026-11-20T12:00:00.000Z"),
     monotonic: () => performance.now(),
     onProgress: () => {},
@@ -260,6 +269,97 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(new Map(back.tables.map((table) => [table.name, table.rows]))).toEqual(rows);
     const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
     expect((await shown(daemon)).events).toHaveLength(8);
+  });
+
+  it("goes beside its daemon, with all that changes meanwhile, and when it is resumed", async () => {
+    const clock = new ManualClock();
+    const { dir, receiver } = await fill(clock);
+    const url = await freshUrl();
+    let daemon = await TestDaemon.start({ dir, clock });
+    const { id: first } = await daemon.register(receiver.url, { uid: "one" });
+    const { id: second } = await daemon.register(receiver.url, { uid: "two" });
+    let changing: Promise<unknown> = daemon.request("POST", "/v1/resume");
+    const patch = async (id: string, uid: string | null) =>
+      expect((await daemon.request("PATCH", `/v1/webhooks/${id}`, { uid })).status).toBe(200);
+    const change = async () => {
+      const event = await daemon.publish();
+      await patch(first, null);
+      await patch(second, "one");
+      await patch(first, "two");
+      const { id } = await daemon.register(receiver.url, { uid: "new" });
+      await daemon.publish();
+      await daemon.request("DELETE", `/v1/webhooks/${id}`);
+      await daemon.request("POST", `/v1/webhooks/events/${event}/replay`);
+      await patch(first, null);
+      await patch(second, "two");
+      await patch(first, "one");
+      clock.advance("20s");
+      await daemon.daemon.tick();
+    };
+    const seen = new Set<string>();
+    let dies = "";
+    let isStopping = false;
+    const onProgress = ({ doing, table }: MoveProgress) => {
+      const step = `${doing} ${table}`;
+      if (step === dies) throw new Error("killed");
+      // What is shown is not to change while it is read.
+      if (!isStopping && ["endpoint", "counter", "delivery", "attempt"].includes(table) && !seen.has(step)) {
+        changing = changing.then(change);
+      }
+      seen.add(step);
+    };
+    let before: unknown = null;
+    const stopping = async () => {
+      isStopping = true;
+      try {
+        await changing;
+        await daemon.request("POST", "/v1/pause", { reason: "moving" });
+        before = await shown(daemon);
+      } finally {
+        await daemon.stop();
+      }
+    };
+    let stopped: Promise<void> = Promise.resolve();
+    const beside = { beside: true, onProgress, onReady: () => void (stopped = stopping()) };
+
+    dies = "copying attempt";
+    expect(await refusal(move(dir, url, "to_postgres", beside))).toMatch(/^killed/);
+    dies = "";
+    await daemon.publish();
+    const there = await move(dir, url, "to_postgres", { ...beside, resume: true });
+    await stopped;
+    expect(there.tables.find(({ name }) => name === "event")!.rows).toBeGreaterThan(12);
+    expect(there.stoppedMs).toBeLessThan(10_000);
+    daemon = await TestDaemon.start({ dir, clock, settings: { DATA_STORE: url } });
+    expect(await shown(daemon)).toEqual(before);
+
+    seen.clear();
+    isStopping = false;
+    changing = daemon.request("POST", "/v1/resume");
+    const back = await move(dir, url, "to_file", beside);
+    await stopped;
+    expect(back.tables.find(({ name }) => name === "event")!.rows).toBeGreaterThan(
+      there.tables.find(({ name }) => name === "event")!.rows,
+    );
+    const file = new Database(join(dir, "webhookd.db"));
+    const late = file.prepare("SELECT * FROM late_attempt").all();
+    new LateAttempts(file).noteAll();
+    expect(late).toEqual(file.prepare("SELECT * FROM late_attempt").all());
+    expect(file.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'moving%'").all()).toEqual([]);
+    file.close();
+    daemon = await TestDaemon.start({ dir, clock });
+    expect(await shown(daemon)).toEqual(before);
+
+    // What it leaves in a store that stays can be removed, and nothing goes on with what was copied then.
+    dies = "copying event";
+    const other = await freshUrl();
+    expect(await refusal(move(dir, other, "to_postgres", beside))).toMatch(/^killed/);
+    await giveUpMove({ dir, url: other, direction: "to_postgres", secretKeyFile: join(dir, "secret.key"), now: 0 });
+    dies = "";
+    expect(await refusal(move(dir, other, "to_postgres", { ...beside, resume: true }))).toMatch(/not listed any more/);
+    await daemon.publish();
+    await daemon.stop();
+    await receiver.close();
   });
 
   it("is given up, and is what it was, by a restore of the file that was kept; sending is paused", async () => {

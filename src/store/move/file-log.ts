@@ -1,0 +1,107 @@
+/**
+ * What changes in a file while it is moved beside its daemon: triggers list the keys of rows, in the transactions that
+ * change them. The daemon neither knows nor waits; nothing of the list is deleted until the move is over.
+ */
+import { randomUUID } from "node:crypto";
+import type { Database } from "better-sqlite3";
+import { TENANT } from "./file-rows.ts";
+import { TABLES, type Changes, type Key, type Table, type Value } from "./tables.ts";
+
+const SOME = 2000;
+const BUSY_MS = 5000;
+const LOG = "moving_change";
+/** Of an insert or an update what is there then. */
+const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
+
+export class FileLog {
+  readonly #db: Database;
+  #seen = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** Which list it is, so that another one is told from it; null where there is none. */
+  id(): string | null {
+    return this.#db.prepare<[], string>("SELECT value FROM meta WHERE name = 'moving_out'").pluck().get() ?? null;
+  }
+
+  begin(): string {
+    this.end();
+    const id = randomUUID();
+    const columns = widest.map((_, at) => columnOf(at)).join();
+    this.#change(() => {
+      this.#db.exec(`CREATE TABLE ${LOG} (n INTEGER PRIMARY KEY, name TEXT NOT NULL, ${columns});
+        ${TABLES.flatMap((table) => triggersOf(table)).join("\n")}`);
+      this.#db.prepare("INSERT INTO meta (name, value) VALUES ('moving_out', ?)").run(id);
+    });
+    return id;
+  }
+
+  end(): void {
+    if (this.id() === null) return;
+    const names = this.#db
+      .prepare<[], string>(
+        "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'moving\\_%' ESCAPE '\\'",
+      )
+      .pluck()
+      .all();
+    this.#change(() => {
+      for (const name of names) this.#db.exec(`DROP TRIGGER ${name}`);
+      this.#db.exec(`DROP TABLE ${LOG}; DELETE FROM meta WHERE name = 'moving_out'`);
+    });
+  }
+
+  /** What is to be read comes after that one. */
+  startSnapshot(seen: number): void {
+    this.#seen = seen;
+  }
+
+  changes(): Changes {
+    const rows = this.#db
+      .prepare<[number], [number, string, ...Value[]]>(`SELECT * FROM ${LOG} WHERE n > ? ORDER BY n LIMIT ${SOME}`)
+      .raw()
+      .all(this.#seen);
+    this.#seen = rows.at(-1)?.[0] ?? this.#seen;
+    const keys = new Map<string, Map<string, Key>>();
+    for (const [, name, ...values] of rows) {
+      let some = keys.get(name);
+      if (some === undefined) keys.set(name, (some = new Map()));
+      const key = values.slice(0, WIDTHS.get(name));
+      some.set(key.join("\t"), key);
+    }
+    return {
+      seen: this.#seen,
+      keys: new Map([...keys].map(([name, some]) => [name, [...some.values()]])),
+      count: rows.length,
+    };
+  }
+
+  /** The daemon waits no longer than for its own commits: nothing of this is flushed. */
+  #change(work: () => void): void {
+    this.#db.pragma(`busy_timeout = ${BUSY_MS}`);
+    this.#db.pragma("synchronous = NORMAL");
+    this.#db.transaction(work).immediate();
+  }
+}
+
+const WIDTHS = new Map(TABLES.map(({ group, groupKey }) => [group, groupKey.length]));
+const widest = Array.from({ length: Math.max(...WIDTHS.values()) });
+const columnOf = (at: number) => `key${at}`;
+
+function triggersOf({ name, group, groupKey, names }: Table): string[] {
+  const columns = groupKey.map((_, at) => columnOf(at)).join();
+  return Object.entries(KINDS).map(([kind, row]) => {
+    const values = groupKey.map((column) => {
+      if (name === "counter" && column === "subject") return subjectOf(row);
+      const of = names[column];
+      return of === undefined ? `${row}."${column}"` : `(SELECT name FROM ${of} WHERE num = ${row}."${column}")`;
+    });
+    return `CREATE TRIGGER moving_${name}_${kind.toLowerCase()} AFTER ${kind} ON ${name} BEGIN
+      INSERT INTO ${LOG} (name, ${columns}) VALUES ('${group}', ${values.join()}); END;`;
+  });
+}
+
+const subjectOf = (row: string) => `CASE WHEN ${row}.subject = 0 THEN ''
+  WHEN ${row}.subject < 0 THEN '${TENANT}' || (SELECT name FROM tenant WHERE num = -${row}.subject)
+  ELSE (SELECT id FROM endpoint WHERE number = ${row}.subject) END`;

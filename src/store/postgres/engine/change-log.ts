@@ -1,0 +1,91 @@
+/**
+ * What changes in PostgreSQL while its store is moved beside its nodes: triggers list the keys of rows, in the
+ * transactions that change them. They are there for as long as the move.
+ */
+import { randomUUID } from "node:crypto";
+import type { Changes, Key, Table } from "../../move/tables.ts";
+import type { Queries } from "./database.ts";
+import { getMeta, setMeta } from "./engine.ts";
+
+const SOME = 2000;
+const LOG = "moving_change";
+const TAKEN = "moving_taken";
+const ID = "moving_out";
+const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
+
+export class ChangeLog {
+  readonly #queries: Queries;
+  readonly #tables: readonly Table[];
+  #seen: number | null = null;
+
+  constructor(queries: Queries, tables: readonly Table[]) {
+    this.#queries = queries;
+    this.#tables = tables;
+  }
+
+  /** Which list it is, so that another one is told from it; null where there is none. */
+  id(): Promise<string | null> {
+    return getMeta(this.#queries, ID);
+  }
+
+  /** Each table in a transaction of its own, so that no two are locked together. */
+  async begin(): Promise<string> {
+    await this.end();
+    const id = randomUUID();
+    await this.#queries.script(`CREATE TABLE ${LOG} (name text NOT NULL, key jsonb NOT NULL)`);
+    for (const table of this.#tables) await this.#queries.script(triggersOf(table));
+    await setMeta(this.#queries, ID, id);
+    return id;
+  }
+
+  async end(): Promise<void> {
+    await this.#queries.change("DELETE FROM meta WHERE name = $1", [ID]);
+    const drops = this.#tables.map(({ name }) => `DROP FUNCTION IF EXISTS moving_${name} CASCADE`);
+    await this.#queries.script(`SET client_min_messages = warning; ${drops.join("; ")}; DROP TABLE IF EXISTS ${LOG}`);
+  }
+
+  startSnapshot(): void {
+    this.#seen = null;
+  }
+
+  /** Some of those that the snapshot sees. They are off the list with its commit. */
+  async changes(): Promise<Changes> {
+    if (this.#seen === null) {
+      await this.#queries.script(
+        `CREATE TEMP TABLE IF NOT EXISTS ${TAKEN} (
+           n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, key jsonb NOT NULL
+         ) ON COMMIT DELETE ROWS;
+         WITH gone AS (DELETE FROM ${LOG} RETURNING name, key)
+         INSERT INTO ${TAKEN} (name, key) SELECT DISTINCT name, key FROM gone`,
+      );
+      this.#seen = 0;
+    }
+    const rows = await this.#queries.rows<{ n: number; name: string; key: Record<string, string | number> }>(
+      `SELECT n, name, key FROM ${TAKEN} WHERE n > $1 ORDER BY n LIMIT ${SOME}`,
+      [this.#seen],
+    );
+    this.#seen = rows.at(-1)?.n ?? this.#seen;
+    const keys = new Map<string, Key[]>();
+    for (const { name, key } of rows) {
+      const { groupKey } = this.#tables.find((table) => table.group === name)!;
+      const some = keys.get(name) ?? [];
+      keys.set(name, some);
+      some.push(groupKey.map((column) => key[column]!));
+    }
+    return { keys, count: rows.length, seen: 0 };
+  }
+}
+
+function triggersOf({ name, group, groupKey }: Table): string {
+  const key = groupKey.map((column) => `'${column}', "${column}"`).join();
+  const triggers = Object.entries(KINDS).map(
+    ([kind, rows]) =>
+      `CREATE TRIGGER moving_${kind.toLowerCase()} AFTER ${kind} ON ${name} REFERENCING ${rows} TABLE AS changed
+       FOR EACH STATEMENT EXECUTE FUNCTION moving_${name}();`,
+  );
+  return `CREATE FUNCTION moving_${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO ${LOG} (name, key) SELECT DISTINCT '${group}', jsonb_build_object(${key}) FROM changed;
+      RETURN NULL;
+    END $$;
+    ${triggers.join("\n")}`;
+}
