@@ -109,9 +109,9 @@ async function move(args: Args, io: Io): Promise<number> {
 }
 
 const STOP =
-  "Stop the daemon now. All but its last changes is copied and compared; they follow as soon as it is stopped.";
+  "Stop the daemon now. Everything is copied and compared but its last changes, which follow once it is stopped.";
 const STOP_ALL =
-  "Stop all daemons now. All but their last changes is copied and compared; they follow as soon as all are stopped.";
+  "Stop all daemons now. Everything is copied and compared but their last changes, which follow once all are stopped.";
 
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
   if (doing === "catching up") return `catching up with what has changed meanwhile: ${count(rows, "row", "rows")}`;

@@ -3,11 +3,10 @@
  * lease: no node is restarted, and nothing that was acknowledged is lost. How long publishers wait is told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { DriverEntry } from "./entries.ts";
 import { monotonic } from "./journal.ts";
 import type { Findings } from "./judge.ts";
-import { NodeLife, type NodeLifeOptions } from "./node-life.ts";
-import { Primaries } from "./primaries.ts";
+import { resumedMs, type NodeLife, type NodeLifeOptions } from "./node-life.ts";
+import { onPrimaries, type Primaries } from "./primaries.ts";
 
 export interface Failovers {
   readonly rounds: number;
@@ -18,7 +17,6 @@ export interface Failovers {
   readonly promotedMs: readonly number[];
 }
 
-const DATABASE = "webhookd";
 /** Until whoever watches the primary decides that it is lost. */
 const MOST_DECIDING_MS = 8000;
 const LOAD_MS = 1500;
@@ -26,27 +24,20 @@ const AFTER_MS = 3000;
 /** Publishing must have resumed so long after the promotion, on every node. */
 export const RESUMED_MS = 2000;
 
-export async function runFailovers(options: NodeLifeOptions): Promise<Failovers> {
-  const servers = await Primaries.start();
-  if (servers === null) throw new Error("there is no PostgreSQL to run nodes on");
-  try {
-    await servers.ask(`CREATE DATABASE ${DATABASE}`);
-    const life = await NodeLife.begin(options, servers.urlOf(DATABASE));
-    try {
-      return await rounds(options, life, servers);
-    } finally {
-      await life.close();
-    }
-  } finally {
-    await servers.stop();
-  }
+export function runFailovers(options: NodeLifeOptions): Promise<Failovers> {
+  return onPrimaries(options, (life, servers, primaryUrl) => rounds(options, life, servers, primaryUrl));
 }
 
-async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: NodeLife, servers: Primaries) {
-  const { cluster, random, wrong } = life;
+async function rounds(
+  { onProgress, rounds: count }: NodeLifeOptions,
+  life: NodeLife,
+  servers: Primaries,
+  primaryUrl: () => string,
+): Promise<Failovers> {
+  const { cluster, random } = life;
   const promoted: { readonly killedAt: number; readonly at: number }[] = [];
   for (let round = 1; round <= count; round++) {
-    await cluster.divided(servers.primaryUrl(DATABASE));
+    await cluster.divided(primaryUrl());
     const loads = cluster.living.map((node) => life.load(node));
     await sleep(random.between(300, LOAD_MS));
     const killedAt = monotonic();
@@ -56,11 +47,7 @@ async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: Node
     promoted.push({ killedAt, at: monotonic() });
     await sleep(AFTER_MS);
     await Promise.all(loads.map((load) => load.stop()));
-    for (const { generation, process } of cluster.living) {
-      const end = await Promise.race([process.ended, sleep(0, null)]);
-      if (end !== null) wrong.push(`round ${round}: process ${generation} ended with ${end.code ?? end.signal}`);
-    }
-    if (wrong.length > 0) break;
+    if (await life.noteEnded(round)) break;
     await servers.follow();
     onProgress(round);
   }
@@ -70,14 +57,6 @@ async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: Node
     rounds: promoted.length,
     findings,
     promotedMs: promoted.map(({ killedAt, at }) => at - killedAt),
-    resumedMs: promoted.flatMap(({ at }) => generations.map((generation) => resumedAt(driver, generation, at) - at)),
+    resumedMs: promoted.flatMap(({ at }) => generations.map((generation) => resumedMs(driver, generation, at))),
   };
-}
-
-/** When the node acknowledged the first publish that was sent after the promotion, or before it and answered after it. */
-function resumedAt(driver: readonly DriverEntry[], generation: number, promotedAt: number): number {
-  const acks = driver.flatMap((entry) =>
-    entry.kind === "ack" && entry.generation === generation && entry.ackedAt >= promotedAt ? entry.ackedAt : [],
-  );
-  return Math.min(Infinity, ...acks);
 }

@@ -97,6 +97,15 @@ export class NodeLife {
     await this.journal.append({ kind: "ended", generation, at, clean: false });
   }
 
+  /** Notes the nodes that have ended by themselves; whether any has. */
+  async noteEnded(round: number): Promise<boolean> {
+    for (const { generation, process } of this.cluster.living) {
+      const end = await Promise.race([process.ended, sleep(0, null)]);
+      if (end !== null) this.wrong.push(`round ${round}: process ${generation} ended with ${end.code ?? end.signal}`);
+    }
+    return this.wrong.length > 0;
+  }
+
   /** Until nothing is pending; then a clean stop, and what came of it all. */
   async verdict(): Promise<Verdict> {
     const { dir, nodes } = this.#options;
@@ -159,6 +168,14 @@ export class NodeLife {
     for (const [delivery, all] of requests) if (all.length === 0) requests.delete(delivery);
     return { history: { ...history, requests }, late };
   }
+}
+
+/** How long it took from then on until the process acknowledged a publish. */
+export function resumedMs(driver: readonly DriverEntry[], generation: number, from: number): number {
+  const acks = driver.flatMap((entry) =>
+    entry.kind === "ack" && entry.generation === generation && entry.ackedAt >= from ? entry.ackedAt : [],
+  );
+  return Math.min(Infinity, ...acks) - from;
 }
 
 async function untilQuiet(api: Api): Promise<void> {

@@ -1,29 +1,23 @@
 /** A PostgreSQL that takes writes, and a synchronous standby of it that is promoted when the first was killed. */
-import { execFile, spawn, type ChildProcess } from "node:child_process";
-import {
-  appendFileSync,
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { spawn, type ChildProcess } from "node:child_process";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
-import { binaries, freePort, withClient } from "../../test/harness/postgres.ts";
+import {
+  AS_ITSELF,
+  binaries,
+  copyCluster,
+  freePort,
+  makeCluster,
+  ready,
+  withClient,
+} from "../../test/harness/postgres.ts";
 import { watchOver } from "./children.ts";
+import { NodeLife, type NodeLifeOptions } from "./node-life.ts";
 
-const run = promisify(execFile);
-const NOBODY = 65534;
-/** Started as root, PostgreSQL has its files as nobody. */
-const isRoot = process.getuid?.() === 0;
-const AS = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
-const ENV = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
 const POLL_MS = 10;
+const DATABASE = "webhookd";
 
 interface Server {
   readonly port: number;
@@ -49,14 +43,15 @@ export class Primaries {
     // Of its own: nobody may look into that of the check.
     const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
     const bin = binaries(dir);
-    if (bin === null) return null;
+    if (bin === null) {
+      rmSync(dir, { recursive: true });
+      return null;
+    }
     const pair = new Primaries(dir, bin, [await freePort(), await freePort()]);
     const data = join(dir, "first");
-    await pair.#belongs(dir);
-    const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-    await run(join(bin, "initdb"), init, { ...AS, env: ENV, cwd: dir });
+    await makeCluster(bin, data);
     pair.#primary = await pair.#serve(data, pair.#ports[0]);
-    if (standby) await pair.#follow();
+    if (standby) await pair.follow();
     return pair;
   }
 
@@ -86,11 +81,11 @@ export class Primaries {
 
   /** As a disk that hangs does: connections stay open, new ones are taken by the kernel, and nothing is answered. */
   suspend(): void {
-    for (const pid of treeOf(this.#primary.process.pid!)) signal(pid, "SIGSTOP");
+    signalTree(this.#primary.process, "SIGSTOP");
   }
 
   resume(): void {
-    for (const pid of treeOf(this.#primary.process.pid!)) signal(pid, "SIGCONT");
+    signalTree(this.#primary.process, "SIGCONT");
   }
 
   /** The standby takes writes when it is done. */
@@ -102,30 +97,19 @@ export class Primaries {
     rmSync(dead.data, { recursive: true, force: true });
   }
 
-  /** A new standby in place of the one that was lost; from then on no commit is answered that it does not have. */
-  async follow(): Promise<void> {
-    await this.#follow();
-  }
-
   async stop(): Promise<void> {
     for (const { process } of [this.#primary, this.#standby ?? this.#primary]) await killTree(process);
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  async #follow(): Promise<void> {
+  /** A new standby in place of the one that was lost; from then on no commit is answered that it does not have. */
+  async follow(): Promise<void> {
     const { data: from, port } = this.#primary;
     const to = join(this.#dir, `follows-${port}-${Date.now()}`);
-    await withClient(urlOf(port, "postgres"), async (client) => {
-      await client.query("SELECT pg_backup_start('standby', true)");
-      cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith("postmaster.pid") });
-      const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
-      writeFileSync(join(to, "backup_label"), rows[0]!.labelfile);
-      cpSync(join(from, "pg_wal"), join(to, "pg_wal"), { recursive: true });
-    });
+    await copyCluster(urlOf(port, "postgres"), from, to);
     writeFileSync(join(to, "standby.signal"), "");
     const auto = join(to, "postgresql.auto.conf");
     appendFileSync(auto, `primary_conninfo = 'host=127.0.0.1 port=${port} user=test application_name=other'\n`);
-    await this.#belongs(to);
     this.#standby = await this.#serve(
       to,
       this.#ports.find((one) => one !== port)!,
@@ -141,28 +125,36 @@ export class Primaries {
     });
   }
 
-  async #belongs(path: string): Promise<void> {
-    if (isRoot) await run("chown", ["-R", `${NOBODY}:${NOBODY}`, path]);
-    if (existsSync(join(path, "PG_VERSION"))) chmodSync(path, 0o700);
-  }
-
   async #serve(data: string, port: number): Promise<Server> {
     const where = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", this.#dir];
     const settings = { shared_buffers: "128MB", max_connections: "100", max_wal_senders: "4", wal_keep_size: "512MB" };
     const words = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const child = spawn(join(this.#bin, "postgres"), [...where, ...words], {
-      ...AS,
-      env: ENV,
-      cwd: this.#dir,
-      stdio: "ignore",
-    });
+    const options = { ...AS_ITSELF, cwd: this.#dir, stdio: "ignore" } as const;
+    const child = spawn(join(this.#bin, "postgres"), [...where, ...words], options);
     watchOver(child);
-    for (;;) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL ended with ${child.exitCode}`);
-      const isReady = await withClient(urlOf(port, "postgres"), async () => true).catch(() => false);
-      if (isReady) return { port, data, process: child };
-      await sleep(POLL_MS);
+    await ready(child, urlOf(port, "postgres"));
+    return { port, data, process: child };
+  }
+}
+
+/** Nodes on a primary and its standby, until the work is done. */
+export async function onPrimaries<T>(
+  options: NodeLifeOptions,
+  work: (life: NodeLife, servers: Primaries, primaryUrl: () => string) => Promise<T>,
+): Promise<T> {
+  const servers = await Primaries.start();
+  if (servers === null) throw new Error("there is no PostgreSQL to run nodes on");
+  try {
+    await servers.ask(`CREATE DATABASE ${DATABASE}`);
+    const life = await NodeLife.begin(options, servers.urlOf(DATABASE));
+    try {
+      return await work(life, servers, () => servers.primaryUrl(DATABASE));
+    } finally {
+      servers.resume();
+      await life.close();
     }
+  } finally {
+    await servers.stop();
   }
 }
 
@@ -172,23 +164,20 @@ function urlOf(port: number, database: string): string {
 
 /** The processes that serve connections go with the one that started them, in the same moment. */
 async function killTree(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
-  const all = treeOf(child.pid!);
-  for (const pid of all) signal(pid, "SIGKILL");
-  await gone;
+  if (signalTree(child, "SIGKILL")) await gone;
 }
 
-/** A process and those that it started. */
-function treeOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-  return [pid, ...children.split(" ").filter(Boolean).map(Number)];
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It has just ended.
+/** To a process and those that it started; false if it has ended. */
+function signalTree(child: ChildProcess, name: NodeJS.Signals): boolean {
+  if (child.exitCode !== null || child.signalCode !== null) return false;
+  const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
+  for (const pid of [child.pid!, ...children.split(" ").filter(Boolean).map(Number)]) {
+    try {
+      process.kill(pid, name);
+    } catch {
+      // It has just ended.
+    }
   }
+  return true;
 }

@@ -9,8 +9,8 @@ import { withClient } from "../../test/harness/postgres.ts";
 import type { ShownEvent } from "./api.ts";
 import { monotonic } from "./journal.ts";
 import type { Findings } from "./judge.ts";
-import { NodeLife, type NodeLifeOptions } from "./node-life.ts";
-import { Primaries } from "./primaries.ts";
+import { resumedMs, type NodeLife, type NodeLifeOptions } from "./node-life.ts";
+import { onPrimaries, type Primaries } from "./primaries.ts";
 
 export interface Stalls {
   readonly rounds: number;
@@ -25,7 +25,6 @@ export interface Stalls {
   readonly lateMs: readonly number[];
 }
 
-const DATABASE = "webhookd";
 const STALL_MS = 30_000;
 const AFTER_MS = 15_000;
 const LOADS = 8;
@@ -36,31 +35,23 @@ export const RESUMED_AFTER_STALL_MS = 12_000;
 export const GROWN_MIB = 100;
 export const LATE_LIMIT_MS = 6000;
 
-export async function runStalls(options: NodeLifeOptions): Promise<Stalls> {
-  const servers = await Primaries.start();
-  if (servers === null) throw new Error("there is no PostgreSQL to run nodes on");
-  try {
-    await servers.ask(`CREATE DATABASE ${DATABASE}`);
-    const life = await NodeLife.begin(options, servers.urlOf(DATABASE));
-    try {
-      return await rounds(options, life, servers);
-    } finally {
-      servers.resume();
-      await life.close();
-    }
-  } finally {
-    await servers.stop();
-  }
+export function runStalls(options: NodeLifeOptions): Promise<Stalls> {
+  return onPrimaries(options, (life, servers, primaryUrl) => rounds(options, life, servers, primaryUrl()));
 }
 
-async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: NodeLife, servers: Primaries) {
-  const { cluster, wrong } = life;
+async function rounds(
+  { onProgress, rounds: count }: NodeLifeOptions,
+  life: NodeLife,
+  servers: Primaries,
+  url: string,
+): Promise<Stalls> {
+  const { cluster } = life;
   const stalls: { readonly from: number; readonly until: number }[] = [];
   const grownMiB: number[] = [];
   const lateMs: number[] = [];
-  await cluster.divided(servers.primaryUrl(DATABASE));
+  await cluster.divided(url);
   for (let round = 1; round <= count; round++) {
-    lateMs.push(await slowCommit(life, servers.primaryUrl(DATABASE), round));
+    lateMs.push(await slowCommit(life, url, round));
     const loads = cluster.living.flatMap((node) => Array.from({ length: LOADS }, () => life.load(node)));
     await sleep(LATE_MS);
     const before = cluster.living.map(({ process }) => residentMiB(process.pid));
@@ -72,11 +63,7 @@ async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: Node
     stalls.push({ from, until: monotonic() });
     await sleep(AFTER_MS);
     await Promise.all(loads.map((load) => load.stop()));
-    for (const { generation, process } of cluster.living) {
-      const end = await Promise.race([process.ended, sleep(0, null)]);
-      if (end !== null) wrong.push(`round ${round}: process ${generation} ended with ${end.code ?? end.signal}`);
-    }
-    if (wrong.length > 0) break;
+    if (await life.noteEnded(round)) break;
     onProgress(round);
   }
   const generations = cluster.living.map(({ generation }) => generation);
@@ -85,18 +72,11 @@ async function rounds({ onProgress, rounds: count }: NodeLifeOptions, life: Node
   for (const { status, retryAfter } of refused) {
     if (status === 503 && retryAfter === null) findings.wrong.push("a 503 said nothing of when to come back");
   }
-  const resumed = (generation: number, until: number) =>
-    Math.min(
-      Infinity,
-      ...driver.flatMap((entry) =>
-        entry.kind === "ack" && entry.generation === generation && entry.ackedAt >= until ? entry.ackedAt - until : [],
-      ),
-    );
   return {
     rounds: stalls.length,
     findings,
     refused: refused.filter(({ at }) => stalls.some(({ from, until }) => at >= from && at <= until)).length,
-    resumedMs: stalls.flatMap(({ until }) => generations.map((generation) => resumed(generation, until))),
+    resumedMs: stalls.flatMap(({ until }) => generations.map((generation) => resumedMs(driver, generation, until))),
     grownMiB,
     lateMs,
   };

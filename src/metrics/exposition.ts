@@ -151,10 +151,12 @@ function sendingOf({ parts, census }: Metrics): Family[] {
 
 /** Of the nodes that share the store, if some do. */
 function nodesOf({ parts: { store } }: Metrics): Family[] {
-  const own = async () => (await store.ownership.nodes()).find(({ isThis }) => isThis);
+  let asked: ReturnType<typeof store.ownership.nodes> | undefined;
+  const nodes = () => (asked ??= store.ownership.nodes());
+  const own = async () => (await nodes()).find(({ isThis }) => isThis);
   return [
     gauge("webhookd_nodes", "Nodes that share the store: sending, draining or lost.", async () => {
-      const all = await store.ownership.nodes();
+      const all = await nodes();
       const states = all.map(({ isLost, draining }) => (isLost ? "lost" : draining ? "draining" : "sending"));
       const counted = (state: string) => states.filter((one) => one === state).length;
       const labels = ["sending", "draining", "lost"].map((state) => ({ labels: { state }, value: counted(state) }));

@@ -6,11 +6,9 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import {
   chmodSync,
-  chownSync,
   cpSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -56,19 +54,16 @@ export async function startServer(): Promise<TestServer | null> {
 }
 
 async function start(bin: string, dir: string): Promise<TestServer> {
-  const data = join(dir, "data");
-  mkdirSync(data);
-  if (isRoot) for (const path of [dir, data]) chownSync(path, NOBODY, NOBODY);
-  chmodSync(data, 0o700);
-  const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-  await run(join(bin, "initdb"), init, { ...AS, env: ENV, cwd: dir });
+  await makeCluster(bin, join(dir, "data"));
   return serve(bin, dir, await freePort());
 }
 
 /** Started as root, PostgreSQL has its files as nobody. */
 const isRoot = process.getuid?.() === 0;
-const AS = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
-const ENV = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
+export const AS_ITSELF = {
+  ...(isRoot && { uid: NOBODY, gid: NOBODY }),
+  env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" },
+};
 const SETTINGS = {
   fsync: "off",
   full_page_writes: "off",
@@ -77,29 +72,45 @@ const SETTINGS = {
   log_min_messages: "panic",
 };
 
+/** In a directory that is made, in one that is its own. */
+export async function makeCluster(bin: string, data: string): Promise<void> {
+  await giveTo(dirname(data));
+  const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  await run(join(bin, "initdb"), init, { ...AS_ITSELF, cwd: dirname(data) });
+}
+
+/** Of a server that goes on: what it has committed by then. */
+export async function copyCluster(url: string, from: string, to: string): Promise<void> {
+  await withClient(url, async (client) => {
+    await client.query("SELECT pg_backup_start('copy', true)");
+    cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith("postmaster.pid") });
+    const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
+    writeFileSync(join(to, "backup_label"), rows[0]!.labelfile);
+    // With what was written meanwhile.
+    cpSync(join(from, "pg_wal"), join(to, "pg_wal"), { recursive: true });
+  });
+  await giveTo(dirname(to));
+  chmodSync(to, 0o700);
+}
+
+async function giveTo(dir: string): Promise<void> {
+  if (isRoot) await run("chown", ["-R", `${NOBODY}:${NOBODY}`, dir]);
+}
+
 async function serve(bin: string, dir: string, port: number): Promise<TestServer> {
   const data = join(dir, "data");
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const where = ["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", dir];
-  const server = spawn(join(bin, "postgres"), [...where, ...settings], { ...AS, env: ENV, cwd: dir, stdio: "ignore" });
+  const server = spawn(join(bin, "postgres"), [...where, ...settings], { ...AS_ITSELF, cwd: dir, stdio: "ignore" });
   const kill = () => server.kill("SIGKILL");
   process.once("exit", kill);
   const urlOf = (name: string) => `postgres://test@127.0.0.1:${port}/${name}`;
   await ready(server, urlOf("postgres"));
-  const copy = (to: number) =>
-    withClient(urlOf("postgres"), async (client) => {
-      const other = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
-      const place = join(other, "data");
-      await client.query("SELECT pg_backup_start('copy', true)");
-      cpSync(data, place, { recursive: true, filter: (path) => !path.endsWith("postmaster.pid") });
-      const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
-      writeFileSync(join(place, "backup_label"), rows[0]!.labelfile);
-      // With what was written meanwhile.
-      cpSync(join(data, "pg_wal"), join(place, "pg_wal"), { recursive: true });
-      if (isRoot) await run("chown", ["-R", `${NOBODY}:${NOBODY}`, other]);
-      chmodSync(place, 0o700);
-      return serve(bin, other, to);
-    });
+  const copy = async (to: number) => {
+    const other = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
+    await copyCluster(urlOf("postgres"), data, join(other, "data"));
+    return serve(bin, other, to);
+  };
   return asked(urlOf, copy, async () => {
     process.off("exit", kill);
     const ended = new Promise((resolve) => server.once("exit", resolve));
@@ -130,7 +141,7 @@ async function asked(
   };
 }
 
-async function ready(server: ChildProcess, url: string): Promise<void> {
+export async function ready(server: ChildProcess, url: string): Promise<void> {
   for (;;) {
     if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode} before it was ready`);
     try {

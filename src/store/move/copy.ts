@@ -101,11 +101,9 @@ export class Copy {
     }
   }
 
-  /** Copies what has changed until now; how much that was. */
-  async again(): Promise<number> {
-    let count = 0;
-    await this.#snapshot(async () => void (count = await this.#catchUp()));
-    return count;
+  /** Copies what has changed until now. */
+  async again(): Promise<void> {
+    await this.#snapshot(() => this.#catchUp());
   }
 
   async finish(): Promise<void> {
@@ -125,10 +123,10 @@ export class Copy {
     await this.#from.endSnapshot();
   }
 
-  async #catchUp(): Promise<number> {
+  async #catchUp(): Promise<void> {
     for (let all = 0; ;) {
       const { keys, count, seen } = await this.#from.log.changes();
-      if (count === 0) return all;
+      if (count === 0) return;
       all += count;
       const sums: Record<string, Sum> = Object.fromEntries(
         Object.entries(this.#state.sums).map(([name, sum]) => [name, [...sum]]),

@@ -78,12 +78,15 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
 export async function giveUpMove({ direction, url, ...place }: GivingUp): Promise<void> {
   if (direction === "to_postgres") {
     const file = new FileSide(place, true);
-    if (file.beginSource()) file.log.end();
-    return file.close();
+    try {
+      if (file.beginSource()) file.log.end();
+    } finally {
+      file.close();
+    }
+    return;
   }
   const postgres = await PostgresSide.connect(url, TABLES);
-  await postgres.log.end();
-  return postgres.close();
+  await postgres.log.end().finally(() => postgres.close());
 }
 
 type GivingUp = FilePlace & Pick<MoveOptions, "url" | "direction">;

@@ -11,6 +11,7 @@ interface NodeRow extends Omit<StoreNode, "report" | "endpoints"> {
 
 /** Counting endpoints passes all of them: those who look again and again are told what was counted last. */
 const COUNTED_MS = 10_000;
+
 export class NodeList {
   readonly #database: Database;
   readonly #node: NewNode;

@@ -377,6 +377,19 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
   });
 
+  it("commit beside each other where the database is strict by default", async () => {
+    const { start, url } = await shared();
+    await withClient(url, async (client) => {
+      const database = new URL(url).pathname.slice(1);
+      await client.query(`ALTER DATABASE ${database} SET default_transaction_isolation = 'serializable'`);
+    });
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    await renew(b);
+    const telling = [a, b].flatMap(({ ownership }) => Array.from({ length: 50 }, () => ownership.stream!.tell("{}")));
+    await Promise.all(telling);
+  });
+
   it("renew their leases and read what is due while long questions are answered", async () => {
     const { start, url } = await shared();
     const a = await start();

@@ -21,8 +21,8 @@ const LISTERS = 2;
 const LIST_MS = 9000;
 const INT8 = 20;
 
-/** A durable answer must not depend on what a role or a database has for its default. */
-const OPTIONS = "-c synchronous_commit=on -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+/** What is committed, and how, must not depend on what a role or a database has for its default. */
+const OPTIONS = "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC";
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
