@@ -6,9 +6,11 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -83,14 +85,29 @@ export async function makeCluster(bin: string, data: string): Promise<void> {
 export async function copyCluster(url: string, from: string, to: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query("SELECT pg_backup_start('copy', true)");
-    cpSync(from, to, { recursive: true, filter: (path) => !path.endsWith("postmaster.pid") });
+    copyFiles(from, to);
+    rmSync(join(to, "postmaster.pid"));
     const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
     writeFileSync(join(to, "backup_label"), rows[0]!.labelfile);
     // With what was written meanwhile.
-    cpSync(join(from, "pg_wal"), join(to, "pg_wal"), { recursive: true });
+    copyFiles(join(from, "pg_wal"), join(to, "pg_wal"));
   });
   await giveTo(dirname(to));
   chmodSync(to, 0o700);
+}
+
+/** What the server renames or removes meanwhile is not missed. */
+function copyFiles(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, copy] = [join(from, entry.name), join(to, entry.name)];
+    try {
+      if (entry.isDirectory()) copyFiles(source, copy);
+      else copyFileSync(source, copy);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
 }
 
 async function giveTo(dir: string): Promise<void> {
