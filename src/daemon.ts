@@ -28,7 +28,7 @@ import type { Store } from "./store/store.ts";
 import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
-import { DamagedEndpoints } from "./upkeep/damaged-endpoints.ts";
+import { DamagedEndpoints } from "./upkeep/watches.ts";
 import { version } from "./build.ts";
 
 /** What a test may replace, and what a process is given at its start. */

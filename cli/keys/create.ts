@@ -1,6 +1,6 @@
 import { parseDuration } from "../../src/config/units.ts";
 import { nearest } from "../../src/config/mistake.ts";
-import { SCOPES, type Scope } from "../../src/domain/keys/key.ts";
+import { SCOPES, type Scope } from "../../src/domain/caller.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";

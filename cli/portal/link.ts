@@ -1,6 +1,6 @@
 import { nearest } from "../../src/config/mistake.ts";
 import { parseDuration } from "../../src/config/units.ts";
-import { PORTAL_SCOPES, type PortalScope } from "../../src/domain/keys/key.ts";
+import { PORTAL_SCOPES, type PortalScope } from "../../src/domain/caller.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";

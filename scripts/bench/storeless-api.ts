@@ -7,7 +7,7 @@ import { loadConfig, urlPolicies } from "../../src/config.ts";
 import { addressPolicies } from "../../src/delivery/http/egress.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import { envelope, type EventDraft } from "../../src/domain/events/event.ts";
-import { type ApiKey, createToken, hashSecret, parseToken } from "../../src/domain/keys/key.ts";
+import { type ApiKey, createToken, hashSecret, parseToken } from "../../src/domain/caller.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
 import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/codes.ts";

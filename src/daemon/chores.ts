@@ -8,9 +8,9 @@ import type { Chore } from "../schedule.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { StatisticsStore, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
-import type { DamagedEndpoints } from "../upkeep/damaged-endpoints.ts";
+import type { DamagedEndpoints } from "../upkeep/watches.ts";
 import { Retention } from "../upkeep/retention.ts";
-import { SpaceWatch } from "../upkeep/space.ts";
+import { SpaceWatch } from "../upkeep/watches.ts";
 import type { Reloaded } from "./reloaded.ts";
 
 export interface ChoresParts {

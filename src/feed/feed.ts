@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { BatchRing, FoldedChanges, type Change, type ChangeCount, type Numbered } from "../domain/events/change.ts";
-import { isUsable } from "../domain/keys/key.ts";
+import { isUsable } from "../domain/caller.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { DeliveryWatcher } from "../delivery/deliveries.ts";
 import type {

@@ -1,6 +1,6 @@
 /** The vocabulary of `test/corpora/api-bad-input-corpus.json`, as its README gives it. */
 import { readFileSync } from "node:fs";
-import { type Scope, SCOPES } from "../../src/domain/keys/key.ts";
+import { type Scope, SCOPES } from "../../src/domain/caller.ts";
 import { anEvent } from "./sqlite.ts";
 import type { ApiServer } from "./server.ts";
 

@@ -1,6 +1,6 @@
-import type { AuditEntry } from "../../src/domain/keys/audit.ts";
+import type { AuditEntry } from "../../src/domain/caller.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
-import type { ApiKey } from "../../src/domain/keys/key.ts";
+import type { ApiKey } from "../../src/domain/caller.ts";
 import type { Condition, Publication, Store } from "../../src/store/store.ts";
 
 /** Keeps keys and drafts only: for tests of what happens before and around the store. Other verbs throw. */

@@ -14,7 +14,7 @@ import { loadConfig, type Config, urlPolicies } from "../../src/config.ts";
 import { addressPolicies } from "../../src/delivery/http/egress.ts";
 import { newId } from "../../src/domain/id.ts";
 import type { Halt } from "../../src/domain/deliveries/pause.ts";
-import { type NewApiKey, type Scope, createToken, hashSecret, parseToken } from "../../src/domain/keys/key.ts";
+import { type NewApiKey, type Scope, createToken, hashSecret, parseToken } from "../../src/domain/caller.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { loadKoffi } from "../../src/native.ts";

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { parseToken } from "../../src/domain/keys/key.ts";
+import { parseToken } from "../../src/domain/caller.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import { SCHEMA_VERSION } from "../../src/store/sqlite/engine/schema.ts";
 import { addEndpoint, publishOne, START } from "../store/fixtures.ts";

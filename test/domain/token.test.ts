@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createToken, hashSecret, matchesHash, parseToken } from "../../src/domain/keys/key.ts";
+import { createToken, hashSecret, matchesHash, parseToken } from "../../src/domain/caller.ts";
 
 const ID = "01k8x3v6d2m9qwertyz0123456".replaceAll(/[ilou]/g, "0");
 const secret = fc.uint8Array({ minLength: 32, maxLength: 32 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { NewJob } from "../../src/domain/deliveries/job.ts";
-import type { NewApiKey } from "../../src/domain/keys/key.ts";
+import type { NewApiKey } from "../../src/domain/caller.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import type { Store, UpkeepStore } from "../../src/store/store.ts";
 import { Retention, type RetentionParts, type RetentionRules } from "../../src/upkeep/retention.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { silentLog, type Log } from "../../src/log.ts";
-import { SpaceWatch } from "../../src/upkeep/space.ts";
+import { SpaceWatch } from "../../src/upkeep/watches.ts";
 import { ManualClock } from "../harness/clock.ts";
 
 const GROWS =

@@ -1,6 +1,6 @@
 /** Reading who did what. */
 import * as v from "valibot";
-import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/keys/audit.ts";
+import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/caller.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";

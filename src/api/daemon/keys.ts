@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { Config } from "../../config.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId, newId, isTenant } from "../../domain/id.ts";
-import { type ApiKey, SCOPES, createToken, hashSecret, parseToken } from "../../domain/keys/key.ts";
+import { type ApiKey, SCOPES, createToken, hashSecret, parseToken } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull, parseInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
 import {

@@ -2,7 +2,7 @@
 import type { EventType } from "../../domain/events/event-type.ts";
 import { idPattern } from "../../domain/id.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
-import { SCOPES } from "../../domain/keys/key.ts";
+import { SCOPES } from "../../domain/caller.ts";
 import type { Parameter } from "../pipeline/query.ts";
 import { TAGS, type Route } from "../pipeline/route.ts";
 import { Schemas, type JsonObject } from "./json-schema.ts";

@@ -7,7 +7,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ALERT_TENANT } from "../../domain/alert.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type ApiKey, includesScope, isUsable, matchesHash, parseToken, type Scope } from "../../domain/keys/key.ts";
+import { type ApiKey, includesScope, isUsable, matchesHash, parseToken, type Scope } from "../../domain/caller.ts";
 import { TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";

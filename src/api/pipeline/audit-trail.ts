@@ -4,7 +4,7 @@
  * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
  * log does not know of. A process that dies between the two commits leaves an act that nobody was told of and no entry.
  */
-import type { AuditAction, AuditEntry } from "../../domain/keys/audit.ts";
+import type { AuditAction, AuditEntry } from "../../domain/caller.ts";
 import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import { isAnyId } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";

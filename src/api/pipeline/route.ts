@@ -9,10 +9,10 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type * as v from "valibot";
-import type { AuditAction } from "../../domain/keys/audit.ts";
+import type { AuditAction } from "../../domain/caller.ts";
 import type { ErrorCode } from "../../domain/errors.ts";
 import type { KeyedRequest } from "../../domain/events/idempotency.ts";
-import type { Scope } from "../../domain/keys/key.ts";
+import type { Scope } from "../../domain/caller.ts";
 import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
 import type { Reply } from "./reply.ts";

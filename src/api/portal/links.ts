@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isTenant } from "../../domain/id.ts";
-import { PORTAL_SCOPES, type PortalScope } from "../../domain/keys/key.ts";
+import { PORTAL_SCOPES, type PortalScope } from "../../domain/caller.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { createdBefore, newToken } from "../daemon/keys.ts";
 import type { ApiParts } from "../parts.ts";

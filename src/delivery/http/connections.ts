@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import type { AddressPolicy } from "../../domain/network/address.ts";
-import { isGlobal } from "../../domain/network/address-blocks.ts";
+import { isGlobal } from "../../domain/network/address.ts";
 import { type Answer, AnswerReader, LatestAnswer } from "./answer.ts";
 import { type Destination, Opening } from "./egress-guard.ts";
 import { type Egress, Timed } from "./egress.ts";

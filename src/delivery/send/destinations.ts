@@ -6,7 +6,7 @@
  * customers share is one destination for their first attempts alone; and while some endpoints are known by the one and
  * some by the other, there may be twice as many. What is not public has no cap: the operator allowed it.
  */
-import { isGlobal, parseAddress } from "../../domain/network/address-blocks.ts";
+import { isGlobal, parseAddress } from "../../domain/network/address.ts";
 
 /** One destination, which exists while an endpoint leads there. */
 interface Destination {

@@ -1,7 +1,7 @@
 /** Who asks, what was asked, and what was asked before. */
-import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/keys/audit.ts";
+import type { AuditAction, AuditEntry, AuditRecord } from "../../domain/caller.ts";
 import type { KeyedRequest, Once } from "../../domain/events/idempotency.ts";
-import type { ApiKey, NewApiKey } from "../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey } from "../../domain/caller.ts";
 import type { Caller, Page, PageQuery, Period } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 

@@ -5,7 +5,7 @@ import { writeDurably } from "./durable-file.ts";
 import { refusedFull, StoreRefused, isFull } from "./refused.ts";
 import { createCipheriv, createDecipheriv, scrypt } from "node:crypto";
 import { newId } from "../../domain/id.ts";
-import { createToken, hashSecret, parseToken, type NewApiKey } from "../../domain/keys/key.ts";
+import { createToken, hashSecret, parseToken, type NewApiKey } from "../../domain/caller.ts";
 
 /** The key that seals signing secrets and header values: 32 random bytes in a file of their own. */
 export interface SecretKeySource {

@@ -1,6 +1,6 @@
 /** The store on PostgreSQL: its rooms put together, from the ground up. */
 import type { Clock } from "../../clock.ts";
-import type { NewApiKey } from "../../domain/keys/key.ts";
+import type { NewApiKey } from "../../domain/caller.ts";
 import type { TenantShares } from "../../domain/time/timetable.ts";
 import { StoreRefused } from "../files/refused.ts";
 import type { Box } from "../sqlite/engine/box.ts";

@@ -18,7 +18,7 @@ import {
 import { statfs as systemStatfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { parseToken } from "../../domain/keys/key.ts";
+import { parseToken } from "../../domain/caller.ts";
 import { readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
 import { SetAside } from "../files/set-aside.ts";
 import { makeDataDirectory, syncDirectory } from "../files/durable-file.ts";

@@ -1,6 +1,6 @@
 /** A copy of a backup, on its way to become a store. */
 import type { Database } from "better-sqlite3";
-import { matchesHash, type NewApiKey, type Token } from "../../domain/keys/key.ts";
+import { matchesHash, type NewApiKey, type Token } from "../../domain/caller.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { IS_FRESH } from "../sqlite/numbers/codes.ts";

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, rmdirSync } from "node:fs";
-import { parseToken } from "../../../src/domain/keys/key.ts";
+import { parseToken } from "../../../src/domain/caller.ts";
 import { aDirectory } from "../../harness/daemon.ts";
 import { dueNow } from "../../store/fixtures.ts";
 import type { Answer } from "../server.ts";

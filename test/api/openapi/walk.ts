@@ -1,6 +1,6 @@
 import type { Route } from "../../../src/api/pipeline/route.ts";
 import { WebhookdError } from "../../../src/domain/errors.ts";
-import type { Scope } from "../../../src/domain/keys/key.ts";
+import type { Scope } from "../../../src/domain/caller.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { Description } from "./described.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";

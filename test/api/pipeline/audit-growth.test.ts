@@ -2,7 +2,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { AuditTrail } from "../../../src/api/pipeline/audit-trail.ts";
-import { AUDIT_ACTIONS } from "../../../src/domain/keys/audit.ts";
+import { AUDIT_ACTIONS } from "../../../src/domain/caller.ts";
 import { WebhookdError, type ErrorCode } from "../../../src/domain/errors.ts";
 import { silentLog } from "../../../src/log.ts";
 import { open, temporaryDirectory } from "../../store/stores.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Route } from "../../../src/api/pipeline/route.ts";
-import { PORTAL_SCOPES, type PortalScope } from "../../../src/domain/keys/key.ts";
+import { PORTAL_SCOPES, type PortalScope } from "../../../src/domain/caller.ts";
 import { ALL, callAbout, World } from "./world.ts";
 
 /** What a link has to be able to do; "never": no link can do it. */

@@ -1,5 +1,5 @@
 import type { Route } from "../../../src/api/pipeline/route.ts";
-import type { PortalScope } from "../../../src/domain/keys/key.ts";
+import type { PortalScope } from "../../../src/domain/caller.ts";
 import { ApiServer, type Answer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 

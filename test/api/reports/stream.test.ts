@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { onTestFinished, describe, expect, it, vi } from "vitest";
-import { parseToken } from "../../../src/domain/keys/key.ts";
+import { parseToken } from "../../../src/domain/caller.ts";
 import { ApiServer } from "../server.ts";
 import { anEnd, aStore } from "../sqlite.ts";
 import { addEndpoint, draft, room } from "../../store/fixtures.ts";

@@ -2,7 +2,7 @@ import { closeSync, cpSync, openSync, readdirSync, rmSync, statSync, writeFileSy
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { beforeEach, describe, expect, it } from "vitest";
-import { compactStore, type CompactOptions } from "../../../src/store/opening/compact.ts";
+import { compactStore, type CompactOptions } from "../../../src/store/opening/maintenance.ts";
 import { openStore } from "../../../src/store/opening/open.ts";
 import { commitReplacement } from "../../../src/store/opening/restore-files.ts";
 import { ManualClock } from "../../harness/clock.ts";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
-import { hashSecret, parseToken } from "../../../src/domain/keys/key.ts";
+import { hashSecret, parseToken } from "../../../src/domain/caller.ts";
 import { openStore } from "../../../src/store/opening/open.ts";
 import { addEndpoint, EVERYTHING } from "../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../stores.ts";

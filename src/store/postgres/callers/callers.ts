@@ -1,7 +1,7 @@
 /** Who asks, and what was asked: API keys and the audit trail. */
-import type { AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
+import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ApiKey, NewApiKey } from "../../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey } from "../../../domain/caller.ts";
 import { keyOf, type KeyRow } from "../../sqlite/callers/keys.ts";
 import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";

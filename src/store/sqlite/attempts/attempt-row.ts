@@ -9,7 +9,7 @@ import {
   type Outcome,
   type Phases,
 } from "../../../domain/deliveries/attempt.ts";
-import { addressOf, parseAddress } from "../../../domain/network/address-blocks.ts";
+import { addressOf, parseAddress } from "../../../domain/network/address.ts";
 
 export interface AttemptRow {
   readonly event: number;

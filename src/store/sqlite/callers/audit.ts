@@ -1,6 +1,6 @@
 /** Who did what: rows that are only added, and removed when they are old. */
 import type { Database, Statement } from "better-sqlite3";
-import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/keys/audit.ts";
+import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { AuditQuery, AuditStore, Caller, Page } from "../../store.ts";
 import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/keys/key.ts";
+import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";

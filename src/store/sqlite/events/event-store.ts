@@ -35,7 +35,7 @@ import type { Labels } from "../attempts/labels.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
-import { Pending } from "./pending.ts";
+import { Pending } from "../deliveries/deliveries.ts";
 
 interface Parts {
   readonly events: Events;

@@ -3,7 +3,7 @@
  * one row, and of what memory has, need no reader.
  */
 import { WebhookdError, type ErrorCode, type FieldError } from "../../../domain/errors.ts";
-import type { AuditRecord } from "../../../domain/keys/audit.ts";
+import type { AuditRecord } from "../../../domain/caller.ts";
 import type {
   Attempt,
   AttemptQuery,

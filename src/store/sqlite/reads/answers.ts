@@ -1,21 +1,21 @@
 /** What a reader is asked, answered from one connection: on the thread that writes, or on the reader's own. */
 import type { Database, Statement } from "better-sqlite3";
-import type { EventView, Page, TenantQuery, TenantSummary } from "../../store.ts";
+import type { EventView, JobPlan, JobSet, LeftOfEndpoint, Page, TenantQuery, TenantSummary } from "../../store.ts";
 import { Attempts } from "../attempts/attempts.ts";
 import { Responses } from "../attempts/responses.ts";
 import { Sources } from "../attempts/sources.ts";
 import { AuditList } from "../callers/audit.ts";
 import { Deliveries } from "../deliveries/deliveries.ts";
 import { Meta } from "../engine/meta.ts";
-import { pageOf, pageOfSome, type Cursors, type Walk } from "../engine/page.ts";
+import { CHUNK } from "../engine/group-commit.ts";
+import { pageOf, pageOfSome, type Cursors, type Reading, type Walk } from "../engine/page.ts";
 import { Events } from "../events/events.ts";
 import { DataSearch } from "../attempts/data-search.ts";
 import { Labels } from "../attempts/labels.ts";
-import { JobPlanner } from "../jobs/job-plan.ts";
-import { JobSelection } from "../jobs/job-selection.ts";
+import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { Interned } from "../numbers/codes.ts";
-import type { Answers } from "../questions/questions.ts";
+import type { Answers, Selected } from "../questions/questions.ts";
 import { WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";
@@ -168,4 +168,75 @@ class TenantList {
     }
     return statement;
   }
+}
+
+/** Of one endpoint, what a job would be over. */
+interface Tally {
+  matched: number;
+  timedOut: number;
+  left: LeftOfEndpoint | null;
+}
+
+interface PlannerParts {
+  readonly index: EndpointIndex;
+  readonly attempts: Attempts;
+  readonly selection: JobSelection;
+}
+
+/** What a job would be over, before it is made: counted in slices, or written down piece by piece. */
+class JobPlanner {
+  readonly #parts: PlannerParts;
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  /** A piece is as many pages as fit into a slice. */
+  *select(set: JobSet): Reading<void, readonly Selected[]> {
+    const pages = this.#parts.selection.of(set);
+    for (let some = nextOf(pages); some !== null; some = nextOf(pages)) yield some;
+  }
+
+  *plan(set: JobSet): Reading<JobPlan> {
+    const { index, selection } = this.#parts;
+    const tallies = new Map<number, Tally>();
+    const pages = selection.of(set);
+    for (let some = nextOf(pages); some !== null; some = nextOf(pages)) {
+      for (const selected of some) this.#count(selected, tallies);
+      yield;
+    }
+    const all = [...tallies];
+    return {
+      matched: all.reduce((sum, [, { matched }]) => sum + matched, 0),
+      endpoints: all
+        .filter(([, { matched }]) => matched > 0)
+        .map(([endpoint, { matched, timedOut }]) => ({ endpoint: index.byNumber(endpoint).id, matched, timedOut })),
+      left: all.flatMap(([, { left }]) => left ?? []),
+    };
+  }
+
+  #count({ event, endpoint, left }: Selected, tallies: Map<number, Tally>): void {
+    const { attempts, index } = this.#parts;
+    let tally = tallies.get(endpoint);
+    if (tally === undefined) tallies.set(endpoint, (tally = { matched: 0, timedOut: 0, left: null }));
+    if (left !== null) {
+      const deliveries = (tally.left?.deliveries ?? 0) + 1;
+      tally.left = { endpoint: index.byNumber(endpoint).id, deliveries, reason: left };
+      return;
+    }
+    tally.matched++;
+    if (attempts.lastMatches(event, endpoint, { error: "timeout" })) tally.timedOut++;
+  }
+}
+
+/** Null at the end. */
+function nextOf(pages: Generator<Selection, void>): readonly Selected[] | null {
+  const selected: Selected[] = [];
+  for (let looked = 0; looked < CHUNK;) {
+    const { value, done } = pages.next();
+    if (done === true) return selected.length === 0 ? null : selected;
+    selected.push(...value.selected);
+    looked += value.looked;
+  }
+  return selected;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AuditEntry } from "../../../../src/domain/keys/audit.ts";
+import type { AuditEntry } from "../../../../src/domain/caller.ts";
 import type { AuditQuery, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, EVERYTHING, publishOne, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EVERYTHING, START } from "../../fixtures.ts";
-import type { NewApiKey } from "../../../../src/domain/keys/key.ts";
+import type { NewApiKey } from "../../../../src/domain/caller.ts";
 import type { OpenFresh } from "../../stores.ts";
 
 const KEY = {

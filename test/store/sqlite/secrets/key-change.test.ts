@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { reissueSecrets, rekeyStore } from "../../../../src/store/opening/change-key.ts";
+import { reissueSecrets, rekeyStore } from "../../../../src/store/opening/maintenance.ts";
 import { isKeyOf } from "../../../../src/store/sqlite/secrets/key-change.ts";
 import { openStore } from "../../../../src/store/opening/open.ts";
 import { readSecretKey } from "../../../../src/store/files/key-files.ts";
