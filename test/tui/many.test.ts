@@ -251,7 +251,7 @@ describe("a cancellation of many", () => {
     expect(shown(on("failures", WAITING).press("X", "C"))).toMatch(
       /webhookd deliveries cancel --endpoint=ep_\S+[^]*or=http_status[^]*--expec[^]*t=441/,
     );
-    expect(shown(on("events").press("space", "space", "X", "C"))).toContain("No one command cancels several events");
+    expect(shown(on("events").press("space", "space", "X", "C"))).toContain("No single command cancels several events");
   });
 });
 
