@@ -175,6 +175,10 @@ export const COMMANDS = {
     async () => (await import("./portal/link.ts")).portalLink,
   ),
   "tenants list": listed("List tenants", async () => (await import("./tenants/list.ts")).tenantsList),
+  "tenants show": listed(
+    "Show a tenant: its last 24 hours, what is failing, and its share",
+    async () => (await import("./tenants/show.ts")).tenantsShow,
+  ),
   "audit list": listed(
     "List who did what: every change and every look at a secret, including refused ones",
     async () => (await import("./audit/list.ts")).auditList,

@@ -5,6 +5,7 @@ import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
+import { usage } from "../failure.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
 import { note, say, sayFields, sayJson } from "../output/print.ts";
@@ -16,6 +17,12 @@ import { age, ago, grouped, hostsOf, span } from "../output/words.ts";
 export const failures = command({
   args: {
     since: { ...FILTER.since, description: "Only events received since this time [7d]" },
+    named: {
+      type: "positional",
+      required: false,
+      valueHint: "ENDPOINT",
+      description: "As --endpoint",
+    },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
     sort: {
@@ -27,11 +34,19 @@ export const failures = command({
     limit: { type: "string", default: "20", valueHint: "N", description: "Show at most N groups" },
     ...CLIENT,
   },
-  examples: ["webhookd failures", "webhookd failures --since 2h --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --json"],
+  examples: [
+    "webhookd failures",
+    "webhookd failures acme",
+    "webhookd failures --since 2h --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --json",
+  ],
   /** The screen for bad days, as text. */
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
-    const query = readQuery(await withWholeIds(args, io), io.now(), ["since", "endpoint", "tenant"]);
+    if (args.named !== undefined && args.endpoint !== undefined) {
+      throw usage(`give the endpoint once, not as "${args.named}" and with --endpoint.`);
+    }
+    const asked = { ...args, endpoint: args.endpoint ?? args.named };
+    const query = readQuery(await withWholeIds(asked, io), io.now(), ["since", "endpoint", "tenant"]);
     const client = connect(args, io);
     const failures = await client.call("listFailures", { query });
     const troubles = await readTroubles(client);

@@ -21,6 +21,7 @@ describe("an endpoint is found", () => {
 
   it.each([
     ["failures --endpoint acme"],
+    ["failures acme"],
     ["deliveries list --endpoint acme"],
     ["deliveries list --filter", "status:failed endpoint:acme since:2h"],
     ["events list --endpoint acme"],

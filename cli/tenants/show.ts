@@ -1,0 +1,84 @@
+import { ClientError, type Client } from "../../src/client/client.ts";
+import type { FailureGroup, Statistics } from "../../src/client/operations.ts";
+import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { CLIENT, command } from "../command.ts";
+import { EXIT } from "../exit-code.ts";
+import { Failure } from "../failure.ts";
+import { say, sayFields, sayJson } from "../output/print.ts";
+import { count, grouped, hostsOf } from "../output/words.ts";
+import { connect } from "../target.ts";
+
+/** So many causes of failure; `failures` has the rest. */
+const CAUSES = 3;
+
+export const tenantsShow = command({
+  args: {
+    tenant: { type: "positional", required: true, valueHint: "TENANT", description: "Its whole name" },
+    ...CLIENT,
+  },
+  examples: ["webhookd tenants show acme"],
+  async run({ tenant, ...args }, io) {
+    const client = connect(args, io);
+    const { data } = await client.call("listTenants", { query: { tenant } });
+    const [known] = data;
+    if (known === undefined) {
+      const what = `no tenant "${tenant}" ever published an event or registered an endpoint`;
+      throw new Failure("not_found", what, "See `webhookd tenants list`.");
+    }
+    const statistics = await client.call("getStatistics", { query: { tenant, window: "24h" } });
+    const failures = await client.call("listFailures", { query: { tenant } });
+    const share = await shareOf(client, tenant);
+    if (args.json) {
+      sayJson(io, { ...known, statistics, failures: failures.data, share });
+      return EXIT.ok;
+    }
+    const hosts = await hostsOf(client, failures.data.slice(0, CAUSES));
+    say(io, tenant);
+    sayFields(io, [
+      ["endpoints", grouped(known.endpoints)],
+      ...lastDay(statistics),
+      ["failures", failures.total === 0 ? "none in the last 7 days" : null],
+      ...failures.data.slice(0, CAUSES).map((group) => causeOf(group, hosts)),
+      ["share", share === undefined ? null : shareText(share)],
+      ["next", failures.total === 0 ? null : `webhookd failures --tenant ${tenant}`],
+    ]);
+    return EXIT.ok;
+  },
+});
+
+type Share = Awaited<ReturnType<typeof shareOf>>;
+
+/** Undefined where the configuration says nothing of the tenant, or may not be read with this key. */
+async function shareOf(client: Client, tenant: string) {
+  try {
+    return (await client.call("getConfiguration")).tenants[tenant];
+  } catch (error) {
+    if (error instanceof ClientError) return undefined;
+    throw error;
+  }
+}
+
+function lastDay({ published, deliveries, attempts }: Statistics): [string, string | null][] {
+  return [
+    ["events", published === null ? null : `${grouped(published.total)} in the last 24 h`],
+    ["deliveries", `${grouped(deliveries.delivered)} delivered, ${grouped(deliveries.failed)} failed`],
+    ["attempts", `${grouped(attempts.total)}, of which ${grouped(attempts.failed)} failed`],
+  ];
+}
+
+function causeOf(group: FailureGroup, hosts: ReadonlyMap<string, string>): [string, string] {
+  const { endpoint, error, status_code: code, failed, pending, held } = group;
+  const where = hosts.get(endpoint) ?? endpoint;
+  const counts = `${grouped(failed)} failed, ${grouped(pending)} being retried, ${grouped(held)} held`;
+  return ["failing", `${where}: ${causeText(error, code)} (${counts})`];
+}
+
+function shareText({ weight, rate_per_second: rate, max_pending: pending }: NonNullable<Share>): string {
+  return [
+    `weight ${grouped(weight)}`,
+    rate === null ? "" : `at most ${count(rate, "event", "events")} a second`,
+    pending === null ? "" : `at most ${count(pending, "delivery", "deliveries")} pending`,
+  ]
+    .filter((part) => part !== "")
+    .join(", ");
+}
