@@ -3,18 +3,19 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
 import { basename, join, relative } from "node:path";
-import { deflateSync } from "node:zlib";
-import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
+import { build, transform, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { commandsTyped } from "../cli/completions/grammar.ts";
+import { SCRIPTS, START } from "../src/bundle.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
+import { writeCompressed } from "./package/compressed.ts";
 import { buildPortal } from "./portal.ts";
 import { root } from "./root.ts";
 
 const requireFile = createRequire(import.meta.url);
 
 export interface Bundle {
-  /** Holds `webhookd.mjs`, which runs as it is, and the package.json by which pkg packs it. */
+  /** Holds `START`, and what that reads. */
   readonly directory: string;
   readonly version: string;
   /** Bytes of all that is in it. */
@@ -44,7 +45,7 @@ export async function bundle(
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
 
-  const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
   const targets = typeof target === "string" ? [target] : target;
   const addons = copyAddons(targets, directory);
   const define = {
@@ -58,26 +59,8 @@ export async function bundle(
   const portal = await bundlePortal(directory);
   const inParts = { __THREADS__: JSON.stringify(threads.files), __PORTAL__: JSON.stringify(portal.files) };
   const parts = await bundleParts({ ...define, ...inParts }, directory);
-  const { metafile: program } = await build({
-    ...common,
-    entryPoints: { webhookd: "cli/main.ts" },
-    outdir: directory,
-    outExtension: { ".js": ".mjs" },
-    format: "esm",
-    // Into pieces loaded when they are needed: in one file, `--version` would wait for all that the daemon imports.
-    splitting: true,
-    // As text: an object would be in the piece that every command loads.
-    define: { ...define, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
-    plugins: [compiledParts, ...common.plugins],
-    // CommonJS packages call require for Node's own modules.
-    banner: {
-      js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);',
-    },
-  });
-  requireSelfContained(program);
-  const pkg = { assets: ["*.deflate", "*.br", "*.code", "*.mjs"] };
-  const description = { name: "webhookd", version, license, type: "module", bin: "webhookd.mjs", pkg };
-  writeFileSync(join(directory, "package.json"), JSON.stringify(description));
+  const program = await bundleProgram(define, directory);
+  await bundleStart(define, directory);
   if (target === `${process.platform}-${process.arch}`) {
     execFileSync(node, [join(root, "scripts/package/code.ts"), directory], { stdio: ["ignore", "ignore", "inherit"] });
   }
@@ -113,9 +96,7 @@ async function bundleThreads(define: Record<string, string>, directory: string):
       define: { ...define, "import.meta.url": "undefined" },
     });
     requireSelfContained(metafile);
-    const file = `${name}-thread.cjs.deflate`;
-    writeFileSync(join(directory, file), deflateSync(outputFiles[0]!.contents, { level: 9 }));
-    threads.files[name] = file;
+    threads.files[name] = writeCompressed(directory, `${name}-thread.cjs`, outputFiles[0]!.contents);
     threads.metafiles.push(metafile);
   }
   return threads;
@@ -141,7 +122,11 @@ const PARTS = [
   "src/delivery/http/egress-guard.ts",
 ] as const;
 
-/** As one function in CommonJS's form: V8 keeps compiled code for a script, but for no ES module. */
+/** As functions, each of one script: V8 keeps compiled code for a script, but for no ES module. */
+const scriptsOwn = { "import.meta.dirname": "__dirname", "import.meta.url": "$url" };
+const GIVEN =
+  '(require, module, __filename, __dirname, $part) { "use strict"; const $url = require("node:url").pathToFileURL(__filename).href;';
+
 async function bundleParts(define: Record<string, string>, directory: string): Promise<Metafile> {
   const parts = PARTS.map((path) => `${JSON.stringify(path)}: () => require("./${path}")`);
   const { metafile, outputFiles } = await build({
@@ -150,17 +135,49 @@ async function bundleParts(define: Record<string, string>, directory: string): P
     outfile: join(directory, "parts.cjs"),
     write: false,
     format: "cjs",
-    define: { ...define, "import.meta.dirname": "__dirname", "import.meta.url": "$url" },
-    banner: {
-      js: '(function (exports, require, module, __filename, __dirname) { const $url = require("node:url").pathToFileURL(__filename).href;',
-    },
+    define: { ...define, ...scriptsOwn },
+    banner: { js: `(function ${GIVEN}` },
     footer: { js: "})" },
   });
   requireSelfContained(metafile);
-  // esbuild escapes what is not ASCII everywhere but in regular expressions.
-  const source = outputFiles[0]!.text.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${hex(unit)}`);
-  writeFileSync(join(directory, "parts.cjs.deflate"), deflateSync(source, { level: 9 }));
+  writeCompressed(directory, "parts.cjs", ascii(outputFiles[0]!.text));
   return metafile;
+}
+
+/** Not compressed: every command would wait until it is unpacked. */
+async function bundleProgram(define: Record<string, string>, directory: string): Promise<Metafile> {
+  const { metafile, outputFiles } = await build({
+    ...common,
+    entryPoints: ["cli/main.ts"],
+    outfile: join(directory, SCRIPTS.program),
+    write: false,
+    // In which the dashboard's layout may await its WebAssembly before anything that imports it.
+    format: "esm",
+    // As text: an object would be made by every command.
+    define: { ...define, ...scriptsOwn, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
+    plugins: [compiledParts, ...common.plugins, required],
+    banner: { js: `(async function ${GIVEN}` },
+    footer: { js: "})" },
+  });
+  requireSelfContained(metafile);
+  writeFileSync(join(directory, SCRIPTS.program), ascii(outputFiles[0]!.text));
+  return metafile;
+}
+
+async function bundleStart(define: Record<string, string>, directory: string): Promise<void> {
+  const { metafile } = await build({
+    ...common,
+    entryPoints: ["scripts/package/start.ts"],
+    outfile: join(directory, START),
+    format: "cjs",
+    define: { ...define, "import.meta.dirname": "__dirname", "import.meta.url": "undefined" },
+  });
+  requireSelfContained(metafile);
+}
+
+/** esbuild escapes what is not ASCII everywhere but in regular expressions. */
+function ascii(source: string): string {
+  return source.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${hex(unit)}`);
 }
 
 function hex(unit: string): string {
@@ -177,9 +194,7 @@ const compiledParts: Plugin = {
       return isPart ? { path: file, namespace: "compiled" } : null;
     });
     onLoad({ filter: /.*/, namespace: "compiled" }, async ({ path }) => ({
-      contents: `import { part } from "./src/compiled.ts";
-        export const { ${(await exportsOf(path)).join(", ")} } = part(${JSON.stringify(path)});`,
-      resolveDir: root,
+      contents: `export const { ${(await exportsOf(path)).join(", ")} } = $part(${JSON.stringify(path)});`,
     }));
   },
 };
@@ -225,14 +240,14 @@ const unused: Plugin = {
 };
 
 /**
- * To import one of these as an ES module is to read all that it exports, and some of that Node makes only when it is
- * read: its own fetch and WebSocket, the list of trusted certificates, 20 ms each; diffs, streams of files. And TLS and
- * HTTP/2 are loaded with them, which most never use. So each is required when something of it is read.
+ * To require one of these is to wait for all of it, and some of that Node makes only when it is read: its own fetch and
+ * WebSocket, the list of trusted certificates, 20 ms each; diffs, streams of files. And TLS and HTTP/2 are loaded with
+ * them, which most never use. So each is required when something of it is read.
  */
 const unread: Plugin = {
   name: "unread",
   setup({ initialOptions, onResolve, onLoad }) {
-    // The daemon's script is no ES module, and needs these two at once.
+    // The daemon needs these two at once.
     const filter =
       initialOptions.format === "esm"
         ? /^(node:)?(https?|http2|tls|util|fs|crypto)$/
@@ -241,6 +256,19 @@ const unread: Plugin = {
     onLoad({ filter: /.*/, namespace: "unread" }, ({ path }) => ({
       contents: `for (const name of ${JSON.stringify(Object.keys(requireFile(path) as object))})
         Object.defineProperty(exports, name, { enumerable: true, get: () => require(${JSON.stringify(path)})[name] });`,
+    }));
+  },
+};
+
+/** Node's other modules: a function has no import statements. */
+const required: Plugin = {
+  name: "required",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /.*/ }, ({ path, kind }) =>
+      isBuiltin(path) && kind !== "require-call" ? { path, namespace: "required" } : null,
+    );
+    onLoad({ filter: /.*/, namespace: "required" }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
     }));
   },
 };
@@ -278,6 +306,16 @@ const inkInEarnest: Plugin = {
   },
 };
 
+/** Ink's renderer is a fifth of the program, which every command reads; its names are nothing to anyone here. */
+const shortReconciler: Plugin = {
+  name: "short-reconciler",
+  setup({ onLoad }) {
+    onLoad({ filter: /react-reconciler\.production\.js$/ }, async ({ path }) => ({
+      contents: (await transform(readFileSync(path, "utf8"), { minify: true })).code,
+    }));
+  },
+};
+
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -291,7 +329,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, inkInEarnest],
+  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, inkInEarnest, shortReconciler],
 } satisfies BuildOptions;
 
 if (import.meta.main) {

@@ -20,7 +20,7 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { inflateSync } from "node:zlib";
+import { asset } from "./bundle.ts";
 import { makeDirectory } from "./store/files/durable-file.ts";
 
 export interface EmbeddedAddon {
@@ -69,8 +69,8 @@ function addonsIn(all: Readonly<Record<string, Addons>>): Addons {
   );
 }
 
-function extracted({ name, asset, sha256 }: EmbeddedAddon, dataDir: string | undefined): string {
-  const bytes = () => inflateSync(readFileSync(join(import.meta.dirname, asset)));
+function extracted({ name, asset: file, sha256 }: EmbeddedAddon, dataDir: string | undefined): string {
+  const bytes = () => asset(file);
   return extractAddon({ name, sha256, bytes }, addonDirectories(dataDir, process.env), requireFile);
 }
 

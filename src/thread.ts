@@ -1,7 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { inflateSync } from "node:zlib";
+import { asset } from "./bundle.ts";
 
 /** The modules that run on threads of their own; scripts/build.ts puts each into a file of its own. */
 export const THREADS = {
@@ -30,6 +28,6 @@ export function startThread(name: ThreadName, workerData: unknown): Worker {
   const options = { name, workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } };
   if (typeof __THREADS__ === "undefined") return new Worker(new URL(THREADS[name], import.meta.url), options);
   // As text: what is inside an executable is no file to a thread.
-  const source = inflateSync(readFileSync(join(import.meta.dirname, __THREADS__[name]))).toString();
+  const source = asset(__THREADS__[name]).toString();
   return new Worker(source, { ...options, eval: true });
 }

@@ -277,7 +277,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/portal/files.ts",
-    may: [NODE],
+    may: ["src/bundle.ts", NODE],
     why: "the built page, which is no more than files to the daemon",
   },
   {
@@ -291,11 +291,11 @@ const RULES: Rule[] = [
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",
-    may: ["src/build.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
+    may: ["src/build.ts", "src/bundle.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
     why: "the addon",
   },
   { from: "src/passphrase.ts", may: [NODE], why: "a secret from a file" },
-  { from: "src/thread.ts", may: [NODE], why: "threads" },
+  { from: "src/thread.ts", may: ["src/bundle.ts", NODE], why: "threads" },
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
   { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },
   {

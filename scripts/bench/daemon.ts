@@ -5,6 +5,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { START } from "../../src/bundle.ts";
 import { SETTINGS, variableOf } from "../../src/config/schema.ts";
 import { bundle } from "../build.ts";
 import { watchOver } from "../crash/children.ts";
@@ -17,9 +18,7 @@ let bundled: Promise<string> | undefined;
 
 /** What a release runs: from source, Node's type stripping alone holds 50 MiB. */
 function program(): Promise<string> {
-  return (bundled ??= bundle(`${process.platform}-${process.arch}`).then(({ directory }) =>
-    join(directory, "webhookd.mjs"),
-  ));
+  return (bundled ??= bundle(`${process.platform}-${process.arch}`).then(({ directory }) => join(directory, START)));
 }
 
 export interface DaemonOptions {

@@ -1,10 +1,10 @@
 /** The shared libraries beside the program, for the platform that it is packed for. */
 import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { deflateSync } from "node:zlib";
 import type { Addons, EmbeddedAddon } from "../../src/native.ts";
 import { root } from "../root.ts";
+import { writeCompressed } from "./compressed.ts";
 import { fileIn } from "./locked-package.ts";
 
 /** The package that holds SQLite. */
@@ -38,16 +38,10 @@ export function copyAddons(targets: readonly string[], directory: string): Copie
   return { embedded, packages: [...packages].map((name) => `node_modules/${name}`) };
 }
 
-/**
- * Compressed: an executable is to stay under 115 MB. Not as brotli, a quarter smaller: Node's decoder of it is what some
- * of the fixes are about that a Node may lack.
- */
 function embed(what: string, file: string, directory: string): EmbeddedAddon {
   const bytes = readFileSync(file);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   // Says what is in it, so that executables of several versions can keep theirs in one place.
   const name = `${what}-${sha256.slice(0, 16)}.node`;
-  const asset = `${name}.deflate`;
-  writeFileSync(join(directory, asset), deflateSync(bytes, { level: 9 }));
-  return { name, asset, sha256 };
+  return { name, asset: writeCompressed(directory, name, bytes), sha256 };
 }

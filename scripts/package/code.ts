@@ -1,66 +1,56 @@
 /**
- * Compiles the parts of a bundle: starts its daemon, has it deliver an event, and keeps what V8 compiled for that. Runs on
- * the Node that the bundle is for:
+ * Compiles the scripts of a bundle: runs it as a daemon, has it deliver an event, and keeps what V8 compiled for that. Runs
+ * on the Node that the bundle is for:
  *
  *   node scripts/package/code.ts <bundle>
  */
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { CODE, loadCompiled } from "../../src/compiled.ts";
-import { loadConfig } from "../../src/config.ts";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf, runProgram } from "../../src/bundle.ts";
 
+const LOOK_MS = 5;
+
+const bundle = resolve(process.argv[2]!);
+const dir = mkdtempSync(join(tmpdir(), "webhookd-code-"));
+const socketPath = join(dir, "webhookd.sock");
 /** The daemon makes files that are its user's alone. */
 const umask = process.umask();
-const [bundle] = process.argv.slice(2) as [string];
-const { script, parts } = loadCompiled(bundle);
-const { startDaemon } = parts["src/daemon.ts"]!() as typeof import("../../src/daemon.ts");
-const { createLog } = parts["src/log.ts"]!() as typeof import("../../src/log.ts");
-
-const dir = mkdtempSync(join(tmpdir(), "webhookd-code-"));
-let arrived = () => {};
-const arrival = new Promise<void>((resolve) => (arrived = resolve));
 const receiver = createServer((request, response) => {
   request.resume();
-  response.end(arrived);
+  // The daemon takes its time to end, and by then the attempt is recorded.
+  response.end(() => process.kill(process.pid, "SIGTERM"));
 });
-try {
-  receiver.listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  const config = loadConfig({
-    flags: { dev: true },
-    env: { WEBHOOKD_DATA_DIR: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB", WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0" },
-    cwd: dir,
-    home: dir,
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-  });
-  const daemon = await startDaemon(config, { log: createLog({ format: "json", level: "info", write() {} }) });
-  await publish(daemon.url, readFileSync(daemon.adminKeyFile!, "utf8").trim());
-  await arrival;
-  await daemon.idle();
-  await daemon.stop();
-} finally {
-  receiver.close();
-  rmSync(dir, { recursive: true, force: true });
-}
-process.umask(umask);
-writeFileSync(join(bundle, CODE), script.createCachedData());
-process.exit(0);
+receiver.listen(0, "127.0.0.1");
+await once(receiver, "listening");
 
-async function publish(url: string, key: string): Promise<void> {
-  const post = async (path: string, body: object) => {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const response = await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
-  };
-  const { port } = receiver.address() as AddressInfo;
-  await post("/v1/webhooks", { url: `http://127.0.0.1:${port}/`, events: ["goal.achieved"] });
-  await post("/v1/webhooks/events", { type: "goal.achieved", data: { goal_id: "goal_1" } });
+for (const name of Object.keys(process.env)) if (name.startsWith("WEBHOOKD_")) delete process.env[name];
+Object.assign(process.env, { HOME: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB" });
+const flags = ["--dev", "--listen", "127.0.0.1:0", "--socket", socketPath, "--data-dir", join(dir, "data")];
+process.argv = [process.execPath, bundle, "serve", ...flags];
+process.chdir(dir);
+const scripts = runProgram(bundle);
+// The program ends the process by itself.
+process.on("exit", (code) => {
+  process.umask(umask);
+  if (code === 0)
+    for (const [name, script] of scripts) writeFileSync(join(bundle, codeOf(name)), script.createCachedData());
+  rmSync(dir, { recursive: true, force: true });
+});
+
+while (!existsSync(socketPath)) await sleep(LOOK_MS);
+const { port } = receiver.address() as AddressInfo;
+await post("/v1/webhooks", { url: `http://127.0.0.1:${port}/`, events: ["goal.achieved"] });
+await post("/v1/webhooks/events", { type: "goal.achieved", data: { goal_id: "goal_1" } });
+
+async function post(path: string, body: object): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const sent = request({ socketPath, method: "POST", path, headers }).end(JSON.stringify(body));
+  const [response] = await once(sent, "response");
+  response.resume();
+  if (response.statusCode >= 300) throw new Error(`${path} was answered ${response.statusCode}`);
 }

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { codeOf, SCRIPTS } from "../../src/bundle.ts";
 import { bundle, type Bundle } from "../build.ts";
 import { makeLibrary } from "../clients/library.ts";
 import { root } from "../root.ts";
@@ -23,8 +24,8 @@ export async function makeNpmPackage(targets: readonly string[], directory: stri
   const scratch = mkdtempSync(join(tmpdir(), "webhookd-npm-"));
   try {
     const bundled = await bundle(targets, join(scratch, "daemon"));
-    // What V8 compiled for one version of Node is dead weight on others, and the packer's package.json is not npm's.
-    for (const file of ["package.json", "parts.code"]) rmSync(join(scratch, "daemon", file), { force: true });
+    // What V8 compiled for one version of Node is dead weight on others.
+    for (const name of Object.keys(SCRIPTS)) rmSync(join(scratch, "daemon", codeOf(name)), { force: true });
     await makeLibrary(join(scratch, "client"), bundled.version);
     mkdirSync(join(scratch, "bin"));
     copyFileSync(join(SHIPPED, "webhookd.js"), join(scratch, "bin/webhookd.js"));

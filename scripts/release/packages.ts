@@ -12,14 +12,11 @@ export interface Package extends Locked {
   readonly directory: string;
 }
 
-/** What the packer adds: it starts the program, and holds its files. */
-const PACKER = ["node_modules/@yao-pkg/pkg", "node_modules/@roberts_lando/vfs"];
-
 /** Sorted by name and version, each once. */
 export function packagesIn(
   ...bundles: readonly Pick<Bundle, "program" | "parts" | "threads" | "portal" | "addons">[]
 ): Package[] {
-  const paths = new Set([...PACKER, ...bundles.flatMap(({ addons }) => addons)]);
+  const paths = new Set(bundles.flatMap(({ addons }) => addons));
   for (const { outputs } of bundles.flatMap(({ program, parts, threads, portal }) => [
     program,
     parts,

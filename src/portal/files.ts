@@ -1,7 +1,7 @@
 /** The files of the page as the daemon serves them, each with what is sent to browsers that take compressed answers. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
+import { asset } from "../bundle.ts";
 
 export interface PortalFile {
   /** As it is served: `/portal` is the HTML; the others have a hash of their contents in their names. */
@@ -34,7 +34,7 @@ async function kept(): Promise<readonly KeptFile[]> {
     return __PORTAL__.map(({ path, type, file }) => ({
       path,
       type,
-      br: readFileSync(join(import.meta.dirname, file)),
+      br: asset(file),
     }));
   // Not as a literal, which scripts/build.ts would follow: esbuild cannot be in its own bundle.
   const builder = new URL("../../scripts/portal.ts", import.meta.url);

@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir, userInfo } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { json } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundle, type Bundle } from "../../scripts/build.ts";
-import { loadCompiled } from "../../src/compiled.ts";
+import { compiled, START } from "../../src/bundle.ts";
 import { it as machineIt } from "../harness/process.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { caFile } from "../harness/tls.ts";
 
-/** The commands that may draw. */
-const DRAWS = /\/tui\.ts$/;
+/** The command that may draw. */
+const DRAWS = "cli/tui/tui.ts";
 /** What no command may wait for: the daemon, and any package but the one that describes commands. */
 const LATER = /^(src\/(daemon|api|delivery|store)|tui)\b|node_modules\/(?!citty\/)/;
 const SCREEN = /node_modules\/(ink|react|react-reconciler|yoga-layout)\//;
@@ -26,29 +26,21 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(made.directory, { recursive: true, force: true }));
 
-/** Sources that importing `output` brings in; with `lazy`, also all that they may ever import. */
-function sourcesOf(output: string, lazy: boolean, seen = new Set<string>()): Set<string> {
-  const sources = new Set<string>();
-  if (seen.has(output)) return sources;
-  seen.add(output);
-  const { inputs, imports } = made.program.outputs[output]!;
-  for (const input of Object.keys(inputs)) sources.add(input);
-  for (const { path, kind, external } of imports) {
-    if (external || (kind === "dynamic-import" && !lazy)) continue;
-    for (const source of sourcesOf(path, lazy, seen)) sources.add(source);
+/** Sources that importing `source` brings in; with `lazy`, also all that they may ever import. */
+function sourcesOf(source: string, lazy: boolean, seen = new Set<string>()): Set<string> {
+  if (seen.has(source)) return seen;
+  seen.add(source);
+  for (const { path, kind, external } of made.program.inputs[source]!.imports) {
+    if (!external && (kind !== "dynamic-import" || lazy)) sourcesOf(path, lazy, seen);
   }
-  return sources;
-}
-
-function outputOf(entryPoint: RegExp): string {
-  return Object.entries(made.program.outputs).find(([, output]) => entryPoint.test(output.entryPoint ?? ""))![0];
+  return seen;
 }
 
 const matches = (sources: Set<string>, what: RegExp) => [...sources].filter((source) => what.test(source));
 
 describe("the bundle", () => {
   machineIt("trusts the authorities of its configuration, and none that the environment adds", async ({ machine }) => {
-    const program: [string, string] = [process.execPath, join(made.directory, "webhookd.mjs")];
+    const program: [string, string] = [process.execPath, join(made.directory, START)];
     const receiver = await TestReceiver.start([], { tls: true });
     const outcome = async (dir: string, settings: Record<string, string>) => {
       const env = { NODE_EXTRA_CA_CERTS: caFile };
@@ -73,7 +65,7 @@ describe("the bundle", () => {
   machineIt.runIf(process.platform === "linux")(
     "takes its second addon out of itself when somebody first changes something over the socket",
     async ({ machine }) => {
-      const daemon = await machine.serve({ program: [process.execPath, join(made.directory, "webhookd.mjs")] });
+      const daemon = await machine.serve({ program: [process.execPath, join(made.directory, START)] });
       const addons = () => readdirSync(join(daemon.dir, ".native")).map((name) => name.split("-")[0]);
       const socketPath = join(daemon.dir, "webhookd.sock");
       const call = async (method: string, path: string) => {
@@ -91,7 +83,7 @@ describe("the bundle", () => {
   );
 
   machineIt("has the portal in it, within 200 KiB as browsers take it", async ({ machine }) => {
-    const daemon = await machine.serve({ program: [process.execPath, join(made.directory, "webhookd.mjs")] });
+    const daemon = await machine.serve({ program: [process.execPath, join(made.directory, START)] });
     const html = await (await fetch(new URL("/portal", daemon.url))).text();
     const parts = [...html.matchAll(/portal\/[\w.]+/g)].map(([path]) => `/${path}`);
     expect(parts.map((path) => path.replace(/.*\./, "")).toSorted()).toEqual(["css", "js", "svg"]);
@@ -107,7 +99,7 @@ describe("the bundle", () => {
   });
 
   it("runs alone, with an empty environment", async () => {
-    const run = promisify(execFile)(process.execPath, [join(made.directory, "webhookd.mjs"), "--version"], {
+    const run = promisify(execFile)(process.execPath, [join(made.directory, START), "--version"], {
       cwd: tmpdir(),
       env: {},
     });
@@ -115,47 +107,44 @@ describe("the bundle", () => {
   });
 
   it("reads nothing of the modules of Node that are slow to read as a whole, until something needs them", () => {
-    const imports = Object.values(made.program.outputs).flatMap((output) => output.imports);
+    const imports = Object.values(made.program.inputs).flatMap((input) => input.imports);
     const slow = /^(node:)?(https?|http2|tls|util|fs|crypto)$/;
     expect(imports.filter(({ kind, path }) => kind === "import-statement" && slow.test(path))).toEqual([]);
   });
 
   it("was compiled, and V8 takes the code for the source that it came from", () => {
-    const { script, parts } = loadCompiled(made.directory);
-    expect(script.cachedDataRejected).toBe(false);
-    expect(Object.keys(parts)).toContain("src/daemon.ts");
+    for (const name of ["program", "parts"] as const)
+      expect(compiled(name, made.directory).cachedDataRejected, name).toBe(false);
   });
 
   it("leaves room for Node in an executable of 115 MB", () => {
-    // The stripped Node is 108.6 MB, and the packer adds 0.7.
+    // The stripped Node is 108.5 MB, and the packer adds 0.4.
     expect(made.size).toBeLessThan(5.7e6);
   });
 
   it("loads neither the daemon nor a package before it knows the command", () => {
-    const first = sourcesOf(outputOf(/^cli\/main\.ts$/), false);
-    const version = sourcesOf(outputOf(/^cli\/.*version\.ts$/), true);
-    const loaded = new Set([...first, ...version]);
+    const loaded = sourcesOf("cli/main.ts", false);
+    sourcesOf("cli/daemon/version.ts", true, loaded);
+    expect(loaded).toContain("cli/front/dispatch.ts");
     expect(matches(loaded, LATER)).toEqual([]);
   });
 
   it("never loads a screen for a command that draws none", () => {
-    const listed = Object.values(made.program.outputs).filter(({ inputs }) => "cli/commands.ts" in inputs);
-    const imports = listed.flatMap((output) => output.imports);
-    const commands = imports.filter(({ kind, external }) => kind === "dynamic-import" && !external);
-    expect(commands.length).toBeGreaterThan(30);
+    const { imports } = made.program.inputs["cli/commands.ts"]!;
+    const commands = new Set(imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
+    expect(commands.size).toBeGreaterThan(30);
     // Completions load what each command may be given, the dashboard's too: that alone loads no screen either.
-    const drawing = outputOf(DRAWS);
-    expect(matches(sourcesOf(drawing, false), SCREEN)).toEqual([]);
-    for (const { path: command } of commands) {
-      const { entryPoint = basename(command) } = made.program.outputs[command]!;
-      if (command === drawing) continue;
-      expect(matches(sourcesOf(command, true, new Set([drawing])), SCREEN), entryPoint).toEqual([]);
+    expect(matches(sourcesOf(DRAWS, false), SCREEN)).toEqual([]);
+    expect(matches(sourcesOf(DRAWS, true), SCREEN)).not.toEqual([]);
+    for (const command of commands) {
+      if (command === DRAWS) continue;
+      expect(matches(sourcesOf(command, true, new Set([DRAWS])), SCREEN), command).toEqual([]);
     }
     // The daemon is in a script of its own.
     const parts = new Set(Object.keys(made.parts.inputs));
     expect(matches(parts, SCREEN)).toEqual([]);
     expect(matches(parts, /node_modules\/(h3|better-sqlite3)\//)).not.toEqual([]);
-    expect(matches(sourcesOf(outputOf(/^cli\/.*serve\.ts$/), true), /src\/compiled\.ts$/)).not.toEqual([]);
+    expect(sourcesOf("cli/daemon/serve.ts", true)).toContain("compiled:src/daemon.ts");
   });
 
   it("gives the threads no screen either", () => {

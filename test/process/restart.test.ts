@@ -10,6 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { describe, expect } from "vitest";
 import { bundle } from "../../scripts/build.ts";
+import { START } from "../../src/bundle.ts";
 import { ownPort } from "../harness/port.ts";
 import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
 
@@ -30,7 +31,7 @@ async function released(machine: Machine): Promise<readonly [string, ...string[]
   const other = process.env["RESTART_PROGRAM"];
   if (other !== undefined) return [resolve(other)];
   const { directory } = await bundle(`${process.platform}-${process.arch}`, join(machine.home, "bundle"));
-  return [process.execPath, join(directory, "webhookd.mjs")];
+  return [process.execPath, join(directory, START)];
 }
 
 /** What systemd does with a `.socket` unit: the same socket for one process after the other. */

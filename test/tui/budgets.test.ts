@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { bundle } from "../../scripts/build.ts";
+import { START } from "../../src/bundle.ts";
 import { EVENT_TYPE } from "../../scripts/bench/payload.ts";
 import { copyStore, seeded } from "../../scripts/bench/seed.ts";
 import { cpuMs, rssMiB } from "../../scripts/bench/usage.ts";
@@ -42,7 +43,7 @@ async function site() {
   const settings = { RETENTION_DELIVERED: "3650d" };
   const daemon = await TestDaemon.start({ dir: join(dir, "data"), clock: systemClock, settings });
   const { directory } = await bundle(`${process.platform}-${process.arch}`, join(dir, "bundle"));
-  return { daemon, dir, socket: join(dir, "data/webhookd.sock"), program: `node ${directory}/webhookd.mjs` };
+  return { daemon, dir, socket: join(dir, "data/webhookd.sock"), program: `node ${directory}/${START}` };
 }
 
 inTerminal("the dashboard over 100,000 events", () => {

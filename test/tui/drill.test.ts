@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { cpuMs } from "../../scripts/bench/usage.ts";
 import { bundle } from "../../scripts/build.ts";
+import { START } from "../../src/bundle.ts";
 import { systemClock } from "../../src/clock.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
@@ -25,7 +26,7 @@ const HALF = Math.floor(FAILED / CAUSES.length / 4);
 /** As it is released: the source takes twice as long to load. */
 async function program(dir: string): Promise<string> {
   const { directory } = await bundle(`${process.platform}-${process.arch}`, join(dir, "bundle"));
-  return `node ${directory}/webhookd.mjs`;
+  return `node ${directory}/${START}`;
 }
 
 async function site() {

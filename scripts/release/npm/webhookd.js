@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Read by any Node, so that an old one says what is wrong instead of failing at the daemon's syntax.
 const major = Number(process.versions.node.split(".")[0]);
-if (major >= 24) import("../daemon/webhookd.mjs");
+if (major >= 24) import("../daemon/webhookd.cjs");
 else {
   console.error(`webhookd: this is Node ${process.version}, and webhookd needs Node 24 or newer`);
   console.error("  (the publishers' client, webhookd/client, runs on Node 20)");
