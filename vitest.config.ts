@@ -3,14 +3,12 @@ import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { LONG } from "./test/harness/long-files.ts";
-import { memoryDirectory } from "./test/harness/scratch.ts";
+import { scratchOfRun } from "./test/harness/scratch.ts";
 
 // Called by hand, vitest would run on whatever `node` is first in PATH, and the SQLite addon crashes on an old one.
 if (Number(process.versions.node.split(".")[0]) < 24) {
   throw new Error(`the tests need the pinned Node, this is ${process.version}: use npm test`);
 }
-
-const scratch = process.env.TMPDIR ?? memoryDirectory();
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -42,7 +40,7 @@ export default defineConfig({
       project("alone", true, [`test/!(${SHARED})/**/*.test.{ts,tsx}`, "test/*.test.ts", ...ALONE], []),
       project("shared", false, [`test/@(${SHARED})/**/*.test.ts`], ALONE),
     ],
-    ...(scratch !== undefined && { env: { TMPDIR: scratch } }),
+    env: { TMPDIR: scratchOfRun() },
     // A slow machine is no failure: only what hangs runs into these.
     testTimeout: 300_000,
     hookTimeout: 300_000,

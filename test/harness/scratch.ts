@@ -1,7 +1,16 @@
-import { readFileSync, statfsSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 /** More than all tests that run at a time write. */
 const ROOM_BYTES = 1024 ** 3;
+
+/** Where a run's tests write. It goes with the process, and all that they left in it. */
+export function scratchOfRun(): string {
+  const scratch = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-run-"));
+  process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
+  return scratch;
+}
 
 /**
  * A directory in memory for what tests write, if this machine has one with room from which programs may be run; none
