@@ -45,7 +45,7 @@ export interface GroupCommitOptions {
   /** Runs something in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
   readonly shares: TenantShares;
-  readonly log: { isFull(): boolean; move(): void };
+  readonly log: { isFull(pages?: number): boolean; move(): void };
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
   /** The same after its work. */
@@ -55,13 +55,13 @@ export interface GroupCommitOptions {
 }
 
 interface Work extends WorkSize {
+  readonly bytes: number;
   run(): unknown;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
 interface Published extends Waiting {
-  readonly bytes: number;
   readonly work: Work;
 }
 
@@ -106,13 +106,11 @@ export class GroupCommit {
   run<T>(work: () => T, size: WorkSize = SMALL): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { events, deliveries, published } = size;
-      const waiting: Work = { events, deliveries, run: work, resolve: resolve as Work["resolve"], reject };
-      if (published === undefined) this.#queue.push(waiting);
-      else {
-        const cost = published.bytes + ROW_COST * (events + deliveries);
-        this.#published.add({ ...published, cost, work: waiting });
-        this.#bytes += published.bytes;
-      }
+      const { tenant, bytes } = published ?? { tenant: null, bytes: 0 };
+      const waiting: Work = { events, deliveries, bytes, run: work, resolve: resolve as Work["resolve"], reject };
+      if (tenant === null) this.#queue.push(waiting);
+      else this.#published.add({ tenant, cost: bytes + ROW_COST * (events + deliveries), work: waiting });
+      this.#bytes += bytes;
       this.#waiting++;
       this.#events += events;
       this.#deliveries += deliveries;
@@ -180,6 +178,7 @@ export class GroupCommit {
   }
 
   #commitBatch(batch: readonly Work[]): void {
+    const bytes = batch.reduce((sum, work) => sum + work.bytes, 0);
     const begun = this.#options.clock.monotonic();
     try {
       const results = this.#transaction(batch.map((work) => work.run));
@@ -189,14 +188,15 @@ export class GroupCommit {
       if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
       else for (const work of batch) work.reject(told ?? error);
     }
-    this.#ended(begun);
+    this.#ended(begun, bytes);
   }
 
-  #ended(begun: number): void {
+  /** What a large batch added to the log is moved before the next one comes: two of them would take twice as long. */
+  #ended(begun: number, bytes = 0): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
     if (this.#sinceFull !== null) this.#sinceFull++;
-    else if (this.#options.log.isFull()) this.#sinceFull = 0;
+    else if (this.#options.log.isFull(bytes > MAX_BYTES ? 1 : undefined)) this.#sinceFull = 0;
     if (this.#sinceFull !== null) this.#comeAgain();
   }
 
@@ -211,6 +211,7 @@ export class GroupCommit {
     const add = (work: Work) => {
       events += work.events;
       deliveries += work.deliveries;
+      bytes += work.bytes;
       batch.push(work);
     };
     for (const work of this.#queue) {
@@ -222,10 +223,9 @@ export class GroupCommit {
     const fits = (next: Published) =>
       events + next.work.events <= MAX_EVENTS &&
       deliveries + next.work.deliveries <= MAX_DELIVERIES &&
-      bytes + next.bytes <= MAX_BYTES;
-    const isSmall = (next: Published) => next.bytes <= mostBytes;
+      bytes + next.work.bytes <= MAX_BYTES;
+    const isSmall = (next: Published) => next.work.bytes <= mostBytes;
     for (let next = this.#published.take(isSmall); next !== undefined; next = this.#published.take(fits)) {
-      bytes += next.bytes;
       add(next.work);
     }
     this.#waiting -= batch.length;

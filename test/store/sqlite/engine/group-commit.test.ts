@@ -53,6 +53,8 @@ let failing: ((commit: () => void) => void) | null;
 let begun: number;
 let undone: number;
 let isLogFull: boolean;
+/** Of the log, and of one that is full. */
+let pages: number;
 /** How often the log was moved. */
 let moved: number;
 
@@ -71,7 +73,7 @@ beforeEach(() => {
   db.exec("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT) STRICT");
   stage = new Stage();
   faults = [];
-  begun = undone = moved = 0;
+  begun = undone = moved = pages = 0;
   isLogFull = false;
   condition = new Condition(db, { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error) => faults.push(error) });
   commit = new GroupCommit(db, {
@@ -80,9 +82,10 @@ beforeEach(() => {
     defer: stage.nextTurn,
     shares: new Map([["three", { weight: 3, ratePerSecond: null, maxPending: null }]]),
     log: {
-      isFull: () => isLogFull,
+      isFull: (full = 500) => isLogFull || pages >= full,
       move: () => {
         isLogFull = false;
+        pages = 0;
         moved++;
       },
     },
@@ -169,6 +172,26 @@ describe("group commit", () => {
     stage.turn();
     expect(rows()).toEqual([1, 2, 3, 4]);
     await Promise.all([...flood, ...victims]);
+  });
+
+  it("moves what a large batch added to the log before the next one", async () => {
+    const large = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 3 * 1024 * 1024 } };
+    const small = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 100 * 1024 } };
+    const write = (added: number) => () => void (pages += added);
+    const flood = [write(13), write(400), write(400)].map((work, at) => commit.run(work, at === 0 ? small : large));
+    const seen = [];
+    while (stage.turns.length > 0) {
+      stage.turn();
+      seen.push({ pages, moved });
+    }
+    await Promise.all(flood);
+    expect(seen).toEqual([
+      { pages: 13, moved: 0 },
+      { pages: 413, moved: 0 },
+      { pages: 0, moved: 1 },
+      { pages: 400, moved: 1 },
+      { pages: 0, moved: 2 },
+    ]);
   });
 
   it("lets many results wait 5 ms for an event to ride with", async () => {
