@@ -139,9 +139,11 @@ describe("when nothing at all can be reached", () => {
   });
 
   it("a stop records what was cut off as interrupted", async () => {
-    const { daemon, network, pass } = await onNetwork(HOSTS);
+    const { daemon, network, spy, pass } = await onNetwork(HOSTS);
     network.cut = true;
     const id = await daemon.publish();
+    // If one were dialled a second after the others, these would run out of time alone, and be their receivers' fault.
+    await expect.poll(() => spy.dialled.length).toBe(HOSTS.length);
     await pass(13);
     const stopped = daemon.daemon.stop();
     await pass(11);
