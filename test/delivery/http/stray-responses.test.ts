@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
-import { describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";
 import { signedRequest, testEgress } from "../../harness/egress.ts";
 
@@ -85,33 +85,48 @@ const CASES: readonly Case[] = STATUSES.flatMap((status) =>
   ]),
 );
 
-// They wait for one another, and the machine hardly at all.
-vi.setConfig({ maxConcurrency: CASES.length, testTimeout: 60_000 });
+interface Told {
+  /** What the exchange took for a success. */
+  readonly delivered: number;
+  /** What the receiver meant as one. */
+  readonly accepted: number;
+}
 
-describe.concurrent("a stray 200", () => {
-  for (const its of CASES) {
+async function told(its: Case): Promise<Told> {
+  const receiver = new StrayReceiver(its);
+  const egress = testEgress();
+  const exchange = new Exchange(egress, await receiver.listen(), "default");
+  let delivered = 0;
+  const post = async (): Promise<void> => {
+    const { outcome } = await exchange.post(signedRequest());
+    if (outcome === "succeeded") delivered++;
+  };
+  // Two at a time, some in a row and some with the pauses in which a stray comes.
+  const queue = async (pauseMs: number): Promise<void> => {
+    for (let i = 0; i < 8; i++) {
+      await post();
+      await pause(pauseMs);
+    }
+  };
+  await Promise.all([queue(0), queue(60)]);
+  await exchange.close();
+  egress.close();
+  await receiver.close();
+  return { delivered, accepted: receiver.accepted };
+}
+
+describe("a stray 200", () => {
+  let all: Promise<readonly Told[]>;
+  // All at once: they wait for one another, and the machine hardly at all.
+  beforeAll(() => {
+    all = Promise.all(CASES.map(told));
+  });
+
+  for (const [at, its] of CASES.entries()) {
     const when = its.pipelined ? "in the same segment" : `${its.delayMs} ms later`;
     it(`after a ${its.status}, ${when} (${JSON.stringify(its.headers)}), delivers nothing`, async () => {
-      const receiver = new StrayReceiver(its);
-      const egress = testEgress();
-      const exchange = new Exchange(egress, await receiver.listen(), "default");
-      let delivered = 0;
-      const post = async (): Promise<void> => {
-        const { outcome } = await exchange.post(signedRequest());
-        if (outcome === "succeeded") delivered++;
-      };
-      // Two at a time, some in a row and some with the pauses in which a stray comes.
-      const queue = async (pauseMs: number): Promise<void> => {
-        for (let i = 0; i < 8; i++) {
-          await post();
-          await pause(pauseMs);
-        }
-      };
-      await Promise.all([queue(0), queue(60)]);
-      expect(delivered).toBe(receiver.accepted);
-      await exchange.close();
-      egress.close();
-      await receiver.close();
+      const { delivered, accepted } = (await all)[at]!;
+      expect(delivered).toBe(accepted);
     });
   }
 });
