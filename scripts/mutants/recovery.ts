@@ -78,7 +78,7 @@ export const RECOVERY: readonly Mutant[] = [
   },
   {
     name: "results-that-meet-damage-again-are-let-go",
-    file: "src/store/files/set-aside.ts",
+    file: "src/store/files/spare-files.ts",
     find: "    if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;\n",
     replace: "",
     tests: ["test/store/opening/damage.test.ts"],

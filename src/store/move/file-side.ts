@@ -6,7 +6,7 @@ import type { Database } from "better-sqlite3";
 import { makeDataDirectory, syncDirectory, writeDurably } from "../files/durable-file.ts";
 import { readOrMakeSecretKey } from "../files/key-files.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { SetAside } from "../files/set-aside.ts";
+import { SetAside } from "../files/spare-files.ts";
 import { takeLock, type Lock } from "../opening/lock.ts";
 import { finishRestore, MARKER_TEXT, movedAside, MOVED_SUFFIX } from "../opening/restore-files.ts";
 import { KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";

@@ -9,7 +9,7 @@ import type { Database } from "better-sqlite3";
 import { syncDirectory, syncFile } from "../files/durable-file.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { commitReplacement, finishRestore, stagedFile } from "./restore-files.ts";
-import type { SetAside } from "../files/set-aside.ts";
+import type { SetAside } from "../files/spare-files.ts";
 import { lookForDamage, type Looked } from "../sqlite/damage/damage.ts";
 import { salvage } from "../sqlite/damage/salvage.ts";
 import { Meta } from "../sqlite/engine/meta.ts";

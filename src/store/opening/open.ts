@@ -16,9 +16,8 @@ import { makeDataDirectory, readableByOthers, requireUnchangeable, writeDurably 
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
 import { finishKeyChange } from "../sqlite/secrets/key-change.ts";
 import { refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refused.ts";
-import { Reserve } from "../files/reserve.ts";
+import { Reserve, SetAside } from "../files/spare-files.ts";
 import { finishRestore, MARKER_TEXT, refuseLoss } from "./restore-files.ts";
-import { SetAside } from "../files/set-aside.ts";
 import type { StartBackup } from "../backup/backup.ts";
 import { Box } from "../sqlite/engine/box.ts";
 import { mendIfDamaged, type OpeningLog } from "./mend.ts";

@@ -20,7 +20,7 @@ import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { parseToken } from "../../domain/caller.ts";
 import { readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
-import { SetAside } from "../files/set-aside.ts";
+import { SetAside } from "../files/spare-files.ts";
 import { makeDataDirectory, syncDirectory } from "../files/durable-file.ts";
 import { StoreRefused, systemCode } from "../files/refused.ts";
 import { commitRestore, finishRestore, isBegun, removeStaged, stagedFile } from "../opening/restore-files.ts";

@@ -2,8 +2,7 @@
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { StartBackup } from "../backup/backup.ts";
-import type { Reserve } from "../files/reserve.ts";
-import type { SetAside } from "../files/set-aside.ts";
+import type { Reserve, SetAside } from "../files/spare-files.ts";
 import type { OwnershipStore, Store } from "../store.ts";
 import { Attempts } from "./attempts/attempts.ts";
 import { DataSearch } from "./attempts/data-search.ts";

@@ -1,5 +1,5 @@
 /** What is done each second, minute or hour: old rows go, memory is written down, and the disk is looked at. */
-import type { Reserve } from "../files/reserve.ts";
+import type { Reserve } from "../files/spare-files.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Attempts } from "./attempts/attempts.ts";
 import { Causes } from "./attempts/causes.ts";

@@ -1,7 +1,7 @@
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
 import type { Claim, Position, Verdict } from "../../../domain/deliveries/delivery.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { SetAside } from "../../files/set-aside.ts";
+import type { SetAside } from "../../files/spare-files.ts";
 import type {
   AttemptRequest,
   DeliveryStore,

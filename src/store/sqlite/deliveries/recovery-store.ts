@@ -1,6 +1,6 @@
 /** What must be set right after a death of the process, and after the clock was set. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
-import type { Reserve } from "../../files/reserve.ts";
+import type { Reserve } from "../../files/spare-files.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
 import type { ManualAttempts, Started } from "../claims/marks.ts";
 import type { FreshMark } from "../claims/fresh.ts";

@@ -1,14 +1,25 @@
+/** What lies beside the database for a bad day: what a damaged one cannot record, and room for a start on a full disk. */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { EndedAttempt } from "../store.ts";
+import { syncDirectory, writeDurably } from "./durable-file.ts";
+
+export const SET_ASIDE = "DAMAGED";
+
 /**
  * What a daemon that meets a damaged page still has to say: that the database is damaged, and the results that it could
  * not record there. The next start mends the database and records them, so that nothing is sent again after a 2xx.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { syncDirectory } from "./durable-file.ts";
-import type { EndedAttempt } from "../store.ts";
-
-export const SET_ASIDE = "DAMAGED";
-
 export class SetAside {
   readonly #file: string;
   /** Bytes of it that were read. */
@@ -67,4 +78,45 @@ function attemptOf(line: string): EndedAttempt {
   const { claim, outcome, ...rest } = JSON.parse(line) as EndedAttempt & { outcome: { responseBody: string } };
   const responseBody = Buffer.from(outcome.responseBody as unknown as string, "base64");
   return { ...rest, claim: { ...claim, body: Buffer.alloc(0) }, outcome: { ...outcome, responseBody } };
+}
+
+const FILES = [
+  { reserve: "webhookd.reserve-wal", place: "webhookd.db-wal", bytes: 1024 * 1024 },
+  { reserve: "webhookd.reserve-shm", place: "webhookd.db-shm", bytes: 32 * 1024 },
+] as const;
+
+/**
+ * What a start on a full disk lives from. Without the files `-wal` and `-shm` SQLite cannot open the database, and a
+ * clean stop removes both, so that a disk that has filled since has neither room nor a name for them. These two take
+ * their place by a rename, which needs neither; a write-ahead log of zeros holds nothing, and is written over in place.
+ */
+export class Reserve {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Makes what is missing of it. Throws where there is no room. */
+  make(): void {
+    for (const { reserve, bytes } of FILES) {
+      const file = join(this.#dir, reserve);
+      if (!existsSync(file)) writeDurably(file, "\0".repeat(bytes));
+    }
+  }
+
+  /** Before the database is opened. What is there stays: it is the last process's, or in use. */
+  lend(): void {
+    for (const { reserve, place } of FILES) {
+      const file = join(this.#dir, reserve);
+      if (existsSync(file) && !existsSync(join(this.#dir, place))) renameSync(file, join(this.#dir, place));
+    }
+  }
+
+  /** Gives all of it back to the disk; whether there was any. */
+  release(): boolean {
+    const left = FILES.map(({ reserve }) => join(this.#dir, reserve)).filter((file) => existsSync(file));
+    for (const file of left) rmSync(file, { force: true });
+    return left.length > 0;
+  }
 }
