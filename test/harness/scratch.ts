@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,6 +8,8 @@ const ROOM_BYTES = 1024 ** 3;
 /** Where a run's tests write. It goes with the process, and all that they left in it. */
 export function scratchOfRun(): string {
   const scratch = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-run-"));
+  // Started as root, PostgreSQL runs as nobody, and has its programs and files in there.
+  chmodSync(scratch, 0o711);
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
   return scratch;
 }
