@@ -110,7 +110,7 @@ export const COMMANDS = {
     async () => (await import("./deliveries/cancel.ts")).deliveriesCancel,
   ),
   "deliveries attempt": listed(
-    "Make one attempt now, outside the ladder, and show the answer",
+    "Try one delivery now, or all that wait and match a filter; their ladders stay as they are",
     async () => (await import("./deliveries/attempt.ts")).deliveriesAttempt,
   ),
   "attempts list": listed(

@@ -137,7 +137,7 @@ interface Known {
 
 /** What it means, who should do what, and what to type. */
 function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, string][] {
-  const { endpoint, error, status_code: code, failed, held, first_at: first } = group;
+  const { endpoint, error, status_code: code, failed, pending, held, first_at: first } = group;
   const advice = adviceOnFailure(group, sample, now - Date.parse(first));
   const words = { endpoint, error, ...(code !== null && { status_code: code }), ...(since !== undefined && { since }) };
   const filter = Object.entries(words).map(([word, value]) => `${word}:${value}`);
@@ -150,6 +150,9 @@ function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, st
     ["customer", advice.customer],
     ["the deliveries", `webhookd deliveries list --filter "${filter.join(" ")}"`],
     ...advice.commands.map(({ purpose, line }): [string, string] => [purpose, line]),
+    ...(pending === 0
+      ? []
+      : ([["try the retried now", `webhookd deliveries attempt ${flags.join(" ")} --canary`]] as [string, string][])),
     ...(failed === 0 ? [] : ([["replay them", `webhookd replay ${flags.join(" ")} --canary`]] as [string, string][])),
     ...(held === 0 ? [] : ([["send the held", `webhookd endpoints enable ${endpoint}`]] as [string, string][])),
   ];

@@ -101,16 +101,21 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
       "nothing_to_cancel",
     );
   }
+  const isTry = action === "attempt_now";
   const what = filter.missing
     ? "the endpoint missed no event of its types, so there is nothing to send"
-    : "no failed delivery matches, so there is nothing to replay";
+    : isTry
+      ? "no such delivery matches, so there is nothing to try"
+      : "no failed delivery matches, so there is nothing to replay";
   const [first] = left;
   const seen = filter.missing
     ? "To see its types: webhookd endpoints show"
-    : "To see what failed: webhookd deliveries list --status failed";
+    : isTry
+      ? "To see what waits: webhookd deliveries list --status pending"
+      : "To see what failed: webhookd deliveries list --status failed";
   const hint =
     first === undefined
       ? seen
       : `The matching deliveries belong to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
-  return new Failure("conflict", what, hint, "nothing_to_replay");
+  return new Failure("conflict", what, hint, isTry ? "nothing_to_try" : "nothing_to_replay");
 }

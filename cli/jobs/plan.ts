@@ -1,11 +1,11 @@
 /** What a job would do, for the person who has to agree to it. */
-import type { EndpointWithHealth, JobPlan } from "../../src/client/operations.ts";
+import type { EndpointWithHealth, Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { ago, count, hostOf, span } from "../output/words.ts";
 
 /** What a job is to do, and to which deliveries. */
 export interface Undertaking {
-  readonly action: "replay" | "cancel";
+  readonly action: Job["action"];
   /** As a job's draft takes it. */
   readonly filter: {
     readonly [field: string]: unknown;
@@ -16,6 +16,18 @@ export interface Undertaking {
   };
   readonly tenant: string | undefined;
 }
+
+/** Which ones it is about where the filter does not say it. */
+const STATUSES: Readonly<Record<Job["action"], string>> = {
+  replay: "failed",
+  attempt_now: "pending",
+  cancel: "pending,held",
+};
+const AIMS: Readonly<Record<Job["action"], string>> = {
+  replay: "to replay",
+  attempt_now: "to try now",
+  cancel: "to cancel for good",
+};
 
 /** More would scroll away what matters. */
 const SHOWN = 20;
@@ -52,7 +64,7 @@ async function oldestOf(
   // What is missing is in no list yet.
   if (missing) return null;
   const query = {
-    status: action === "cancel" ? "pending,held" : "failed",
+    status: STATUSES[action],
     ...(filter as Query),
     tenant,
     order: "oldest",
@@ -68,7 +80,7 @@ export function planLines(
   now: number,
 ): string[] {
   const { matched, timed_out: timedOut, eta_seconds: eta } = plan;
-  const aim = action === "cancel" ? "to cancel for good" : filter.missing ? "to back-fill" : "to replay";
+  const aim = filter.missing ? "to back-fill" : AIMS[action];
   const width = String(Math.max(0, ...plan.endpoints.map((one) => one.matched))).length;
   const rest = plan.endpoints.slice(SHOWN);
   const more = rest.reduce((sum, one) => sum + one.matched, 0);

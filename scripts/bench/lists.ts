@@ -163,7 +163,7 @@ async function timed(daemon: DaemonUnderTest, path: string): Promise<number> {
   return monotonic() - begun;
 }
 
-function get({ port, key }: DaemonUnderTest, path: string): Promise<string> {
+export function get({ port, key }: DaemonUnderTest, path: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}` };
     request({ host: "127.0.0.1", port, path, headers }, (response) => {

@@ -19,6 +19,7 @@ import { peers } from "./peers.ts";
 import { portal } from "./portal.ts";
 import { prune } from "./prune.ts";
 import { quiet } from "./quiet.ts";
+import { search } from "./search.ts";
 import { stages } from "./stages.ts";
 import { start } from "./start.ts";
 
@@ -30,6 +31,7 @@ const ALONE: Record<string, Scenario> = {
   hang,
   fair,
   lists,
+  search,
   backlog,
   overrun,
   lanes,

@@ -265,3 +265,43 @@ describe("webhookd deliveries cancel", () => {
     expect([typo.code, typo.drafts.length]).toEqual([EXIT.refused, 1]);
   });
 });
+
+describe("webhookd deliveries attempt, of many", () => {
+  const attempt = (scene: Scene, ...words: string[]) => bulk(["deliveries", "attempt"], scene, ...words);
+
+  it("shows the plan, asks for the number, and has what was planned tried at a pace", async () => {
+    const { code, io, drafts } = await attempt(
+      { io: person("441") },
+      "--error",
+      "timeout",
+      "--pace",
+      "5/s",
+      "--canary",
+    );
+    expect([code, io.asked]).toEqual([EXIT.ok, [{ question: "Type 441 to continue: ", hidden: false }]]);
+    const draft = { action: "attempt_now", filter: { error: "timeout" }, rate_per_second: 5, canary: true };
+    expect(drafts).toMatchObject([
+      { ...draft, dry_run: true },
+      { ...draft, expect: 441 },
+    ]);
+    expect(io.err).toMatch(/441 deliveries to try now:\n[^]+38 of them timed out[^]+at 5\/s per endpoint/);
+  });
+
+  it.each([
+    [[], "nothing was selected"],
+    [["--all-pending", "--type", "t"], "--all-pending cannot be combined"],
+    [["--status", "held"], "--status held cannot be tried"],
+    [["dlv_06fbqxw6v8s2d4f6g8h0j2k4m6", "--type", "t"], "cannot be combined with filters"],
+    [["dlv_06fbqxw6v8s2d4f6g8h0j2k4m6", "--canary"], "cannot be combined with filters"],
+  ])("refuses %j before it asks anybody", async (words, message) => {
+    const { code, io, drafts } = await attempt({}, ...words);
+    expect([code, drafts]).toEqual([EXIT.usage, []]);
+    expect(io.err).toContain(message);
+  });
+
+  it("does nothing when nothing waits", async () => {
+    const none = await attempt({ plan: { matched: 0, endpoints: [] } }, "--all-pending");
+    expect([none.code, none.io.err]).toEqual([EXIT.conflict, expect.stringContaining("there is nothing to try")]);
+    expect(none.drafts.length).toBe(1);
+  });
+});

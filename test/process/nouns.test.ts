@@ -11,6 +11,9 @@ function expectOk({ code, stdout, stderr }: Ended): string {
   return stdout;
 }
 
+/** Others that fail beside the customer who asks, each of them as badly. */
+const CUSTOMERS = 10;
+
 const firstId = (text: string) => /\b(?:ep|evt)_\w{26}/.exec(text)![0];
 
 describe.concurrent("the nouns of the command line, on a real daemon", () => {
@@ -53,6 +56,26 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     expect(expectOk(await machine.webhookd("attempts", "show", attempt.id))).toContain("2, made by hand");
   });
 
+  it("tell in three commands, without an id, why nothing came to one of many customers", async ({ machine }) => {
+    const failing = await machine.receiver(...Array<number>(CUSTOMERS).fill(503));
+    const acme = await machine.receiver(401);
+    const daemon = await machine.serve();
+    for (let n = 0; n < CUSTOMERS; n++) await daemon.register(`${failing.url}/${n}`, { description: `Customer ${n}` });
+    await daemon.register(`${acme.url}/in`, { description: "ACME Corp, production" });
+    await attempted(daemon.publish(), daemon);
+
+    const why = expectOk(await machine.webhookd("failures", "--endpoint", "acme"));
+    expect(why).toMatch(/\n0 +1 .+ 401 from the receiver /);
+    expect(why).toMatch(/\n {2}meaning +\S[^]+\n {2}likely fault +\S[^]+\n {2}receiver +\S[^]+\n {2}customer +\S/);
+    // Of what it says to type: what came back, and, now that ACME has mended it, all that waits there.
+    const line = (purpose: string) => new RegExp(`^ {2}${purpose} +webhookd (.+)$`, "m").exec(why)![1]!.split(" ");
+    const seen = expectOk(await machine.webhookd(...line("see what came back")));
+    expect(seen).toMatch(/^att_\S+ {2}failed {2}401 in /);
+    const tried = expectOk(await machine.webhookd(...line("try the retried now"), "--yes", "--wait"));
+    expect(tried).toContain("1 delivered, 0 failed of 1.");
+    expect(acme.requests.length).toBe(2);
+  });
+
   it("end with 0 and without a word when their reader goes away", async ({ machine }) => {
     const daemon = await machine.serve();
     await daemon.register("https://example.com/hook", { enabled: false });
@@ -70,11 +93,11 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
   });
 });
 
-/** The event, once its first attempt is recorded. */
+/** The event, once its first attempts are recorded. */
 async function attempted(published: Promise<string>, daemon: Awaited<ReturnType<Machine["serve"]>>): Promise<any> {
   const id = await published;
   for (;;) {
     const event = await daemon.event(id);
-    if (event.deliveries[0].last_attempt !== null) return event;
+    if (event.deliveries.every(({ last_attempt: last }: any) => last !== null)) return event;
   }
 }

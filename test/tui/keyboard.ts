@@ -137,6 +137,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   r: "Replay event",
   R: /Replay \d/,
   c: "Canary replay of",
+  N: /Try \d+ waiting deliver/,
   X: /Cancel \d+ waiting deliver/,
   M: /Back-fill \d+ missing deliver/,
   m: /mouse o(n|ff)/,

@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
+import { EXIT } from "../../cli/exit-code.ts";
 import type { Call } from "../../tui/model/call.ts";
+import type { CommandsDialog } from "../../tui/model/dialog.ts";
+import type { Tab } from "../../tui/model/list.ts";
+import { typed } from "../cli/typed.ts";
 import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
 
 const FIXED = new Date(NOW).toISOString();
@@ -13,7 +17,7 @@ const GROUP = {
   until: FIXED,
 };
 
-function on(tab: "events" | "deliveries" | "failures" | "endpoints", setup: Setup = {}): Dashboard {
+function on(tab: Tab, setup: Setup = {}): Dashboard {
   return new Dashboard({ tab, jobs: [], ...setup }).connected();
 }
 
@@ -251,8 +255,55 @@ describe("a cancellation of many", () => {
     expect(shown(on("failures", WAITING).press("X", "C"))).toMatch(
       /webhookd deliveries cancel --endpoint=ep_\S+[^]*or=http_status[^]*--expec[^]*t=441/,
     );
-    expect(shown(on("events").press("space", "space", "X", "C"))).toContain("No single command cancels several events");
+    expect(shown(on("events").press("space", "space", "X", "C"))).toContain(
+      "No single command does that to several events",
+    );
   });
+});
+
+describe("an attempt of all that is retried", () => {
+  const RETRIED = { status: "pending", plan: { action: "attempt_now", timed_out: 38 } } as const;
+  const group = { endpoint: anAttempt.endpoint, error: "http_status", status_code: "503" };
+
+  it.each([
+    ["failures", group],
+    ["overview", group],
+    ["endpoints", { endpoint: expect.stringMatching(/^ep_/) as string }],
+    ["deliveries", {}],
+    ["events", {}],
+  ] as const)("on %s is over what waits, with its plan first, at a pace", (tab, words) => {
+    const dashboard = on(tab, RETRIED).press("N");
+    expect(shown(dashboard)).toMatch(/Try 441 waiting deliveries[^]*390 +\d+ +answers +example.com/);
+    expect(shown(dashboard)).toMatch(/Pace +20\/s[^]*38 timed out[^]*To try all now, type 441/);
+    dashboard.type("441").press("enter");
+    const draft = { action: "attempt_now", filter: { status: "pending", ...words, until: FIXED } };
+    const paced = { ...draft, rate_per_second: 20, canary: false };
+    expect(drafts(dashboard)).toEqual({ plans: [{ ...paced, dry_run: true }], jobs: [{ ...paced, expect: 441 }] });
+    expect(shown(dashboard)).toMatch(/attempt of 441: running as job_…\d+/);
+  });
+
+  it("may send a canary first, and is a command of a shell, too", () => {
+    const dashboard = on("failures", RETRIED).press("N", "c");
+    expect(shown(dashboard)).toContain("Canary try of 441 waiting deliveries");
+    expect(shown(dashboard.press("C"))).toMatch(/webhookd deliveries attempt --status=pending[^]*--canary/);
+  });
+
+  it("says why it can not, and so where nothing waits", () => {
+    const failed = on("deliveries").press("f", "N");
+    expect(shown(failed)).toContain("N is off: only what waits for a retry can be tried, but the filter says");
+    const none = on("failures", { plan: { matched: 0, timed_out: 0, endpoints: [] } }).press("N");
+    expect(shown(none)).toContain("None of them waits for a retry: there is nothing to try.");
+  });
+});
+
+it.each(["R", "N", "X"])("what %s says to type in a shell can be typed, of one marked event too", async (key) => {
+  for (const marks of [[], ["space"]]) {
+    const dashboard = on("events").press(...marks, key, "C");
+    const mode = dashboard.state.modes.at(-1) as { dialog: CommandsDialog };
+    const [, ...words] = mode.dialog.commands[0]!.command.match(/(?:'[^']*'|[^\s'])+/g)!;
+    const { code, err } = await typed([...words.map((word) => word.replaceAll("'", "")), "--dry-run"]);
+    expect([code, err], words.join(" ")).toEqual([EXIT.ok, ""]);
+  }
 });
 
 describe("a back-fill", () => {

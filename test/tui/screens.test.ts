@@ -215,9 +215,9 @@ describe("a filtered list of events", () => {
 
 describe("the help at 80 x 24", () => {
   it.each([
-    ["0", ["R", "c", "X", "t", "z", "B"]],
-    ["1", ["r", "R", "X", "n", "x", "t", "B"]],
-    ["3", ["R", "X", "M", "a", "e", "t", "z", "S", "D", "B"]],
+    ["0", ["R", "c", "N", "X", "t", "z", "B"]],
+    ["1", ["r", "R", "N", "X", "n", "x", "t", "B"]],
+    ["3", ["R", "N", "X", "M", "a", "e", "t", "z", "S", "D", "B"]],
     ["5", ["z", "x", "B"]],
   ] as const)("opens with what can be done on screen %s", (screen, keys) => {
     const lines = shown(new Dashboard().connected().press(screen, "?")).split("\n");

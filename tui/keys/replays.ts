@@ -1,4 +1,4 @@
-/** Keys that act on failed deliveries, one or many. */
+/** Keys that replay one delivery, and those that act on many by a plan. */
 import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
 import type { Request } from "../model/call.ts";
@@ -10,6 +10,7 @@ import { ask, hold, subject, type Subject } from "./subject.ts";
 
 const MANY = ["events", "deliveries", "endpoint", "endpoints", "failures", "overview"] as const;
 const replayable = (state: State) => jobSetHere(state, "replay");
+const triable = (state: State) => jobSetHere(state, "attempt_now");
 const cancellable = (state: State) => jobSetHere(state, "cancel");
 
 export const REPLAYS: readonly Binding[] = [
@@ -45,6 +46,17 @@ export const REPLAYS: readonly Binding[] = [
     acts: true,
     off: whyNot(replayable),
     run: plan(replayable, { canary: true }),
+  },
+  {
+    keys: ["N"],
+    show: "N",
+    label: "try all now",
+    help: "try the marked rows, or everything listed that waits for a retry, now; shows the plan first",
+    on: MANY,
+    footer: 56,
+    acts: true,
+    off: whyNot(triable),
+    run: plan(triable),
   },
   {
     keys: ["X"],

@@ -98,7 +98,7 @@ export interface SecretDialog {
 
 /** What a job is to do, and with which deliveries, as its draft takes it: settled when the dialog was opened. */
 export interface JobSet {
-  readonly action: "replay" | "cancel";
+  readonly action: Job["action"];
   readonly filter: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly tenant: string | undefined;
 }

@@ -32,6 +32,12 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     agree: "To replay all now",
     nothing: "None of them has failed for good: there is nothing to replay.",
   },
+  attempt: {
+    verb: "Try",
+    adjective: "waiting",
+    agree: "To try all now",
+    nothing: "None of them waits for a retry: there is nothing to try.",
+  },
   "back-fill": {
     verb: "Back-fill",
     adjective: "missing",
@@ -95,7 +101,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       ? []
       : [row(1, { text: "Since     ", style: "grey" }, { text: sinceText(dialog.period), style: "bold" })]),
     row(4, { text: "Fixed     ", style: "grey" }, { text: fixedText(dialog) }),
-    ...(isEmpty ? [] : endpointRows(state, plan, kindOf(dialog.set) === "replay")).map((spans) =>
+    ...(isEmpty ? [] : endpointRows(state, plan, /^(?:replay|attempt)$/.test(kindOf(dialog.set)))).map((spans) =>
       row(ENDPOINT_RANK, ...spans),
     ),
     ...plan.left_alone.slice(0, 3).map(({ endpoint, deliveries, reason }) =>
@@ -122,6 +128,7 @@ function sinceText(period: string): string {
 function carefulLines({ set }: PlanDialog, { timed_out: timedOut, matched }: JobPlan): string[] {
   switch (kindOf(set)) {
     case "replay":
+    case "attempt":
       if (timedOut === 0) return [];
       return [
         `${countText(timedOut)} timed out: the receiver may have handled them.`,

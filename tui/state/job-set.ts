@@ -24,9 +24,22 @@ export interface Many {
 type Action = JobSet["action"];
 
 /** What each action may be done to, in the daemon's words and in ours. */
-const APPLIES: { readonly [A in Action]: { readonly statuses: readonly string[]; all: string; only: string } } = {
-  replay: { statuses: ["failed"], all: "all that failed", only: "only what failed can be replayed" },
-  cancel: { statuses: ["pending", "held"], all: "all that wait", only: "only what waits can be cancelled" },
+const APPLIES: {
+  readonly [A in Action]: { readonly statuses: readonly string[]; all: string; only: string; done: string };
+} = {
+  replay: { statuses: ["failed"], all: "all that failed", only: "only what failed can be replayed", done: "replayed" },
+  attempt_now: {
+    statuses: ["pending"],
+    all: "all that are retried",
+    only: "only what waits for a retry can be tried",
+    done: "tried",
+  },
+  cancel: {
+    statuses: ["pending", "held"],
+    all: "all that wait",
+    only: "only what waits can be cancelled",
+    done: "cancelled",
+  },
 };
 
 /** Words where there are none for it. */
@@ -48,7 +61,7 @@ export function jobSetHere(state: State, action: Action): Many | string {
       if (place.list.rows.length === 0) return "nothing is listed";
       return place.list.marks.size > 0 ? ofMarks(state, place, action) : ofFilter(state, place, action);
     default:
-      return `nothing can be ${action === "replay" ? "replayed" : "cancelled"} here`;
+      return `nothing can be ${APPLIES[action].done} here`;
   }
 }
 

@@ -111,12 +111,17 @@ function ofJob({ id, status }: Job): Command[] {
 }
 
 function ofMany(state: State): Command[] {
-  const [replay, cancel] = [jobSetHere(state, "replay"), jobSetHere(state, "cancel")];
-  return [
-    ...(typeof replay === "string" ? [] : manyCommand("replay them all, with a plan", replay.set, ["--canary"])),
-    ...(typeof cancel === "string" ? [] : manyCommand("cancel what waits, with a plan", cancel.set, [])),
-  ];
+  return MANY.flatMap(({ action, what, more }) => {
+    const found = jobSetHere(state, action);
+    return typeof found === "string" ? [] : manyCommand(what, found.set, more);
+  });
 }
+
+const MANY = [
+  { action: "replay", what: "replay them all, with a plan", more: ["--canary"] },
+  { action: "attempt_now", what: "try what waits now, with a plan", more: ["--canary"] },
+  { action: "cancel", what: "cancel what waits, with a plan", more: [] },
+] as const;
 
 /** What the dialog would do. */
 export function planCommand({ set, plan, pace, canary }: PlanDialog): Command[] {
@@ -128,7 +133,13 @@ export function planCommand({ set, plan, pace, canary }: PlanDialog): Command[] 
   return manyCommand("this in a shell", set, flags);
 }
 
-/** None where no one command does it: `deliveries cancel` takes one event by its id. */
+const WORDS: Readonly<Record<JobSet["action"], readonly string[]>> = {
+  replay: ["replay"],
+  attempt_now: ["deliveries", "attempt"],
+  cancel: ["deliveries", "cancel"],
+};
+
+/** None where no one command does it: only `replay` takes several events by their ids. */
 function manyCommand(what: string, { action, filter, tenant }: JobSet, more: readonly string[]): Command[] {
   const {
     events = [],
@@ -142,14 +153,17 @@ function manyCommand(what: string, { action, filter, tenant }: JobSet, more: rea
     readonly missing?: boolean;
   };
   const ids: readonly string[] = events;
-  if (action === "cancel" && ids.length > 1) return [];
-  const words = action === "cancel" ? ["deliveries", "cancel"] : ["replay", ...ids];
-  const event = action === "cancel" ? ids[0] : undefined;
+  const isReplay = action === "replay";
+  if (!isReplay && ids.length > 1) return [];
+  const words = [...WORDS[action], ...(isReplay ? ids : [])];
+  const filterWords = [
+    ...(isReplay || ids.length === 0 ? [] : [`event:${ids[0]}`]),
+    ...(test === undefined ? [] : [`test:${test}`]),
+  ];
   const flags = {
     ...rest,
-    event,
     "status-code": code,
-    filter: test === undefined ? undefined : `test:${test}`,
+    filter: filterWords.join(" "),
     tenant,
   };
   return [command(what, words, flags, [...(missing === true ? ["--missing"] : []), ...more])];

@@ -60,7 +60,7 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
   if (key === "p" && isSent) return put({ field: "pace", typed: "" });
   if (key === "C") {
     const commands = planCommand(dialog);
-    if (commands.length === 0) return put({ note: "No single command cancels several events by id." });
+    if (commands.length === 0) return put({ note: "No single command does that to several events by id." });
     return { state: withCommands(state, commands), effects: [] };
   }
   if (key === "c" && isSent) return put({ canary: !dialog.canary, typed: "" });
@@ -126,7 +126,8 @@ export function draftOf({ set: { action, filter }, pace, canary }: PlanDialog) {
   return action === "cancel" ? { action, filter } : { action, filter, rate_per_second: pace, canary };
 }
 
-export function kindOf({ action, filter }: JobSet): "replay" | "back-fill" | "cancellation" {
+export function kindOf({ action, filter }: JobSet): "replay" | "attempt" | "back-fill" | "cancellation" {
   if (action === "cancel") return "cancellation";
+  if (action === "attempt_now") return "attempt";
   return filter["missing"] === true ? "back-fill" : "replay";
 }
