@@ -79,21 +79,30 @@ export function ofEvents(
   return { from: joined, where: all, event: "e.key", endpoint: "coalesce(d.endpoint, 0)", isAcross: true };
 }
 
-/** Of an endpoint, of a tenant, or all there is; sorted for each page. */
-export function openOf({ endpoint, tenant }: { endpoint: number | null; tenant: number | null }): Source {
-  const ofTenant = "AND endpoint IN (SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = @tenant)";
-  const only = endpoint !== null ? "AND endpoint = @endpoint" : tenant !== null ? ofTenant : "";
+/**
+ * Of an endpoint, of a tenant, or all there is; sorted for each page. What is held is of disabled endpoints, where nothing
+ * else waits; a test may be fresh at any.
+ */
+export function openOf(
+  { endpoint, tenant }: { endpoint: number | null; tenant: number | null },
+  status: "pending" | "held",
+): Source {
+  const all = endpoint !== null ? "endpoint = @endpoint" : tenant !== null ? OF_TENANT : "TRUE";
+  const waiting = `${all} AND endpoint ${status === "held" ? "IN" : "NOT IN"} ${DISABLED}`;
   return {
     ...DELIVERY,
     bound: { endpoint: endpoint ?? -1, tenant: tenant ?? -1 },
     from: `(
-      SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} ${only}
+      SELECT event, endpoint FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND ${waiting}
       UNION ALL
-      SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} ${only}
+      SELECT event, endpoint FROM delivery WHERE ${IS_FRESH} AND ${status === "held" ? waiting : all}
     )`,
     where: "TRUE",
   };
 }
+const OF_TENANT = "endpoint IN (SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = @tenant)";
+export const DISABLED =
+  "(SELECT number FROM endpoint INDEXED BY endpoint_disabled WHERE enabled = 0 AND deleted_at IS NULL)";
 
 export interface Pair {
   readonly event: number;

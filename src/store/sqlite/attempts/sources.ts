@@ -11,6 +11,7 @@ import {
   ALL_FAILED,
   ALL_FAILURES,
   countOf,
+  DISABLED,
   FAILED_OF_ENDPOINT,
   FAILURES_OF_ENDPOINT,
   OF_ENDPOINT,
@@ -64,6 +65,7 @@ export class Sources {
   readonly #tenants: Statement<[number], number>;
   readonly #nextType: Statement<[number, number], number>;
   readonly #cancelling: Statement<[number | null], number>;
+  readonly #disabled: Statement<[], number>;
   readonly #counts = new Map<string, Statement<[object], number>>();
 
   constructor(db: Database, labels: Labels) {
@@ -79,6 +81,7 @@ export class Sources {
       `SELECT type FROM event INDEXED BY event_tenant_type WHERE tenant = ? AND type > ? AND key > ${this.#typedFrom}
        ORDER BY type LIMIT 1`,
     );
+    this.#disabled = numbers(`SELECT number FROM endpoint WHERE number IN ${DISABLED}`);
     this.#cancelling = numbers(
       `SELECT number FROM endpoint INDEXED BY endpoint_cancel
        WHERE cancel_to IS NOT NULL AND tenant = ifnull(?, tenant)`,
@@ -147,20 +150,23 @@ export class Sources {
     }
     const failure = seeksFailure(sought);
     if (status === "failed" && !failure) return this.#byEndpoint(whose, FAILED_OF_ENDPOINT, ALL_FAILED);
-    const isOpen = status === "pending" || status === "held";
-    if (isOpen && this.#countOpen(whose) <= FEW) return [openOf(whose)];
+    const open = status === "pending" || status === "held" ? openOf(whose, status) : null;
+    const isOfOne = failure && of === "pairs";
+    if (open !== null && !isOfOne && this.#isFew(open)) return [open];
     if (!failure && status !== "cancelled") return null;
-    const ofCauses = this.#ofCauses(sought, statesOf(status, of), whose);
+    const ofCauses = this.#ofCauses(sought, statesOf(status, of), whose, isOfOne && status === "held");
     if (ofCauses !== null || !failure) return ofCauses;
-    return this.#byEndpoint(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
+    return open !== null && this.#isFew(open) ? [open] : this.#byEndpoint(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
   }
 
   /** Of those whose last attempt failed so, or which were cancelled; null where not all of them can be told. */
-  #ofCauses(sought: Sought, states: readonly number[], whose: Whose): Source[] | null {
+  #ofCauses(sought: Sought, states: readonly number[], whose: Whose, isHeld: boolean): Source[] | null {
     const isToldElse = sought.error !== undefined && isOneOf("interrupted", sought.error);
     if (isToldElse || this.#meta.causesNoted !== null) return null;
-    const endpoints = whose.endpoint !== null ? [whose.endpoint] : this.#endpointsOf(whose.tenant);
-    if (endpoints === null) return null;
+    const all = whose.endpoint !== null ? [whose.endpoint] : this.#endpointsOf(whose.tenant);
+    const disabled = isHeld ? new Set(this.#disabled.all()) : null;
+    const endpoints = all?.filter((number) => disabled?.has(number) ?? true);
+    if (endpoints === undefined) return null;
     // What is being cancelled is shown so before its rows say it.
     const cancelling = new Set(states.includes(CANCELLED) ? this.#cancelling.all(whose.tenant) : []);
     const found: Source[] = [];
@@ -182,10 +188,8 @@ export class Sources {
 
   #ofTests({ tenant }: Whose, of: Of): Source[] | null {
     if (tenant === null) return null;
-    const from = "event_tenant_test";
-    return this.#withOlder(tenant, of, [
-      { ...ofEvents(of, from, "e.tenant = @tenant AND e.test = 1", this.#typedFrom), bound: { tenant } },
-    ]);
+    const tests = ofEvents(of, "event_tenant_test", "e.tenant = @tenant AND e.test = 1", this.#typedFrom);
+    return this.#withOlder(tenant, of, [{ ...tests, bound: { tenant } }]);
   }
 
   #ofUnmatched({ tenant }: Whose): Source[] {
@@ -193,11 +197,8 @@ export class Sources {
     if (tenant === null) return [{ ...ofEvents("events", "event_unmatched", all, null), bound: {} }];
     const own = ofEvents("events", "event_tenant_unmatched", `e.tenant = @tenant AND ${all}`, this.#typedFrom);
     const found: Source[] = [{ ...own, bound: { tenant } }];
-    const older = {
-      ...ofEvents("events", "event_unmatched", `${all} AND e.key <= ${this.#typedFrom}`, null),
-      bound: {},
-    };
-    return this.#typedFrom === 0 ? found : [...found, older];
+    const older = ofEvents("events", "event_unmatched", `${all} AND e.key <= ${this.#typedFrom}`, null);
+    return this.#typedFrom === 0 ? found : [...found, { ...older, bound: {} }];
   }
 
   /** Null where a tenant is not given, and there are many. */
@@ -251,8 +252,9 @@ export class Sources {
   }
 
   /** A few can all be sorted: no index holds them in key order, because each retry would pay for it. */
-  #countOpen(whose: Whose): number {
-    return countOf(this.#db, this.#counts, openOf(whose), { low: -1, high: Number.MAX_SAFE_INTEGER, limit: FEW + 1 });
+  #isFew(open: Source): boolean {
+    const within = { low: -1, high: Number.MAX_SAFE_INTEGER, limit: FEW + 1 };
+    return countOf(this.#db, this.#counts, open, within) <= FEW;
   }
 }
 

@@ -148,9 +148,11 @@ export class Deliveries {
     const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
-    const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
+    const owner = query.endpoint === undefined ? null : index.byId(query.endpoint);
+    const endpoint = owner === null ? null : owner?.number;
     const event = query.event === undefined ? null : parseEventId(query.event);
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
+    if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
     if (query.event !== undefined && event === null) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
@@ -159,8 +161,8 @@ export class Deliveries {
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
     // Where only the tenant or the type narrows it, to look at all there is takes less.
-    const isNarrow = this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") !== null;
-    const sifts = search !== undefined && !isNarrow;
+    const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") === null;
+    const sifts = search !== undefined && isWide();
     const isFound = (event: number) => sifts || search === undefined || search.has(event);
     const isOf = (row: ListedRow): row is Row =>
       row.endpoint !== null &&

@@ -137,16 +137,18 @@ export function* pageOfSome<Row, T>(
   if (walk === null) return null;
   const sifts = walk.sift !== undefined;
   const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
-  let spentMs = 0;
+  let [spentMs, read] = [0, 0];
   // One row more than the page needs says whether there is another page. Where few are wanted, more are read at once.
   for (let size = sifts ? LEAST_SIFTED : query.limit + 1; ;) {
     const begun = monotonic();
+    read += size;
     if (sifts) sift(walk, progress, query.limit, size);
     else advance(walk, progress, query.limit, size);
     const tookMs = monotonic() - begun;
     spentMs += tookMs;
     if (progress.end !== "none" || spentMs >= PAGE_MS) break;
-    if (!sifts) size = Math.min(2 * size, CHUNK);
+    if (!sifts)
+      size = Math.min(2 * size, CHUNK, enough(query.limit + 1 - progress.data.length, progress.data.length / read));
     else size = Math.max(LEAST_SIFTED, Math.min(Math.round(size * paceOf(tookMs)), MOST_SIFTED));
     yield;
   }
@@ -164,6 +166,14 @@ export function* pageOfSome<Row, T>(
   if (sifts) return { ...page, total: { count: data.length, atLeast: true } };
   yield;
   return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
+}
+
+/** Rows that are read at once, at least. */
+const FEWEST = 4;
+
+/** Rows among which so many wanted ones should be, if as many of them are wanted as up to here. */
+function enough(missing: number, wanted: number): number {
+  return Math.ceil((1.5 * missing) / wanted) + FEWEST;
 }
 
 function counted(count: number | null): Total | null {

@@ -99,8 +99,10 @@ export class Events {
     const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
     const ofTypes = query.type === undefined ? null : types.findSome(severalOf(query.type));
-    const endpoint = query.endpoint === undefined ? null : index.byId(query.endpoint)?.number;
+    const owner = query.endpoint === undefined ? null : index.byId(query.endpoint);
+    const endpoint = owner === null ? null : owner?.number;
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
+    if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
     const { low, high } = keysWithin(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const whose = { tenant, endpoint, types: ofTypes };
@@ -108,8 +110,8 @@ export class Events {
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
     // Where only the tenant or the type narrows it, to look at all there is takes less.
-    const isNarrow = this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") !== null;
-    const sifts = search !== undefined && !isNarrow;
+    const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") === null;
+    const sifts = search !== undefined && isWide();
     return {
       list: "events",
       ...(search && { searched: ([key]) => search.searched(key!) }),
