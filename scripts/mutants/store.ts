@@ -263,9 +263,9 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "an-undone-events-deliveries-are-written-with-the-next",
-    file: "src/store/sqlite/events/event-store.ts",
-    find: "    this.#deliveries = engine.mirror(\n      new RowBatch(",
-    replace: "    this.#deliveries = ((each) => each)(\n      new RowBatch(",
+    file: "src/store/sqlite/engine/engine.ts",
+    find: "  forget(): void {\n    this.#values = [];\n  }",
+    replace: "  forget(): void {}",
     tests: ["test/store/sqlite.test.ts"],
   },
   {

@@ -174,45 +174,39 @@ export class Log {
   }
 }
 
-/** Rows of a statement. */
-const MANY = 32;
+/** Rows of a statement: as many as a commit of batches has, and as one has that is of single publishes. */
+const SIZES = [32, 8, 1];
 
 /** Rows that are added to one table, many a statement: a call into SQLite costs as much as a small row. */
 export class RowBatch<Row extends unknown[]> {
-  readonly #width: number;
-  readonly #one: Statement<unknown[]>;
-  readonly #many: Statement<unknown[]>;
+  readonly #statements: readonly { readonly values: number; readonly insert: Statement<unknown[]> }[];
   #values: unknown[] = [];
 
   /** `row` is what stands for one row after VALUES, with a question mark for each value that is given. */
   constructor(db: Database, insert: string, row: string) {
-    this.#width = row.split("?").length - 1;
-    this.#one = db.prepare(`${insert} VALUES ${row}`);
-    this.#many = db.prepare(`${insert} VALUES ${Array.from({ length: MANY }, () => row).join(", ")}`);
+    const width = row.split("?").length - 1;
+    this.#statements = SIZES.map((rows) => ({
+      values: rows * width,
+      insert: db.prepare(`${insert} VALUES ${Array.from({ length: rows }, () => row).join(", ")}`),
+    }));
   }
 
-  /** Only inside a transaction, which has to end with `flush` for it. */
+  /** Only inside a transaction. Nobody reads the row there before `flush`, which its end does at the latest. */
   add(...row: Row): void {
     this.#values.push(...row);
   }
 
   flush(): void {
-    const values = this.#values;
-    if (values.length === this.#width) this.#one.run(values);
-    else this.#runAll(values);
+    const all = this.#values;
+    let at = 0;
+    for (const { values, insert } of this.#statements) {
+      for (; at + values <= all.length; at += values) insert.run(all.slice(at, at + values));
+    }
     this.#values = [];
   }
 
   /** The transaction was undone before it was flushed. */
   forget(): void {
     this.#values = [];
-  }
-
-  #runAll(values: readonly unknown[]): void {
-    let at = 0;
-    for (const size = MANY * this.#width; at + size <= values.length; at += size) {
-      this.#many.run(values.slice(at, at + size));
-    }
-    for (; at < values.length; at += this.#width) this.#one.run(values.slice(at, at + this.#width));
   }
 }

@@ -197,12 +197,11 @@ class Publish {
       ? this.#idempotency.repeats(drafts, now)
       : null;
     if (repeats instanceof WebhookdError) return repeats;
+    // What came before it in the transaction counts too.
+    if (this.#pending !== null) this.#deliveries.flush();
     const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
     if (refusal !== null) return refusal;
-    const publications = this.#add(drafts, repeats, now, hasRoom);
-    this.#events.flush();
-    this.#deliveries.flush();
-    return publications;
+    return this.#add(drafts, repeats, now, hasRoom);
   }
 
   #add(drafts: readonly EventDraft[], repeats: Repeated[] | null, now: number, hasRoom: HasRoom): Publication[] {
