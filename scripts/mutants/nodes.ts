@@ -61,4 +61,25 @@ export const NODES: readonly Mutant[] = [
     replace: "    return null;\n",
     tests: ["test/delivery/withdrawal.test.ts"],
   },
+  {
+    name: "a-node-of-an-older-schema-goes-on-sending",
+    file: "src/store/postgres/ownership.ts",
+    find: "    if (shares.isOutdated) {\n",
+    replace: "    if (shares.isOutdated && shares.live < 0) {\n",
+    tests: TESTS,
+  },
+  {
+    name: "one-of-an-older-schema-that-waited-is-let-in",
+    file: "src/store/postgres/node.ts",
+    find: "  requireKnown(Number(meta!.value), schema);\n",
+    replace: "  if (schema < 0) requireKnown(Number(meta!.value), schema);\n",
+    tests: TESTS,
+  },
+  {
+    name: "what-was-prepared-before-a-migration-fails-for-good",
+    file: "src/store/postgres/engine/prepared.ts",
+    find: "    names.clear();\n    migrations++;\n",
+    replace: "",
+    tests: ["test/process/nodes.test.ts"],
+  },
 ];

@@ -2,12 +2,12 @@
  * Three processes on one PostgreSQL that send at the same time. What is shown of a death is shown once here, and
  * WEBHOOKD_ROUNDS times if that is set.
  */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
 import { startServer, withClient } from "../harness/postgres.ts";
-import { DaemonProcess, it, type Machine } from "../harness/process.ts";
+import { DaemonProcess, it, type Machine, type ServeOptions } from "../harness/process.ts";
 import type { Received, TestReceiver } from "../harness/receiver.ts";
 import type { Node } from "../../src/client/operations.ts";
 import { createDatabase } from "../store/stores.ts";
@@ -26,10 +26,13 @@ async function cluster(machine: Machine, size: number) {
   const url = server!.urlOf(await createDatabase(server!));
   const settings = { DATA_STORE: url, DATA_SECRET_KEY_FILE: key, DATA_NODES: "true", RETRY_DELAYS: "10m" };
   const first = join(machine.home, "0");
-  const start = async (name: string) => {
+  const begin = (name: string, more: Pick<ServeOptions, "program"> = {}) => {
     const dir = join(machine.home, name);
     mkdirSync(dir, { mode: 0o700, recursive: true });
-    const started = machine.start({ dir, settings });
+    return machine.start({ dir, settings, ...more });
+  };
+  const start = async (name: string, more: Pick<ServeOptions, "program"> = {}) => {
+    const started = begin(name, more);
     const { url: at } = await started.json(({ msg }) => msg === "listening");
     return new DaemonProcess(started, String(at), first);
   };
@@ -51,7 +54,27 @@ async function cluster(machine: Machine, size: number) {
   const nodes = [await start("0")];
   for (let at = 1; at < size; at++) nodes.push(await start(String(at)));
   await divided(size);
-  return { nodes, start, divided, url };
+  return { nodes, begin, start, divided, url };
+}
+
+/** What starts a version of tomorrow: its schema has one more step, which adds to all tables that there are. */
+function nextVersion(machine: Machine): readonly [string, string] {
+  const [checkout, copy] = [join(import.meta.dirname, "../.."), join(machine.home, "next")];
+  for (const part of ["src", "cli", "tui", "package.json"]) {
+    cpSync(join(checkout, part), join(copy, part), { recursive: true });
+  }
+  symlinkSync(join(checkout, "node_modules"), join(copy, "node_modules"));
+  const file = join(copy, "src/store/postgres/engine/schema.ts");
+  const added = `DO $do$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+      EXECUTE format('ALTER TABLE %I ADD COLUMN next integer NOT NULL DEFAULT 7', name);
+    END LOOP; END $do$`;
+  const step = JSON.stringify(added);
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace(/(const STEPS[^;]*)\];/, (_, steps) => `${steps}, ${step}];`),
+  );
+  return [process.execPath, join(copy, "cli/main.ts")];
 }
 
 const nameOf = ({ path, body }: Received): string => `${path} ${JSON.parse(body.toString()).id}`;
@@ -206,6 +229,40 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     for (const node of nodes.slice(1)) expect(await node.stop()).toBe(0);
     expect(nodes.map(({ process }) => process.stdout).join("")).not.toContain("lost from memory");
+  });
+
+  it("are replaced by a newer version under load, one by one, and nothing is sent twice", async ({ machine }) => {
+    const { nodes, begin, start, url } = await cluster(machine, 2);
+    const program = nextVersion(machine);
+    const receiver = await machine.receiver();
+    await registerAll(nodes[0]!, receiver);
+    const { acked, stop } = publishTo(nodes);
+    await expect.poll(() => acked.length).toBeGreaterThan(20);
+    const newer = await start("2", { program });
+    // The older ones go on publishing, and leave sending to the one that knows all of the schema.
+    const owners = () =>
+      withClient(url, async (client) => {
+        const sql = "SELECT DISTINCT o.number FROM slot s LEFT JOIN node o ON o.id = s.owner";
+        return (await client.query<{ number: number | null }>(sql)).rows.map(({ number }) => number);
+      });
+    await expect.poll(owners, { timeout: 20_000 }).toEqual([2]);
+    const before = acked.length;
+    await expect.poll(() => acked.length).toBeGreaterThan(before + 20);
+    await stop();
+    const { body } = await newer.request("GET", "/v1/nodes");
+    const stands = body.data.map(({ draining, slots }: Node) => [draining, slots]);
+    expect(stands).toEqual([...nodes.map(() => [true, 0]), [false, SLOTS]]);
+    for (const node of nodes) expect(await node.stop()).toBe(0);
+    acked.push(await newer.publish());
+    const owed = owedOf(acked);
+    await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+    expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
+    const late = begin("3");
+    expect(await late.exit).toBe(1);
+    expect(late.stderr).toContain("start the newer webhookd");
+    expect(await newer.stop()).toBe(0);
+    const printed = [...nodes, newer].map(({ process: { stdout } }) => stdout).join("");
+    expect(printed).not.toMatch(/lost from memory|"level":"error"/);
   });
 
   it("take over from one that is killed under load: what was acknowledged is sent", async ({ machine }) => {

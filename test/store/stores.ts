@@ -9,7 +9,7 @@ import { onTestFinished } from "vitest";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/key-files.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import { type Database as PostgresDatabase, queriesOn } from "../../src/store/postgres/engine/database.ts";
-import { META, migrate } from "../../src/store/postgres/engine/schema.ts";
+import { META, migrate, SCHEMA_VERSION } from "../../src/store/postgres/engine/schema.ts";
 import { SharedOwnership } from "../../src/store/postgres/ownership.ts";
 import { openPostgres as openPostgresStore } from "../../src/store/postgres/store.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
@@ -146,7 +146,8 @@ export async function openPostgresDatabase(
     maxPendingPerTenant = 0,
     shares = new Map(),
     leaseMs,
-  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number },
+    schema = SCHEMA_VERSION,
+  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number },
 ): Promise<Store> {
   const file = join(dir, "secret.key");
   const store = await openPostgresStore({
@@ -157,15 +158,15 @@ export async function openPostgresDatabase(
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    ...(leaseMs !== undefined && { node: nodeOf(leaseMs) }),
+    ...(leaseMs !== undefined && { node: nodeOf(leaseMs, schema) }),
     adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
   });
   onTestFinished(() => store.close());
   return store;
 }
 
-function nodeOf(leaseMs: number) {
-  const owner = new SharedOwnership(leaseMs, { host: "host", version: "1.2.3" }, () => {});
+function nodeOf(leaseMs: number, schema: number) {
+  const owner = new SharedOwnership(leaseMs, { host: "host", version: "1.2.3", schema }, () => {});
   const wait = { isStandby: false, onWait: () => {} };
   return { owner, take: async (database: PostgresDatabase) => (await owner.take(database, wait)).number };
 }

@@ -32,10 +32,12 @@ export interface Node extends Owner {
   guard(tx: Queries): Promise<null>;
 }
 
-/** What people know a process by. */
+/** What a process is known by. */
 export interface About {
   readonly host: string;
   readonly version: string;
+  /** The newest that it knows. */
+  readonly schema: number;
 }
 
 export interface NewNode extends About {
@@ -55,8 +57,10 @@ export interface Holder {
 export type Joined = { readonly number: number; readonly wasKilled: boolean } | { readonly holder: Holder };
 
 /** Inside a transaction. Those who come at the same time come one after the other. */
-export async function join(tx: Queries, { id, leaseMs, alone, host, version }: NewNode): Promise<Joined> {
-  await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
+export async function join(tx: Queries, { id, leaseMs, alone, host, version, schema }: NewNode): Promise<Joined> {
+  const [meta] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
+  // A newer version may have come while this one waited.
+  requireKnown(Number(meta!.value), schema);
   const dead = await removeDead(tx);
   const others = await tx.rows<Holder & { number: number; name: string | null; alone: boolean }>(
     `SELECT number, name, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
@@ -76,6 +80,12 @@ export async function join(tx: Queries, { id, leaseMs, alone, host, version }: N
     [id, leaseMs, number, alone, name, host, process.pid, version],
   );
   return { number, wasKilled: dead > 0 };
+}
+
+export function requireKnown(found: number, known: number): void {
+  if (found <= known) return;
+  const what = `the store in PostgreSQL has schema ${found}, and this webhookd knows ${known}`;
+  throw new StoreRefused(1, what, "start the newer webhookd that migrated it");
 }
 
 /**

@@ -17,8 +17,8 @@ import type { NativeBinding } from "../sqlite/engine/open-database.ts";
 import type { Store } from "../store.ts";
 import { Database, hostsOf } from "./engine/database.ts";
 import { requireHere } from "./engine/moved.ts";
-import { versionOf } from "./engine/schema.ts";
-import { LEASE_MS } from "./node.ts";
+import { SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
+import { LEASE_MS, requireKnown } from "./node.ts";
 import { SharedOwnership } from "./ownership.ts";
 import { SoleOwner } from "./sole-owner.ts";
 import { openPostgres } from "./store.ts";
@@ -80,7 +80,8 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
   const created = await look(options);
   const Owner = options.nodes ? SharedOwnership : SoleOwner;
-  const owner = new Owner(options.leaseMs ?? LEASE_MS, { host: hostname(), version: options.version }, options.onFault);
+  const about = { host: hostname(), version: options.version, schema: SCHEMA_VERSION };
+  const owner = new Owner(options.leaseMs ?? LEASE_MS, about, options.onFault);
   let wasKilled = false;
   const store = await openPostgres({
     url,
@@ -136,10 +137,7 @@ async function look({ url, create, migrate, log }: ServedOptions): Promise<boole
     const { found, wanted, isNew } = await versionOf(database);
     if (found > 0) await requireHere(database);
     if (isNew && !create) throw new StoreRefused(1, `there is no store in ${hostsOf(url)}`, NO_CREATE);
-    if (found > wanted) {
-      const what = `the store in PostgreSQL has schema ${found}, and this webhookd knows ${wanted}`;
-      throw new StoreRefused(1, what, "start the newer webhookd that migrated it");
-    }
+    requireKnown(found, wanted);
     if (found > 0 && found < wanted && !migrate) {
       const what = `the store in PostgreSQL has schema ${found}, and this webhookd needs ${wanted}`;
       throw new StoreRefused(1, what, "start it without --no-migrate");

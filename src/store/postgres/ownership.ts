@@ -40,6 +40,8 @@ interface Shares {
   /** Nodes that take part: those that are not draining, if there are any. */
   readonly live: number;
   readonly takesPart: boolean;
+  /** Whether a newer version has migrated the store, and this node goes on as if nothing had happened. */
+  readonly isOutdated: boolean;
   /** Whether a node listens to the stream. */
   readonly isListened: boolean;
   /** Until the first lease of another runs out, below 0 for one that has; null where there is no other. */
@@ -169,7 +171,13 @@ export class SharedOwnership implements Node {
   }
 
   async #renew(): Promise<void> {
-    const { free, isListened, left, live, own: held, takesPart } = await this.#look();
+    let shares = await this.#look();
+    if (shares.isOutdated) {
+      // It knows not all that is to be done. Those that do take over; if they are lost, somebody still has to send.
+      await this.#database!.lease.change("UPDATE node SET draining = true WHERE id = $1", [this.#node.id]);
+      shares = await this.#look();
+    }
+    const { free, isListened, left, live, own: held, takesPart } = shares;
     await this.stream.renewed(isListened);
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
@@ -215,11 +223,13 @@ export class SharedOwnership implements Node {
        SELECT (SELECT coalesce(nullif(count(*) FILTER (WHERE NOT draining), 0), count(*)) FROM live) AS live,
          NOT EXISTS (SELECT 1 FROM node WHERE id = $1 AND draining)
            OR NOT EXISTS (SELECT 1 FROM live WHERE NOT draining) AS "takesPart",
+         EXISTS (SELECT 1 FROM meta WHERE name = 'schema' AND value::integer > $2)
+           AND EXISTS (SELECT 1 FROM node WHERE id = $1 AND NOT draining) AS "isOutdated",
          EXISTS (SELECT 1 FROM node WHERE listens) AS "isListened",
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
          ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
-      [this.#node.id],
+      [this.#node.id, this.#node.schema],
     );
     return shares!;
   }

@@ -21,7 +21,7 @@ import type { Node } from "./node.ts";
 import { PostgresReads } from "./reads/reads.ts";
 import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
 import { requireHere } from "./engine/moved.ts";
-import { META, migrate } from "./engine/schema.ts";
+import { META, migrateBesideOthers } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
 import { PostgresUpkeep } from "./upkeep.ts";
@@ -51,7 +51,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const database = new Database(options.url);
   try {
     await database.script(META);
-    await database.transaction(migrate);
+    await migrateBesideOthers(database);
     const number = (await options.node?.take(database)) ?? 0;
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
     const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { News, OwnedSlots, SharedStream, Store, ToldBatch } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
+import { SCHEMA_VERSION } from "../../../src/store/postgres/engine/schema.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import {
@@ -28,7 +29,8 @@ const LEASE_MS = 60_000;
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  const start = () => openPostgresDatabase(url, { dir, clock, leaseMs: LEASE_MS });
+  const start = (more: { schema?: number } = {}) =>
+    openPostgresDatabase(url, { dir, clock, leaseMs: LEASE_MS, ...more });
   const sql = "UPDATE node SET lease_until = now() + $2 * interval '1 millisecond' WHERE number = $1";
   const runOut = (node: number, inMs = 0) => withClient(url, (client) => client.query(sql, [node, inMs]));
   return { url, clock, start, runOut };
@@ -232,6 +234,31 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await b.ownership.drain("host-2", false)).toBe(true);
     await renew(a);
     expect((await renew(b)).size).toBe(512);
+  });
+
+  it("leave all sending to those of a newer version, as long as there is one", async () => {
+    const { start, url } = await shared();
+    const [a, b] = [await start(), await start()];
+    for (const node of [a, b, a, b]) await renew(node);
+    const raised = `UPDATE meta SET value = '${SCHEMA_VERSION + 1}' WHERE name = 'schema'`;
+    await withClient(url, (client) => client.query(raised));
+    // Whoever raised it was killed, perhaps: somebody has to send.
+    for (const node of [a, b, a]) await renew(node);
+    expect([(await renew(a)).size, (await renew(b)).size]).toEqual([512, 512]);
+    const newer = await start({ schema: SCHEMA_VERSION + 1 });
+    for (const node of [newer, a, b]) await renew(node);
+    expect([(await renew(newer)).size, (await renew(a)).size, (await renew(b)).size]).toEqual([1024, 0, 0]);
+    // They publish all the same, and do not take part again because somebody says so.
+    const endpoint = await addEndpoint(a);
+    expect((await publishOne(b)).waiting).toMatchObject([{ endpoint }]);
+    await a.ownership.drain("host", false);
+    expect((await renew(a)).size).toBe(0);
+    // One of the older version that comes now is refused, also if it had looked at the schema before.
+    await expect(start()).rejects.toThrow("knows");
+    await newer.ownership.release();
+    await renew(a);
+    await renew(b);
+    expect([(await renew(a)).size, (await renew(b)).size]).toEqual([512, 512]);
   });
 
   it("show what each of them said last, its endpoints and its lease", async () => {

@@ -3,11 +3,11 @@
  * that a standby which was promoted is found without a restart. Statements are pipelined: none waits for the answer to
  * the one before it, unless its caller does.
  */
-import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client, types, type ClientConfig, type QueryConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
+import { isOfOldTables, run } from "./prepared.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
@@ -141,7 +141,9 @@ function queriesOver(sessions: readonly Session[]): Queries {
   let next = 0;
   const asking = <T>(ask: (queries: Queries) => Promise<T>) => {
     const session = sessions[next++ % sessions.length]!;
-    return telling(async () => ask(queriesOn(await session.client())));
+    const once = async () => ask(queriesOn(await session.client()));
+    // After a migration the next time it is planned anew.
+    return telling(() => once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))));
   };
   return {
     rows: (sql, values) => asking((queries) => queries.rows(sql, values)),
@@ -231,18 +233,6 @@ export function queriesOn(client: Client): Queries {
   };
 }
 
-const names = new Map<string, string>();
-
-/** Prepared under a name that says what it is, so that any session may meet it. */
-function run(client: Client, text: string, values: readonly unknown[]) {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = createHash("sha256").update(text).digest("base64url").slice(0, 20);
-    names.set(text, name);
-  }
-  return client.query({ name, text, values: values as unknown[] });
-}
-
 /** Instants and keys fit into a number. */
 const numbers = {
   getTypeParser: ((oid: number, format: "text" | "binary") =>
@@ -280,9 +270,10 @@ async function telling<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** A key that is taken, a deadlock, or rows that changed meanwhile, where the server is strict. */
+/** A key that is taken, a deadlock, a lock that was not to be had, or rows that changed meanwhile, where the server is strict. */
 function isOutrun(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^(23505|40001|40P01)$/.test(String(error.code));
+  if (!(error instanceof Error && "code" in error)) return false;
+  return /^(23505|40001|40P01|55P03)$/.test(String(error.code)) || isOfOldTables(error);
 }
 
 /** What callers are told when the storage is at fault; null for any other error. */

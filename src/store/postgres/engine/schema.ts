@@ -1,12 +1,15 @@
 /**
- * The schema on PostgreSQL, as numbered steps that only go forward. It keeps to what PostgreSQL and those who speak its
+ * The schema on PostgreSQL, as numbered steps that only go forward, and only add: nodes of the version before go on beside
+ * those of the next, until they are replaced. What is no longer read goes in a later step. It keeps to what PostgreSQL and those who speak its
  * protocol have in common: no sequences, triggers, foreign keys or JSON columns, and statements over one table.
  *
  * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key holds the instant,
  * the node and a counter; a delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. `slot` says
  * which node an endpoint lives on. Instants are epoch milliseconds.
  */
-import type { Queries } from "./database.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreRefused } from "../../files/refused.ts";
+import { Outrun, type Database, type Queries } from "./database.ts";
 import { FIRST_SCHEMA } from "./first-schema.ts";
 
 const PORTAL = `
@@ -88,13 +91,39 @@ export async function versionOf(queries: Queries) {
   return { found: Number(valueOf("schema") ?? 0), wanted: SCHEMA_VERSION, isNew: valueOf("key_id") === undefined };
 }
 
+/** While a step waits for a table, all others wait behind it: shorter than the server waits before it looks for deadlocks. */
+const LOCK_MS = 500;
+const PATIENCE_MS = 60_000;
+
+/** Nodes of the version before go on meanwhile: where they hold on to a table, all is undone and tried again. */
+export async function migrateBesideOthers(database: Database): Promise<void> {
+  for (const enough = AbortSignal.timeout(PATIENCE_MS); ;) {
+    try {
+      return await database.transaction(migrate);
+    } catch (error) {
+      if (!(error instanceof Outrun)) throw error;
+      if (enough.aborted) throw new StoreRefused(75, HELD, "end what reads them for so long, such as a pg_dump");
+    }
+    await sleep(LOCK_MS);
+  }
+}
+
+const HELD = "the schema cannot be migrated as long as somebody holds on to the tables in PostgreSQL";
+
 /** Inside a transaction: one node migrates, the others wait for its commit. */
 export async function migrate(tx: Queries): Promise<void> {
   await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");
   const [row] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
   const version = Number(row!.value);
+  if (version >= SCHEMA_VERSION) return;
+  await tx.script(`SET LOCAL lock_timeout = ${LOCK_MS}`);
+  // Every transaction of a node begins with these, so that it has ended or has not begun, and no step meets one that has
+  // locked what comes later and waits for what came before.
+  const first = await tx.rows<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('last_commit', 'node')
+     ORDER BY tablename`,
+  );
+  for (const { name } of first) await tx.script(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`);
   for (const step of STEPS.slice(version)) await tx.script(step);
-  if (version < SCHEMA_VERSION) {
-    await tx.change("UPDATE meta SET value = $1 WHERE name = 'schema'", [String(SCHEMA_VERSION)]);
-  }
+  await tx.change("UPDATE meta SET value = $1 WHERE name = 'schema'", [String(SCHEMA_VERSION)]);
 }
