@@ -1,51 +1,100 @@
-/** A store of 200,000 events that moves to PostgreSQL and back: how long no daemon runs meanwhile. */
+/**
+ * A store of 200,000 events that moves to PostgreSQL and back: `stopped`, how long no daemon runs meanwhile, and `online`,
+ * beside one that publishes and sends, how long publishing is refused.
+ */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { startServer } from "../../test/harness/postgres.ts";
 import { moveStore, type Moved, type MoveOptions } from "../../src/store/move/move.ts";
-import { Measures, type Measure } from "./measure.ts";
+import { atMost, Measures, none, type Measure } from "./measure.ts";
+import { moveBeside, type MovedBeside } from "./move-beside.ts";
 import type { BenchOptions } from "./options.ts";
 import { scratch } from "./scratch.ts";
 import { copyStore, seeded } from "./seed.ts";
 
-/** With `--case` another number of them. */
 const EVENTS = 200_000;
 const ROUNDS = 2;
+const REFUSED_S = 10;
+const WAYS = ["to PostgreSQL", "back to the file"] as const;
 
-export async function move({ cases, note, rounds }: BenchOptions): Promise<Measure[]> {
-  const events = Number(cases?.[0] ?? EVENTS);
+export async function move({ cases, events: wanted, note, rounds: most }: BenchOptions): Promise<Measure[]> {
+  const events = wanted ?? EVENTS;
+  const rounds = most ?? ROUNDS;
   const kept = await seeded({ pending: events, endpoints: 1000, tenant: "moved", as: "delivered" }, note);
   const server = await startServer();
   if (server === null) {
     note("skipped: there is no PostgreSQL for this platform to move a store to");
     return [];
   }
-  const ways = { to_postgres: [] as number[], to_file: [] as number[] };
-  const cpu = { to_postgres: [] as number[], to_file: [] as number[] };
-  for (let round = 1; round <= (rounds ?? ROUNDS); round++) {
+  const all: Measure[] = [];
+  const isChosen = (name: string) => cases === undefined || cases.includes(name);
+  /** A copy of the store, and an empty database. */
+  const afresh = async (run: (dir: string, url: string) => Promise<void>) => {
     const dir = scratch();
     copyStore(kept, dir);
-    const name = `moved_${process.pid}_${round}`;
+    const name = `moved_${process.pid}`;
     await server.ask(`CREATE DATABASE ${name}`);
-    for (const direction of ["to_postgres", "to_file"] as const) {
-      const before = process.cpuUsage();
-      const { ms } = await once(join(dir, "data"), server.urlOf(name), direction);
-      const { user, system } = process.cpuUsage(before);
-      ways[direction].push((ms * 1000) / events);
-      cpu[direction].push((user + system) / events);
-      note(`round ${round}, ${direction}: ${(ms / 1000).toFixed(1)} s`);
-    }
+    await run(dir, server.urlOf(name));
     await server.ask(`DROP DATABASE ${name} WITH (FORCE)`);
     rmSync(dir, { recursive: true, force: true });
+  };
+  try {
+    if (isChosen("stopped")) all.push(...(await stopped({ afresh, events, rounds, note })));
+    if (isChosen("online")) all.push(...(await online({ afresh, events, rounds, note })));
+  } finally {
+    await server.stop();
   }
-  await server.stop();
+  return all;
+}
+
+interface Case {
+  readonly afresh: (run: (dir: string, url: string) => Promise<void>) => Promise<void>;
+  readonly events: number;
+  readonly rounds: number;
+  readonly note: (text: string) => void;
+}
+
+async function stopped({ afresh, events, rounds, note }: Case): Promise<Measure[]> {
+  const wall: number[][] = [[], []];
+  const cpu: number[][] = [[], []];
+  for (let round = 1; round <= rounds; round++) {
+    await afresh(async (dir, url) => {
+      for (const [way, direction] of (["to_postgres", "to_file"] as const).entries()) {
+        const before = process.cpuUsage();
+        const { ms } = await once(join(dir, "data"), url, direction);
+        const { user, system } = process.cpuUsage(before);
+        wall[way]!.push((ms * 1000) / events);
+        cpu[way]!.push((user + system) / events);
+        note(`round ${round}, ${direction}: ${(ms / 1000).toFixed(1)} s`);
+      }
+    });
+  }
   const measures = new Measures("move");
-  for (const [direction, name] of [
-    ["to_postgres", "to PostgreSQL"],
-    ["to_file", "back to the file"],
-  ] as const) {
-    measures.add(`${name}: a million events`, "s", ways[direction]);
-    measures.add(`${name}: CPU per event, without PostgreSQL's`, "µs", cpu[direction]);
+  for (const [way, name] of WAYS.entries()) {
+    measures.add(`${name}: a million events`, "s", wall[way]!);
+    measures.add(`${name}: CPU per event, without PostgreSQL's`, "µs", cpu[way]!);
+  }
+  return measures.all;
+}
+
+async function online({ afresh, rounds, note }: Case): Promise<Measure[]> {
+  const all: MovedBeside[][] = [[], []];
+  for (let round = 1; round <= rounds; round++) {
+    await afresh(async (dir, url) => {
+      for (const [way, moved] of (await moveBeside(dir, url, note)).entries()) all[way]!.push(moved);
+    });
+  }
+  const measures = new Measures("move, beside a daemon");
+  for (const [way, name] of WAYS.entries()) {
+    const moved = all[way]!;
+    const copied = moved.map(({ copiedMs }) => copiedMs / 1000);
+    const refused = moved.map(({ refusedMs }) => refusedMs / 1000);
+    const [acked, lost, twice] = (["acked", "lost", "twice"] as const).map((of) => moved.map((one) => one[of]));
+    measures.add(`${name}: copied and compared`, "s", copied);
+    measures.add(`${name}: publishing refused`, "s", refused, atMost("", REFUSED_S, " s"));
+    measures.add(`${name}: acknowledged meanwhile`, "events", acked!);
+    measures.add(`${name}: acknowledged and lost`, "", lost!, none(""));
+    measures.add(`${name}: sent twice`, "", twice!, none(""));
   }
   return measures.all;
 }
