@@ -16,13 +16,17 @@ import {
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { EndedAttempt, Recorded, Space, Store } from "../store/store.ts";
+import type { EndedAttempt, Recorded, SharedAlerts, Space, Store } from "../store/store.ts";
 import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
 
 /** Between two notices of a kind that a node hands to the one that folds those of all. */
 const HAND_PACE_MS = 5000;
+/** What waits for longer was handed to a node that tells nobody: the configurations of the nodes differ. */
+const UNTOLD_MS = 30_000;
+/** For so long a node tells in its place, then it looks again. */
+const STAND_IN_MS = 60_000;
 
 export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints" | "ownership"> & EndpointStore;
@@ -45,6 +49,9 @@ export class Alerts implements DeliveryWatcher {
   /** Whether they go anywhere. */
   #isOn = false;
   #unsent: Notice[] = [];
+  /** Monotonic milliseconds. */
+  #lookAt = 0;
+  #standsInUntil = 0;
   #running: Promise<void> | null = null;
   /** Has the store take the configuration that it had no room for. */
   #wanted: (() => Promise<void>) | null = null;
@@ -148,21 +155,33 @@ export class Alerts implements DeliveryWatcher {
 
   /** Where nodes share the store, one of them tells what all have to tell. What it does not get now, it gets later. */
   async #due(): Promise<Notice[]> {
-    const { store, isFirst } = this.#parts;
-    const { alerts } = store.ownership;
-    const own = this.#folder.take(this.#now());
+    const { alerts } = this.#parts.store.ownership;
+    const now = this.#now();
+    const own = this.#folder.take(now);
     if (alerts === null) return own;
     for (const notice of own) this.#all.add(notice);
-    const isTold = isFirst();
-    const given = isTold ? [] : this.#all.takeAll();
+    let given: readonly Notice[] = [];
     try {
+      if (await this.#tells(alerts, now)) return this.#all.take(now);
+      given = this.#all.takeAll();
       if (given.length > 0) await alerts.hand(given.map((notice) => JSON.stringify(notice)));
-      if (isTold) for (const text of await alerts.take()) this.#all.add(JSON.parse(text) as Notice);
     } catch (error) {
       if (!(error instanceof WebhookdError)) throw error;
       for (const notice of given) this.#all.add(notice);
     }
-    return isTold ? this.#all.take(this.#now()) : [];
+    return [];
+  }
+
+  /** Whether this process tells what all have to tell, which it then has taken. */
+  async #tells(alerts: SharedAlerts, { wall, monotonic }: Moment): Promise<boolean> {
+    const isFirst = this.#parts.isFirst();
+    if (isFirst || monotonic >= this.#lookAt) {
+      this.#lookAt = monotonic + UNTOLD_MS;
+      const taken = await alerts.take(isFirst ? wall + UNTOLD_MS : wall - UNTOLD_MS);
+      for (const text of taken) this.#all.add(JSON.parse(text) as Notice);
+      if (taken.length > 0) this.#standsInUntil = monotonic + STAND_IN_MS;
+    }
+    return isFirst || monotonic < this.#standsInUntil;
   }
 
   async #dataOf(notice: Notice): Promise<AlertData> {

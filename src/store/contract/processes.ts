@@ -82,8 +82,8 @@ export interface StoreNode {
 
 export interface SharedAlerts {
   hand(notices: readonly string[]): Promise<void>;
-  /** What was handed over, some hundreds at most, in that order; to one who takes it alone. */
-  take(): Promise<readonly string[]>;
+  /** What was handed over before that instant, some hundreds at most, in that order; to one who takes it alone. */
+  take(before: number): Promise<readonly string[]>;
 }
 
 /** Batches of what happened, of all nodes in one order, so that each has the same number everywhere. */

@@ -1,4 +1,5 @@
 /** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
+import { firstKeyAt } from "../sqlite/numbers/codes.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { News, SharedAlerts, Waiting } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
@@ -120,10 +121,11 @@ export class NodeAlerts implements SharedAlerts {
     ]);
   }
 
-  async take(): Promise<readonly string[]> {
+  async take(before: number): Promise<readonly string[]> {
     const rows = await this.#database.rows<{ number: number; notice: string }>(
-      `DELETE FROM alert WHERE number IN (SELECT number FROM alert ORDER BY number LIMIT ${CHUNK})
+      `DELETE FROM alert WHERE number IN (SELECT number FROM alert WHERE number < $1 ORDER BY number LIMIT ${CHUNK})
        RETURNING number, notice`,
+      [firstKeyAt(before)],
     );
     return rows.toSorted((one, other) => one.number - other.number).map(({ notice }) => notice);
   }

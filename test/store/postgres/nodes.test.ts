@@ -324,9 +324,11 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const [a, b] = [await start(), await start()];
     await a.ownership.alerts!.hand(["one", "two"]);
     await b.ownership.alerts!.hand(["three"]);
-    const taken = await Promise.all([a, b].map((store) => store.ownership.alerts!.take()));
+    const takenBy = (store: Store, before: number) => store.ownership.alerts!.take(before);
+    expect(await takenBy(a, START)).toEqual([]);
+    const taken = await Promise.all([a, b].map((store) => takenBy(store, START + 1000)));
     expect(taken.flat().toSorted()).toEqual(["one", "three", "two"]);
-    expect(await a.ownership.alerts!.take()).toEqual([]);
+    expect(await takenBy(a, START + 1000)).toEqual([]);
   });
 
   it("leave to its owner what they publish for it, who finds it without being told", async () => {
