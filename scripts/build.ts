@@ -296,6 +296,14 @@ const plainWarnings: Plugin = {
   },
 };
 
+/** For transports, which webhookd has none of, pino asks who calls it; V8 would look for the ends of all lines of the daemon. */
+const anyCaller: Plugin = {
+  name: "any-caller",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]pino[\\/]lib[\\/]caller\.js$/ }, () => ({ contents: "module.exports = () => [];" }));
+  },
+};
+
 /** Ink takes a DEV in the environment for a wish to debug Ink. */
 const inkInEarnest: Plugin = {
   name: "ink-in-earnest",
@@ -329,7 +337,7 @@ const common = {
   jsx: "automatic",
   metafile: true,
   logLevel: "warning",
-  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, inkInEarnest, shortReconciler],
+  plugins: [unused, unread, plainWarnings, bytesOfLlhttp, givenAddon, anyCaller, inkInEarnest, shortReconciler],
 } satisfies BuildOptions;
 
 if (import.meta.main) {
