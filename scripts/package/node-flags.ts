@@ -1,4 +1,7 @@
-/** What Node is started with: in the executable, by `scripts/webhookd` and `npm start`, and under the benches. */
+/**
+ * What Node is started with: in the executable, by `scripts/webhookd` and `npm start`, and under the benches; in the npm
+ * package without the first.
+ */
 export const NODE_FLAGS = [
   // It would open a debugger.
   "--disable-sigusr1",
