@@ -11,15 +11,15 @@ export interface Inspection {
 const ELF: Record<number, string> = { 0x3e: "x64", 0xb7: "arm64" };
 const MACH: Record<number, string> = { 0x01000007: "x64", 0x0100000c: "arm64" };
 const PE: Record<number, string> = { 0x8664: "x64", 0xaa64: "arm64" };
-/** Node looks for it in itself; the packer sets the digit behind it, from 0 to 1. */
-export const FUSE = ["NODE_SEA", "FUSE_fce680ab2cc467b6e072b8b5df1996b2"].join("_");
+/** Node looks for it in itself; the packer sets the digit behind it. */
+const FUSE = ["NODE_SEA", "FUSE_fce680ab2cc467b6e072b8b5df1996b2:1"].join("_");
 
 export function inspect(file: string): Inspection {
   const head = Buffer.alloc(4096);
   const fd = openSync(file, "r");
   readSync(fd, head);
   closeSync(fd);
-  const packed = readFileSync(file).includes(`${FUSE}:1`);
+  const packed = readFileSync(file).includes(FUSE);
   if (head.readUInt32BE(0) === 0x7f454c46)
     return { platform: "linux", arch: ELF[head.readUInt16LE(18)] ?? "?", packed };
   if (head.readUInt32LE(0) === 0xfeedfacf)

@@ -1,69 +1,64 @@
 /**
  * Puts a bundle and a Node together into one executable, without a network. Runs as a process of its own, on the same
- * version of Node as is packed (it makes what the executable reads), and because the injector turns any later uncaught
+ * version of Node as is packed (it makes what the executable reads), and because pkg's injector turns any later uncaught
  * error into noise:
  *
  *   node scripts/package/pack.ts <bundle> <Node binary> <target> <output>
  */
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+// What `pkg --sea` does with a single script. Its command passes no configuration on; whole packages it puts into a file
+// system of its own, which every start would pay for.
+import { default as pkg } from "@yao-pkg/pkg/lib-es5/sea.js";
 import { START } from "../../src/bundle.ts";
-import { FUSE } from "./inspect.ts";
+import { root } from "../root.ts";
 import { NODE_FLAGS } from "./node-flags.ts";
 import { targetNamed, type Target } from "./targets.ts";
-
-/** It comes without types. */
-const { inject } = createRequire(import.meta.url)("postject") as {
-  inject(file: string, name: string, blob: Buffer, options: Readonly<Record<string, string | boolean>>): Promise<void>;
-};
 
 const GNU_NAMES = { x64: "x86_64", arm64: "aarch64" } as const;
 
 const [directory, node, name, output] = process.argv.slice(2) as [string, string, string, string];
+const version = process.versions.node;
 const target = targetNamed(name);
-const scratch = mkdtempSync(join(tmpdir(), "webhookd-pack-"));
-try {
-  const blob = blobOf(directory);
-  rmSync(output, { force: true });
-  if (!strip(target, output)) copyFileSync(node, output);
-  chmodSync(output, 0o755);
-  await injected(blob);
-} finally {
-  rmSync(scratch, { recursive: true });
-}
+offerNode(target);
+rmSync(output, { force: true });
+const platform = ({ linux: "linux", darwin: "macos", win32: "win" } as const)[target.platform];
+const assets = readdirSync(directory).filter((file) => file !== START);
+const seaConfig = {
+  assets: Object.fromEntries(assets.map((file) => [file, join(directory, file)])),
+  disableExperimentalSEAWarning: true,
+  useSnapshot: false,
+  // Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger.
+  execArgv: NODE_FLAGS,
+  execArgvExtension: "none",
+  // Only the machine that it is for can compile it.
+  useCodeCache: isOwn(target),
+};
+await pkg.default(join(directory, START), {
+  targets: [{ nodeRange: `node${version}`, platform, arch: target.arch, output }],
+  signature: true,
+  seaConfig,
+});
 
-/** What Node finds in itself: its main script, the other files of the bundle, and the switches that it is started with. */
-function blobOf(bundle: string): Buffer {
-  const assets = readdirSync(bundle).filter((file) => file !== START);
-  const blob = join(scratch, "blob");
-  const config = {
-    main: join(bundle, START),
-    output: blob,
-    assets: Object.fromEntries(assets.map((file) => [file, join(bundle, file)])),
-    disableExperimentalSEAWarning: true,
-    // Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger.
-    execArgv: NODE_FLAGS,
-    execArgvExtension: "none",
-    // Only the machine that it is for can compile it.
-    useCodeCache: isOwn(target),
-  };
-  const file = join(scratch, "config.json");
-  writeFileSync(file, JSON.stringify(config));
-  // What it says of itself goes to stderr; if it fails, the error has that.
-  execFileSync(process.execPath, ["--experimental-sea-config", file], { stdio: "pipe" });
-  return readFileSync(blob);
-}
+/**
+ * Puts the stripped Node where pkg looks for its download, whose file names are internal to pkg: this is why
+ * package.json pins it exactly. The `.ok` files say that the download was verified; the archive itself is not read.
+ */
+function offerNode({ platform, arch }: Target): void {
+  // pkg finds its cache through os.homedir().
+  process.env.HOME = process.env.USERPROFILE = join(root, ".cache/pkg");
+  const os = platform === "win32" ? "win" : platform;
+  const name = `node-v${version}-${os}-${arch}`;
+  const cache = join(root, ".cache/pkg/.pkg-cache/sea");
+  const archive = join(cache, os === "win" ? `${name}.zip` : `${name}.tar.gz`);
+  const binary = os === "win" ? join(cache, `${name}.exe`) : join(cache, name, "bin/node");
 
-/** The injector warns of the names that were stripped. */
-async function injected(blob: Buffer): Promise<void> {
-  const { write } = process.stderr;
-  process.stderr.write = ((chunk: string | Uint8Array, ...rest: never[]) =>
-    String(chunk).includes("Can't find string offset") || write.call(process.stderr, chunk, ...rest)) as typeof write;
-  await inject(output, "NODE_SEA_BLOB", blob, { sentinelFuse: FUSE, machoSegmentName: "NODE_SEA", overwrite: true });
-  process.stderr.write = write;
+  mkdirSync(dirname(binary), { recursive: true });
+  rmSync(binary, { force: true });
+  if (!strip(target, binary)) copyFileSync(node, binary);
+  chmodSync(binary, 0o755);
+  for (const file of [archive, `${archive}.ok`, `${binary}.ok`]) writeFileSync(file, "");
 }
 
 function isOwn({ platform, arch }: Pick<Target, "platform" | "arch">): boolean {
