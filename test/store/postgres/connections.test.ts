@@ -4,6 +4,7 @@ import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ManualClock } from "../../harness/clock.ts";
 import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
+import { Database } from "../../../src/store/postgres/engine/database.ts";
 import { addEndpoint, EVERYTHING, publishOne } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
@@ -46,6 +47,39 @@ async function breakableWay(url: string) {
     breakAt: (when: "before" | "after") => (breaks = when),
   };
 }
+
+describe.skipIf(server === null)("statements on PostgreSQL", () => {
+  const asked = async <T>(ask: (database: Database) => Promise<T>) => {
+    const database = new Database(server!.urlOf(await createDatabase(server!)));
+    return ask(database).finally(() => database.close());
+  };
+
+  it("take columns as they are, whatever is in them", async () => {
+    const rows = [
+      { a: -32_768, b: -2_147_483_648, c: Number.MIN_SAFE_INTEGER, d: "", e: Buffer.alloc(0) },
+      { a: 32_767, b: 2_147_483_647, c: Number.MAX_SAFE_INTEGER, d: 'é{"\\\n,NULL', e: Buffer.from([0, 255, 92]) },
+      { a: 0, b: -1, c: -4_294_967_297, d: "NULL", e: Buffer.from("{}") },
+      { a: null, b: null, c: null, d: null, e: null },
+    ];
+    const sql = `SELECT * FROM unnest($1::smallint[], $2::integer[], $3::bigint[], $4::text[], $5::bytea[])
+      AS n (a, b, c, d, e)`;
+    const columns = (["a", "b", "c", "d", "e"] as const).map((name) => rows.map((row) => row[name]));
+    expect(await asked((database) => database.rows(sql, columns))).toEqual(rows);
+    expect(await asked((database) => database.rows(sql, [[], [], [], [], []]))).toEqual([]);
+    // What is no such value is for the server to refuse.
+    const half = asked((database) => database.rows("SELECT unnest($1::bigint[])", [[1.5]]));
+    await expect(half).rejects.toThrow("invalid input syntax for type bigint");
+  });
+
+  it("find rows by their keys, also where they were planned while the table was empty", async () => {
+    const plan = await asked(async (database) => {
+      await database.script("CREATE TABLE thing (key bigint PRIMARY KEY, state integer)");
+      const keys = `unnest(ARRAY[${Array.from({ length: 200 }, (_, at) => at).join()}]) AS n (key)`;
+      return database.rows(`EXPLAIN (COSTS OFF) UPDATE thing t SET state = 1 FROM ${keys} WHERE t.key = n.key`);
+    });
+    expect(JSON.stringify(plan)).toContain("Index Scan using thing_pkey");
+  });
+});
 
 describe.skipIf(server === null)("a store on PostgreSQL", () => {
   it("finds the host that takes writes behind one that is down and one that is silent", async () => {

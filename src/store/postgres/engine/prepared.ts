@@ -1,24 +1,35 @@
 /** Statements are prepared once in each session, under names that say what they are. */
 import { createHash } from "node:crypto";
 import type { Client } from "pg";
+import { columnOf, kindsIn } from "./columns.ts";
 
-const names = new Map<string, string>();
+interface Prepared {
+  readonly name: string;
+  readonly kinds: ReturnType<typeof kindsIn>;
+}
+
+const statements = new Map<string, Prepared>();
 let migrations = 0;
 
 export function run(client: Client, text: string, values: readonly unknown[]) {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = createHash("sha256").update(`${migrations} ${text}`).digest("base64url").slice(0, 20);
-    names.set(text, name);
+  let statement = statements.get(text);
+  if (statement === undefined) {
+    const name = createHash("sha256").update(`${migrations} ${text}`).digest("base64url").slice(0, 20);
+    statements.set(text, (statement = { name, kinds: kindsIn(text) }));
   }
-  return client.query({ name, text, values: values as unknown[] });
+  const { kinds, name } = statement;
+  const sent = values.map((value, at) => {
+    const kind = Array.isArray(value) ? kinds.get(at) : undefined;
+    return kind === undefined ? value : columnOf(value as unknown[], kind);
+  });
+  return client.query({ name, text, values: sent });
 }
 
 /** A newer version has added columns to what was prepared: that is of no use any more, so all is prepared once again. */
 export function isOfOldTables(error: unknown): boolean {
   const isSo = error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
   if (isSo) {
-    names.clear();
+    statements.clear();
     migrations++;
   }
   return isSo;
