@@ -62,14 +62,18 @@ export class FailureGroups {
 
   add(failure: Failure): void {
     const { since, stepMs, parts } = this.#parts;
-    const group = this.#of(failure);
-    group[failure.status]++;
     const part = Math.floor((failure.lastAt - since) / stepMs);
+    const group = this.#of(failure);
     group.series[Math.min(Math.max(part, 0), parts - 1)]!++;
-    group.firstAt = Math.min(group.firstAt, failure.firstAt);
-    if (failure.lastAt <= group.lastAt) return;
-    group.lastAt = failure.lastAt;
-    group.event = failure.event;
+    grow(group, failure, 1);
+  }
+
+  /** Many at once, which have the same status: of `all` the first instant, and the latest with its event. */
+  addCounted(all: Failure, series: readonly number[]): void {
+    const group = this.#of(all);
+    for (const [part, count] of series.entries()) group.series[part]! += count;
+    const count = series.reduce((sum, each) => sum + each, 0);
+    grow(group, all, count);
   }
 
   /** Those of whom most is missing come first. `attemptOf`: the last attempt's id of that delivery. */
@@ -95,4 +99,12 @@ export class FailureGroups {
     this.#last = group;
     return group;
   }
+}
+
+function grow(group: Growing, { status, firstAt, lastAt, event }: Failure, count: number): void {
+  group[status] += count;
+  group.firstAt = Math.min(group.firstAt, firstAt);
+  if (lastAt <= group.lastAt) return;
+  group.lastAt = lastAt;
+  group.event = event;
 }

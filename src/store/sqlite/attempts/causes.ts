@@ -133,7 +133,10 @@ export interface Group {
 const CAUSES = 2 * TEST * STATE;
 const NEXT = `SELECT endpoint * ${CAUSES} + cause FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL`;
 
-/** Which causes there are, told by a look at the index for each. */
+/**
+ * Which causes there are, told by a look at the index for each. Not by a comparison of both columns at once: SQLite would
+ * begin at the rows that have the same two, and walk over all of them.
+ */
 export class CauseList {
   readonly #all: Statement<[object], number>;
   readonly #endpoints: Statement<[number], number>;
@@ -143,7 +146,9 @@ export class CauseList {
       .prepare<[object], number>(
         `WITH RECURSIVE found (number) AS (
            SELECT CAST(@after AS INTEGER) UNION ALL
-           SELECT (${NEXT} AND (endpoint, cause) > (number / ${CAUSES}, number % ${CAUSES}) ORDER BY endpoint, cause LIMIT 1)
+           SELECT coalesce(
+             (${NEXT} AND endpoint = number / ${CAUSES} AND cause > number % ${CAUSES} ORDER BY cause LIMIT 1),
+             (${NEXT} AND endpoint > number / ${CAUSES} ORDER BY endpoint, cause LIMIT 1))
            FROM found WHERE number < @last
          )
          SELECT number FROM found WHERE number > @after AND number <= @last LIMIT @limit`,

@@ -168,6 +168,16 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX url_left ON url (left_at) WHERE left_at IS NOT NULL;
   `,
   },
+  {
+    name: "failures in the order of their attempts",
+    sql: `
+  -- What failed a second time the same way moves in one of the two, as before in the one.
+  DROP INDEX delivery_cause;
+  CREATE INDEX delivery_cause ON delivery (endpoint, cause, event) WHERE cause IS NOT NULL;
+  CREATE INDEX delivery_failing ON delivery (endpoint, cause, failed_at, event, failing_since)
+    WHERE failed_at IS NOT NULL;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -43,6 +43,7 @@ function toSchema6(dir: string): void {
   const db = new Database(join(dir, "webhookd.db"));
   db.exec(`
     DROP INDEX delivery_cause;
+    DROP INDEX delivery_failing;
     DROP TABLE event_label;
     ${["cause", "failed_at", "failing_since"].map((column) => `ALTER TABLE delivery DROP COLUMN ${column};`).join("\n")}
     ${["tenant", "tenant_type", "tenant_unmatched", "tenant_test"].map((name) => `DROP INDEX event_${name};`).join("\n")}

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
 import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
+import { CauseList } from "../../../../src/store/sqlite/attempts/causes.ts";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import { Cursors } from "../../../../src/store/sqlite/engine/page.ts";
 import type { Reading } from "../../../../src/store/sqlite/engine/page.ts";
@@ -24,6 +25,7 @@ const PARAMETERS = {
   cause: 0,
   low: 0,
   high: 0,
+  after: 0,
 };
 const OTHERS = 3000;
 const OWN = 12;
@@ -169,6 +171,18 @@ it("a tenant's pages, one after the other, are what is its own among all", { tim
       expect(seen, `${order}: ${JSON.stringify(filter)}`).toEqual(own);
     }
   }
+  db.close();
+});
+
+it("which causes there are is told without a walk over the rows that have them", async () => {
+  const { db, planOf } = answersOf(await filled(30));
+  const prepare = vi.spyOn(db, "prepare");
+  const causes = new CauseList(db);
+  expect(causes.groups(null).length).toBeGreaterThan(causes.groups(1).length);
+  const all = prepare.mock.calls.map(([sql]) => sql).find((sql) => sql.includes("@after"))!;
+  const seeks = planOf(all).filter((step) => step.includes("delivery_cause"));
+  const places = seeks.map((step) => step.replace(/.*delivery_cause /, ""));
+  expect(places.toSorted()).toEqual(["(endpoint=? AND cause>?)", "(endpoint>?)"]);
   db.close();
 });
 
