@@ -24,7 +24,8 @@ export function App({ program, onReady }: AppProps) {
   // Always there: without it what is pasted would be keys.
   usePaste((text) => program.paste(text));
   return (
-    <Box flexDirection="column" height={lines.length} overflow="hidden">
+    // Not `overflow`: to cut rows at their sides, too, which have the width already, doubles what a frame costs.
+    <Box flexDirection="column" height={lines.length} overflowY="hidden">
       {lines.map((line, index) => (
         // A row is its place on the screen.
         // oxlint-disable-next-line react/no-array-index-key
@@ -34,6 +35,7 @@ export function App({ program, onReady }: AppProps) {
   );
 }
 
+/** Ink takes each character apart, and fills with spaces what is left of a row; but a row of nothing would have no height. */
 const Row = memo(function Row({ line }: { readonly line: string }) {
-  return <Text wrap="truncate">{line}</Text>;
+  return <Text wrap="truncate">{line.trimEnd() || " "}</Text>;
 });

@@ -17,7 +17,7 @@ export const nodesList = command({
       const now = io.now();
       const cells = (text: (one: (typeof data)[number]) => string) => data.map(text);
       sayColumns(io, [
-        { title: "NODE", cells: cells((one) => `${one.name}${one.this ? " (answers)" : ""}`) },
+        { title: "NODE", cells: cells((one) => `${one.name}${one.this ? " (answers)" : ""}`), least: 16 },
         { title: "STATE", cells: cells((one) => stateText(one)) },
         { title: "ENDPOINTS", cells: cells(({ endpoints }) => grouped(endpoints)) },
         { title: "SLOTS", cells: cells(({ slots }) => grouped(slots)), rank: 4 },

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
+import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { aHalt } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
+import { typed } from "./typed.ts";
 import { webhookd } from "./runs.ts";
 
 async function failures(answer: object, env = {}, ...words: string[]) {
@@ -67,4 +69,21 @@ it.each([
   const rows = [...io.out.matchAll(/^\d+ +\d+ +\d+ +ep_(..)/gm)].map(([, name]) => name);
   expect(rows.join("")).toBe(order);
   expect(io.out).toContain(`endpoint:ep_${order.slice(0, 2).repeat(13)}`);
+});
+
+it.each(ATTEMPT_ERRORS)("names only commands that run, for %s", async (error) => {
+  const code = error === "http_status" || error === "redirect_not_followed" ? 302 : null;
+  const group = { ...someFailures.data[0], error, status_code: code, failed: 1, pending: 1, held: 1 };
+  const listFailures = { ...someFailures, data: [group] };
+  const { out } = await typed(["failures", "--since", "2h"], { answers: { listFailures } });
+  const lines = [...out.matchAll(/ {2}webhookd (.+)$/gm)].map(([, line]) => line!);
+  expect(lines.length).toBeGreaterThan(3);
+  for (const line of lines) {
+    if (line.startsWith("config")) continue; // Asks no daemon: tried in advice.test.ts.
+    const words = line.match(/(?:"[^"]*"|[^\s"])+/g)!.map((word) => word.replaceAll('"', ""));
+    // What is about many asks for the number first, and there is nobody to type it.
+    if (words.includes("--canary")) words.push("--dry-run");
+    const { code, err } = await typed(words.map((word) => word.replace("…", "hooks.northwind.example/in")));
+    expect(code, `${line}\n${err}`).not.toBe(EXIT.usage);
+  }
 });

@@ -1,8 +1,10 @@
 /** What a list answers is on the screen, however narrow that is and however long the names are. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../cli/commands.ts";
 import { shortIds } from "../../cli/output/short-id.ts";
 import { anAuditRecord } from "../../src/api/daemon/audit.ts";
+import { aNode } from "../../src/api/daemon/sending.ts";
 import { aKey } from "../../src/api/daemon/keys.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
@@ -26,6 +28,8 @@ interface List {
   /** What must be seen at any width, by its column; the beginning of it is enough where there is an ellipsis. */
   readonly answer: Readonly<Record<string, string>>;
 }
+
+const [NODE, HOST] = ["株式会社アクメ商事の配信ノード・東京第一データセンター二号機".repeat(2), "webhookd-".repeat(12)];
 
 const page = (item: object) => ({ data: [item], next_cursor: null });
 const last = { ...anAttempt, url: URL, status_code: null, error: "connection_refused" };
@@ -93,7 +97,19 @@ const LISTS: readonly List[] = [
     answers: { listTenants: page({ name: "t".repeat(64), endpoints: 12_345 }) },
     answer: { TENANT: "tttt", ENDPOINTS: "12,345" },
   },
+  {
+    line: "nodes list",
+    answers: { listNodes: { data: [{ ...aNode, name: NODE, host: HOST, not_sending: ["no_route"] }] } },
+    answer: { NODE: "株式会社…", STATE: "NOT SENDING (no_route)", ENDPOINTS: String(aNode.endpoints), BEHIND: "" },
+  },
 ];
+
+it("has every list of the command line", () => {
+  const lists = Object.keys(COMMANDS).filter((name) => name.endsWith(" list"));
+  expect(LISTS.map(({ line }) => line.split(" ").slice(0, 2).join(" ")).toSorted()).toEqual(
+    [...lists, "failures"].toSorted(),
+  );
+});
 
 async function shown({ line, answers }: List, columns: number) {
   const daemon = await describedDaemon({ answers });

@@ -1,7 +1,8 @@
 /** Every way to fail has advice of its own. What it says to type is tried in `test/cli/advice.test.ts`. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
-import { ATTEMPT_ERRORS, NO_PHASES } from "../../src/domain/deliveries/attempt.ts";
+import { ATTEMPT_ERRORS, NO_PHASES, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
 const SUBJECT = { endpoint: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", attempt: "att_06fbqxw6w0a1b2c3d4e5f6g7h8" };
 const HOUR = 3_600_000;
@@ -54,6 +55,35 @@ describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
   it("is a sentence or two", () => {
     for (const advice of Object.values(KINDS)) expect(advice[part]).toMatch(/^[A-Z].{20,150}[.?]$/);
   });
+});
+
+/** Statuses of the hostile receivers that share one advice, and why. */
+const ALIKE: Readonly<Record<string, string>> = {
+  "401 403": "either is how a failed verification, or a firewall, refuses",
+  "404 405": "no handler takes a POST there, whether the path or the method is what is unknown",
+  "400 422": "either is how a handler rejects the content",
+  "409 418": "no more is known than that the receiver finds fault with the request",
+  "502 503 504": "a proxy says each of them of an application that does not answer",
+  "301 302 304 308": "none is followed, whatever it says",
+};
+
+it("is there for every way in which a hostile receiver fails, of its own but where two mean the same", () => {
+  const file = new URL("../corpora/hostile-receivers.json", import.meta.url);
+  const corpus = JSON.parse(readFileSync(file, "utf8")) as { expect: Partial<Record<"error" | "status", unknown>> }[];
+  const failures = corpus.flatMap(({ expect: { error, status } }) =>
+    typeof error === "string" ? error.split("|").map((one) => ({ error: one as AttemptError, status })) : [],
+  );
+  expect(failures.length).toBeGreaterThan(40);
+  const ways = Map.groupBy(failures, ({ error, status }) =>
+    JSON.stringify(on({ error, status: (status ?? null) as number | null })),
+  );
+  const known = new Set(Object.values(KINDS).map((advice) => JSON.stringify(advice)));
+  expect([...ways.keys()].filter((advice) => !known.has(advice))).toEqual([]);
+  const shared = [...ways.values()].map((alike) => [
+    ...new Set(alike.map(({ error, status }) => (status ?? error) as number | string)),
+  ]);
+  const several = shared.filter((alike) => alike.length > 1).map((alike) => alike.toSorted().join(" "));
+  expect(several.toSorted()).toEqual(Object.keys(ALIKE).toSorted());
 });
 
 it("names something to type for each", () => {

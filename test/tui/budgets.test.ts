@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
 import { bundle } from "../../scripts/build.ts";
 import { START } from "../../src/bundle.ts";
+import { percentile } from "../../scripts/bench/measure.ts";
 import { EVENT_TYPE } from "../../scripts/bench/payload.ts";
 import { copyStore, seeded } from "../../scripts/bench/seed.ts";
 import { cpuMs, rssMiB } from "../../scripts/bench/usage.ts";
@@ -15,7 +16,7 @@ import { systemClock } from "../../src/clock.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { RunningDashboard } from "./dashboard.ts";
-import { inTerminal } from "./tmux.ts";
+import { inTerminal, type Tmux } from "./tmux.ts";
 
 const SECONDS = Number(process.env["BUDGET_SECONDS"] ?? 3);
 const SLACK = 2;
@@ -23,6 +24,9 @@ const LOOKS = 12;
 const EVENTS = 100_000;
 const UPDATES_PER_SECOND = 10;
 const KEYS = 20;
+/** At the widest, each by itself, in one look. */
+const WIDE_KEYS = 20;
+const WIDE_LOOKS = 5;
 const START_MS = 400;
 const KEY_MS = 50;
 const RSS_MIB = 160;
@@ -114,13 +118,21 @@ inTerminal("the dashboard over 100,000 events", () => {
       }
       following.push(best);
     }
+    await terminal.press("p");
+    await terminal.until("HOLD");
+    let wideKeyMs = await wideKeys(terminal, pid);
+    for (let look = 1; look < WIDE_LOOKS && wideKeyMs.p95 > KEY_MS; look++) {
+      const again = await wideKeys(terminal, pid);
+      if (again.p95 < wideKeyMs.p95) wideKeyMs = again;
+    }
     const rss = rssMiB(pid);
-    const measured = JSON.stringify({ startMs, idleBytes, idleOverviewBytes, keyMs, following, rss });
+    const measured = JSON.stringify({ startMs, idleBytes, idleOverviewBytes, keyMs, wideKeyMs, following, rss });
     process.stderr.write(`of the budgets: ${measured}\n`);
     expect(idleBytes, measured).toBe(0);
     expect(idleOverviewBytes, measured).toBe(0);
     expect(startMs, measured).toBeLessThanOrEqual(SLACK * START_MS);
     expect(keyMs, measured).toBeLessThanOrEqual(SLACK * KEY_MS);
+    expect(wideKeyMs.p95, measured).toBeLessThanOrEqual(SLACK * KEY_MS);
     expect(rss, measured).toBeLessThanOrEqual(SLACK * RSS_MIB);
     for (const { kb, cpu } of following) {
       expect(kb, `${measured}: it follows`).toBeGreaterThan(0);
@@ -129,3 +141,21 @@ inTerminal("the dashboard over 100,000 events", () => {
     }
   });
 });
+
+/**
+ * What a key costs in the largest of the sizes until it shows, its ninety-fifth hundredth: the processor's time, which a
+ * clock counts in steps of 10 ms. How long it took by the wall is printed.
+ */
+async function wideKeys(terminal: Tmux, pid: number): Promise<{ p95: number; wallP95: number }> {
+  const [cpu, wall]: [number[], number[]] = [[], []];
+  const position = (screen: string) => /^ (\d+) of/m.exec(screen)?.[1];
+  let at = position(await terminal.settled((screen) => screen));
+  for (let n = 0; n < WIDE_KEYS; n++) {
+    const [ms, began, before] = [cpuMs(pid), performance.now(), at];
+    await terminal.press("j");
+    at = position(await terminal.until((screen) => position(screen) !== before));
+    wall.push(performance.now() - began);
+    cpu.push(cpuMs(pid) - ms);
+  }
+  return { p95: percentile(cpu, 0.95), wallP95: Math.round(percentile(wall, 0.95)) };
+}

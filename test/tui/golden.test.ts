@@ -103,12 +103,17 @@ class Daemon extends FakeDaemon {
   }
 }
 
-function open(tab: Tab, columns: number): string[] {
+/** The lists of the tabs, and that of an endpoint's page. */
+type List = Tab | "endpoint";
+
+function open(list: List, columns: number): string[] {
+  const tab = list === "endpoint" ? "endpoints" : list;
   const dashboard = new Dashboard({ tab, size: { columns, rows: 24 } });
   Object.assign(dashboard, { daemon: new Daemon({ instead: INSTEAD }) });
   dashboard.connected();
   // Names and health are read a few at a time.
   for (let time = 0; time < 4; time++) dashboard.pass(10);
+  if (list === "endpoint") dashboard.press("enter").pass(10);
   return shown(dashboard).split("\n");
 }
 
@@ -132,16 +137,17 @@ function within(line: string, from: number, to: number): string {
 }
 
 const CAUSE_TEXTS = CAUSES.map(({ error, status_code }) => causeText(error, status_code));
-const ANSWERS: Readonly<Record<Tab, Readonly<Record<string, readonly string[]>>>> = {
+const ANSWERS: Readonly<Record<List, Readonly<Record<string, readonly string[]>>>> = {
   overview: { CAUSE: CAUSE_TEXTS },
   events: { STATUS: Array<string>(4).fill("✗ failed"), RESULT: RESULTS },
   deliveries: { STATUS: Array<string>(4).fill("↻ retrying"), RESULT: RESULTS },
   endpoints: { STATE: Array<string>(4).fill("✗ failing"), CAUSE: CAUSE_TEXTS },
+  endpoint: { STATUS: Array<string>(4).fill("↻ retrying"), RESULT: RESULTS },
   failures: { CAUSE: CAUSE_TEXTS },
   activity: { OUTCOME: Array<string>(4).fill("precondition") },
 };
 
-describe.each(Object.keys(ANSWERS) as Tab[])("%s", (tab) => {
+describe.each(Object.keys(ANSWERS) as List[])("%s", (tab) => {
   const screens = WIDTHS.map((columns) => [columns, open(tab, columns)] as const);
 
   it("looks as it did", async () => {
@@ -161,7 +167,7 @@ describe.each(Object.keys(ANSWERS) as Tab[])("%s", (tab) => {
   });
 
   it.each(screens)("tells its rows apart at %i columns", (_, lines) => {
-    if (tab === "activity") return;
+    if (tab === "activity" || tab === "endpoint") return;
     const names = cellsBelow(lines, "ENDPOINT");
     expect(new Set(names).size).toBe(4);
     expect(names[0]).toMatch(/^hooks\.ac/);

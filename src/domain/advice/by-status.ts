@@ -106,7 +106,7 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     },
   ],
   [
-    (status) => status >= 500,
+    (status) => status >= 500 && status < 600,
     {
       kind: "passing",
       blame: "the receiver",
