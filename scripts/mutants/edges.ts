@@ -108,4 +108,11 @@ export const EDGES: readonly Mutant[] = [
     replace: "    readFileSync(file);\n    isHolderKnown = saveHolder(",
     tests: ["test/store/opening/lock.test.ts"],
   },
+  {
+    name: "who-does-not-read-its-answers-is-read-from",
+    file: "src/api/server/plain-requests.ts",
+    find: "this.socket.pause().once(",
+    replace: "this.socket.once(",
+    tests: ["test/api/server/plain-requests.test.ts"],
+  },
 ];

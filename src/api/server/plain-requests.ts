@@ -175,7 +175,7 @@ class PlainConnection {
     if (this.#isEnding) return this.socket.destroySoon();
     if (this.#unread !== null) return this.#leaveToNode(this.#unread);
     // Who does not read its answers is not read from.
-    if (!isTaken) this.socket.pause().once("drain", () => this.socket.resume());
+    if (!isTaken && !this.socket.isPaused()) this.socket.pause().once("drain", () => this.socket.resume());
   }
 
   #leaveToNode(unread: Buffer): void {

@@ -1,7 +1,7 @@
 /** What is read without Node's HTTP is answered, and kept, as if Node had read it; all else is read by Node. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
@@ -12,6 +12,8 @@ const HOST = "host: localhost";
 const TYPE = "content-type: application/json";
 /** Ends the connection: what is read until then is all that the case was answered. */
 const LAST = `GET /healthz HTTP/1.1\r\n${HOST}\r\nconnection: close\r\n\r\n`;
+/** Requests that are written at once: fewer than may go unanswered. */
+const BURST = 50;
 /** A key of every tenant; both servers have the same. */
 const KEY = "authorization: Bearer KEY";
 
@@ -281,5 +283,37 @@ describe("a connection that was read without Node", () => {
     await Promise.all([once(kept, "close"), once(silent, "close")]);
     expect(text).toMatch(/^HTTP\/1.1 408 /);
     expect(way.plain).toBe(1);
+  });
+
+  it("is not read from while it does not read its answers", async () => {
+    const way = await Way.open(true);
+    const warned: unknown[] = [];
+    const onWarning = (warning: unknown) => void warned.push(warning);
+    process.on("warning", onWarning);
+    const opened = once(way.api.server, "connection");
+    const client = await way.dial();
+    const [served] = (await opened) as [Socket];
+    const burst = Buffer.from(USUAL_POST.replace("KEY", way.api.adminKey).repeat(BURST), "latin1");
+    const { drafts } = way.fake;
+    let asked = 0;
+    while (!served.isPaused() && asked < 60_000) {
+      client.write(burst);
+      asked += BURST;
+      while (drafts.length < asked) await turn();
+      await turn();
+    }
+    expect(served.isPaused()).toBe(true);
+    for (let more = 0; more < 10; more++) client.write(burst);
+    for (let turns = 0; turns < 100; turns++) await turn();
+    expect(drafts).toHaveLength(asked);
+    expect(served.writableLength).toBeLessThan(served.writableHighWaterMark + BURST * 1000);
+
+    let answers = 0;
+    client.on("data", (chunk) => (answers += String(chunk).split("\r\nx-request-id: ").length - 1));
+    while (drafts.length < asked + 10 * BURST) await turn();
+    await expect.poll(() => answers).toBeGreaterThan(asked);
+    expect(warned).toEqual([]);
+    process.off("warning", onWarning);
+    client.destroy();
   });
 });
