@@ -99,9 +99,13 @@ export class PostgresSide {
     if (!this.#isLocked) await this.#client.query("COMMIT");
   }
 
-  /** From the commit on no daemon starts on it. */
+  /**
+   * From the commit on no daemon starts on it; and one that was stopped until its lease had run out, and goes on only
+   * now, has no row any more and commits nothing.
+   */
   async retire(to: string, now: number): Promise<void> {
     if ((await this.log.id()) !== null) await this.log.end();
+    await this.#queries.change("DELETE FROM node");
     await setMeta(this.#queries, MOVED, JSON.stringify({ to, at: now }));
     await this.#client.query("COMMIT");
   }

@@ -21,7 +21,8 @@ import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { MAIN, it as onMachine } from "../../harness/process.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
-import { createDatabase } from "../stores.ts";
+import { publishOne } from "../fixtures.ts";
+import { createDatabase, openPostgresDatabase } from "../stores.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to move a store into");
@@ -378,6 +379,14 @@ describe.skipIf(server === null)("a store that is moved", () => {
     });
     const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
     expect(await shown(daemon)).toMatchObject({ events: { length: 8 }, paused: { by: "restore" } });
+  });
+
+  it("takes nothing more from a process that was late, and did not know", async () => {
+    const [node, url] = [aDirectory(), await freshUrl()];
+    const late = await openPostgresDatabase(url, { dir: node, clock: new ManualClock(), leaseMs: 60_000 });
+    await withClient(url, (client) => client.query("UPDATE node SET lease_until = now()"));
+    await move(aDirectory(), url, "to_file", { secretKeyFile: join(node, "secret.key") });
+    await expect(publishOne(late)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
   it("is refused where it would mix, hide or lose something", async () => {
