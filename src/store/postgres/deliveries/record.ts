@@ -79,30 +79,82 @@ function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
 /** Each place is null for an attempt of an event that is gone, or of an endpoint that never was. */
 export async function recordAll(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
-  const columns = [placed.map(({ event }) => event), placed.map(({ endpoint }) => endpoint)];
-  const [rows] = await Promise.all([
-    tx.rows<Row>(
-      `SELECT DISTINCT d.event, d.endpoint, d.status, d.attempts, d.retry, d.trigger, d.due_at, e.body IS NULL AS erased
-       FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-       JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint JOIN event e ON e.key = d.event`,
-      columns,
-    ),
+  const [settled] = await Promise.all([settle(tx, placed), dropAsked(tx, placed)]);
+  const left = all.map((one) => (one === null || settled.has(one) ? null : one));
+  const [recorded] = await Promise.all([
+    left.some((one) => one !== null) ? recordEach(tx, left) : [],
+    addAttempts(tx, [...settled]),
+  ]);
+  return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
+}
+
+const NOTHING: Recorded = { result: "superseded", waiting: null };
+
+function appliedTo({ claim: { endpoint, event }, verdict }: EndedAttempt): Recorded {
+  const waits = verdict.status === "pending";
+  return { result: "applied", waiting: waits ? { endpoint, event, dueAt: Math.ceil(verdict.dueAt) } : null };
+}
+
+/**
+ * Moves deliveries that are where their attempts left them, as nearly all are, without reading them first. What is open
+ * is not erased, because an erasure waits until nothing is. Answers which were moved.
+ */
+async function settle(tx: Queries, placed: readonly Placed[]): Promise<ReadonlySet<Placed>> {
+  const first = new Map<string, Placed>();
+  for (const one of placed) if (!first.has(nameOf(one))) first.set(nameOf(one), one);
+  const some = [...first.values()].flatMap((one) => {
+    const { verdict } = one.ended;
+    return verdict.status === "unchanged" ? [] : [{ one, to: stateAfter(one.ended, verdict) }];
+  });
+  if (some.length === 0) return new Set();
+  const rows = await tx.rows<{ event: number; endpoint: number }>(
+    `UPDATE delivery d SET status = n.status, attempts = n.attempts, retry = n.retry, trigger = n.trigger, due_at = n.due_at
+     FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::integer[], $5::integer[], $6::smallint[], $7::bigint[])
+       AS n (event, endpoint, status, attempts, retry, trigger, due_at)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status <= ${WAITING} AND d.attempts = n.attempts - 1
+     RETURNING d.event, d.endpoint`,
+    [
+      some.map(({ one }) => one.event),
+      some.map(({ one }) => one.endpoint),
+      some.map(({ to }) => to.status),
+      some.map(({ to }) => to.attempts),
+      some.map(({ to }) => to.retry),
+      some.map(({ to }) => to.trigger),
+      some.map(({ to }) => to.due_at),
+    ],
+  );
+  return new Set(rows.map((row) => first.get(nameOf(row))!));
+}
+
+async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> {
+  await Promise.all([
     tx.change(
       `DELETE FROM started s USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
        WHERE s.event = n.event AND s.endpoint = n.endpoint`,
-      columns,
+      [placed.map(({ event }) => event), placed.map(({ endpoint }) => endpoint)],
     ),
     dropRequests(
       tx,
       placed.filter(({ ended }) => answersRequest(ended)),
     ),
   ]);
+}
+
+/** Those that were not: another one recorded an attempt meanwhile, or they were taken back, or are gone. */
+async function recordEach(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
+  const placed = all.filter((one) => one !== null);
+  const rows = await tx.rows<Row>(
+    `SELECT DISTINCT d.event, d.endpoint, d.status, d.attempts, d.retry, d.trigger, d.due_at, e.body IS NULL AS erased
+     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint JOIN event e ON e.key = d.event`,
+    [placed.map(({ event }) => event), placed.map(({ endpoint }) => endpoint)],
+  );
   const before = new Map(rows.map((row) => [nameOf(row), row]));
   const after = new Map<string, Row>(before);
   const kept: Placed[] = [];
   const recorded = all.map((one): Recorded => {
     const row = one === null ? undefined : after.get(nameOf(one));
-    if (one === null || row === undefined) return { result: "superseded", waiting: null };
+    if (one === null || row === undefined) return NOTHING;
     const { claim } = one.ended;
     const { result, to } = stepOf(row, one.ended);
     after.set(nameOf(one), { ...row, ...to });
