@@ -117,7 +117,8 @@ export class Copy {
     await this.#from.startSnapshot(this.#state.seen);
     if ((await this.#from.log.id()) !== this.#state.log) {
       const what = `what changed in ${this.#from.name} since the copy began is not listed any more`;
-      throw new StoreRefused(1, what, "another move was begun, or this one given up: begin anew in an empty one");
+      const why = "another move was begun, this one given up, or the list was full";
+      throw new StoreRefused(1, what, `${why}: begin anew in an empty one`);
     }
     await work();
     await this.#from.endSnapshot();

@@ -1,6 +1,7 @@
 /**
  * What changes in a file while it is moved beside its daemon: triggers list the keys of rows, in the transactions that
- * change them. The daemon neither knows nor waits; nothing of the list is deleted until the move is over.
+ * change them. The daemon neither knows nor waits; nothing of the list is deleted until the move is over. One that nobody
+ * goes on with takes no more than its share of the disk: a list that is full gets no longer, and is of no use any more.
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "better-sqlite3";
@@ -10,6 +11,9 @@ import { TABLES, type Changes, type Key, type Table, type Value } from "./tables
 const SOME = 2000;
 const BUSY_MS = 5000;
 const LOG = "moving_change";
+/** Of its rows; some 700 MB. */
+export const FULL = 20_000_000;
+const LAST = `coalesce((SELECT max(n) FROM ${LOG}), 0)`;
 /** Of an insert or an update what is there then. */
 const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
 
@@ -21,8 +25,14 @@ export class FileLog {
     this.#db = db;
   }
 
-  /** Which list it is, so that another one is told from it; null where there is none. */
+  /** Which list it is, so that another one is told from it; null where there is none, or what changes is not on it. */
   id(): string | null {
+    const id = this.#begun();
+    if (id === null) return null;
+    return this.#db.prepare<[], number>(`SELECT ${LAST}`).pluck().get()! < FULL ? id : null;
+  }
+
+  #begun(): string | null {
     return this.#db.prepare<[], string>("SELECT value FROM meta WHERE name = 'moving_out'").pluck().get() ?? null;
   }
 
@@ -39,7 +49,7 @@ export class FileLog {
   }
 
   end(): void {
-    if (this.id() === null) return;
+    if (this.#begun() === null) return;
     const names = this.#db
       .prepare<[], string>(
         "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'moving\\_%' ESCAPE '\\'",
@@ -97,7 +107,7 @@ function triggersOf({ name, group, groupKey, names }: Table): string[] {
       const of = names[column];
       return of === undefined ? `${row}."${column}"` : `(SELECT name FROM ${of} WHERE num = ${row}."${column}")`;
     });
-    return `CREATE TRIGGER moving_${name}_${kind.toLowerCase()} AFTER ${kind} ON ${name} BEGIN
+    return `CREATE TRIGGER moving_${name}_${kind.toLowerCase()} AFTER ${kind} ON ${name} WHEN ${LAST} < ${FULL} BEGIN
       INSERT INTO ${LOG} (name, ${columns}) VALUES ('${group}', ${values.join()}); END;`;
   });
 }

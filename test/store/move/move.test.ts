@@ -5,6 +5,7 @@ import Database from "better-sqlite3";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
+import { FULL } from "../../../src/store/move/file-log.ts";
 import { FileSide } from "../../../src/store/move/file-side.ts";
 import { LateAttempts } from "../../../src/store/sqlite/attempts/attempts-by-time.ts";
 import {
@@ -361,6 +362,31 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await daemon.publish();
     await daemon.stop();
     await receiver.close();
+  });
+
+  it("lists no more than its share of the disk while nobody goes on with the move", async () => {
+    const dir = aDirectory();
+    const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
+    const url = await freshUrl();
+    const dies = () => {
+      throw new Error("killed");
+    };
+    expect(await refusal(move(dir, url, "to_postgres", { beside: true, onProgress: dies }))).toMatch(/^killed/);
+    const file = new Database(join(dir, "webhookd.db"));
+    const last = () => file.prepare("SELECT max(n) FROM moving_change").pluck().get();
+    await daemon.publish();
+    expect(last()).toBeGreaterThan(0);
+    file.prepare("INSERT INTO moving_change (n, name) VALUES (?, 'event')").run(FULL);
+    await daemon.publish();
+    expect(last()).toBe(FULL);
+    const again = { beside: true, resume: true };
+    expect(await refusal(move(dir, url, "to_postgres", again))).toMatch(
+      /not listed any more.*the list was full: begin/,
+    );
+    await giveUpMove({ dir, url, direction: "to_postgres", secretKeyFile: join(dir, "secret.key"), now: 0 });
+    expect(file.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'moving%'").all()).toEqual([]);
+    file.close();
+    await daemon.stop();
   });
 
   it("is given up, and is what it was, by a restore of the file that was kept; sending is paused", async () => {
