@@ -39,6 +39,8 @@ const { values } = scriptArguments(USAGE, {
 });
 const dir = mkdtempSync(join(tmpdir(), "webhookd-route-"));
 process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
+// Or nobody would end the daemon when a busy machine takes too long.
+process.once("SIGTERM", () => process.exit(143));
 
 let arrived = () => {};
 const receiver = createServer((request, response) => {
