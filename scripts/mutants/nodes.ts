@@ -82,18 +82,4 @@ export const NODES: readonly Mutant[] = [
     replace: "",
     tests: ["test/process/nodes.test.ts"],
   },
-  {
-    name: "what-a-lost-node-may-have-died-of-is-not-marked",
-    file: "src/store/postgres/ownership.ts",
-    find: "if (wasLost) this.#inherited.set(slot, until);",
-    replace: "if (wasLost && until < 0) this.#inherited.set(slot, until);",
-    tests: ["test/delivery/nodes.test.ts"],
-  },
-  {
-    name: "the-deaths-of-nodes-by-one-delivery-are-not-counted",
-    file: "src/store/postgres/ownership.ts",
-    find: "SET interruptions = s.interruptions + 1, dialled = 0",
-    replace: "SET dialled = 0",
-    tests: ["test/delivery/nodes.test.ts"],
-  },
 ];

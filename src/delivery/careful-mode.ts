@@ -14,14 +14,12 @@ import type { Sending } from "./send/sender.ts";
 
 /**
  * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
- * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession, and for
- * endpoints of a node that was lost.
+ * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
  */
 export class CarefulSending implements Sending {
   readonly #inner: Sending;
   readonly #store: { readonly recovery: Pick<RecoveryStore, "markStarted"> };
   readonly #onFault: (error: unknown) => void;
-  readonly #isSuspect: (endpoint: string) => boolean;
   /**
    * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
    * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
@@ -34,12 +32,10 @@ export class CarefulSending implements Sending {
     inner: Sending,
     store: { readonly recovery: Pick<RecoveryStore, "markStarted"> },
     onFault: (error: unknown) => void,
-    isSuspect: (endpoint: string) => boolean = () => true,
   ) {
     this.#inner = inner;
     this.#store = store;
     this.#onFault = onFault;
-    this.#isSuspect = isSuspect;
   }
 
   get inFlight(): number {
@@ -59,14 +55,6 @@ export class CarefulSending implements Sending {
   }
 
   send(sends: readonly Send[]): void {
-    const isSuspect = ({ endpoint }: Send) => this.#isSuspect(endpoint);
-    if (!sends.some(isSuspect)) return this.#inner.send(sends);
-    const others = sends.filter((send) => !isSuspect(send));
-    if (others.length > 0) this.#inner.send(others);
-    this.#sendMarked(sends.filter(isSuspect));
-  }
-
-  #sendMarked(sends: readonly Send[]): void {
     this.#marking = this.#marking.then(async () => {
       if (this.#paused) this.#unmarked.push(...sends);
       else await this.#mark([...this.#unmarked.splice(0), ...sends]);
@@ -93,7 +81,7 @@ export class CarefulSending implements Sending {
 
   /** Each second: on trial nothing else is handed over, so that one commit that failed would hold up all for good. */
   retry(): void {
-    if (!this.#paused && this.#unmarked.length > 0) this.#sendMarked([]);
+    if (!this.#paused && this.#unmarked.length > 0) this.send([]);
   }
 
   probe(): void {
@@ -117,7 +105,6 @@ export class CarefulSending implements Sending {
   }
 
   async #mark(sends: readonly Send[]): Promise<void> {
-    if (sends.length === 0) return;
     try {
       await this.#store.recovery.markStarted(sends);
       this.#inner.send(sends);
@@ -128,8 +115,6 @@ export class CarefulSending implements Sending {
   }
 }
 
-const TRIAL_MS = 60_000;
-
 export interface TrialParts {
   readonly clock: Clock;
   readonly log: Log;
@@ -138,35 +123,25 @@ export interface TrialParts {
 
 /**
  * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
- * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends after a minute: else a
- * thousand suspects of a receiver that hangs would keep all others waiting for hours. Those whose turn had not come go
- * with the others then.
+ * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends with the first minute of
+ * the process: else a thousand suspects of a receiver that hangs would keep all others waiting for hours. Those whose turn
+ * had not come go with the others then.
  */
 export class Trial {
   readonly #parts: TrialParts;
   readonly #executor: Executor;
   /** Taken back before their turn came. */
   readonly #withdrawn = new Set<string>();
-  #over = new AbortController();
-  #until = 0;
-  /** Another node may be taken over from meanwhile. */
-  #running: Promise<void> = Promise.resolve();
+  readonly #over = new AbortController();
 
   constructor(parts: TrialParts, executor: Executor) {
     this.#parts = parts;
     this.#executor = executor;
   }
 
-  run(suspects: readonly Suspect[]): Promise<void> {
-    if (suspects.length === 0) return this.#running;
-    return (this.#running = this.#running.then(() => this.#run(suspects)));
-  }
-
-  async #run(suspects: readonly Suspect[]): Promise<void> {
-    const { clock, log, store } = this.#parts;
-    const { halts, windows } = this.#executor.memory;
-    this.#over = new AbortController();
-    this.#until = clock.monotonic() + TRIAL_MS;
+  async run(suspects: readonly Suspect[]): Promise<void> {
+    const { log, store } = this.#parts;
+    const { halts } = this.#executor.memory;
     log.warn(
       { suspects: suspects.length },
       "the process died while these were being sent; each is sent alone now, and all else waits for a minute at most",
@@ -175,9 +150,8 @@ export class Trial {
     // Whoever was there at most deaths comes first: the minute may not be enough for all.
     for (const { claim, interruptions } of suspects.toSorted((a, b) => b.interruptions - a.interruptions)) {
       if (this.#over.signal.aborted) break;
-      const { delivery, endpoint, trigger } = claim;
-      // One that was read meanwhile goes with the others.
-      if (this.#withdrawn.has(delivery) || windows.find(endpoint, delivery) !== undefined) continue;
+      const { delivery, trigger } = claim;
+      if (this.#withdrawn.has(delivery)) continue;
       // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
       if (trigger === "manual" && (await store.deliveries.requestedAttempt(delivery)) === null) continue;
       const verdict = deadly(interruptions, "process");
@@ -190,9 +164,9 @@ export class Trial {
     this.#withdrawn.clear();
   }
 
-  /** Each second. */
-  timePassed(): void {
-    if (this.#parts.clock.monotonic() >= this.#until) this.#over.abort();
+  /** The process has outlived its first minute. */
+  end(): void {
+    this.#over.abort();
   }
 
   withdraw(deliveries: readonly EventDelivery[]): void {

@@ -75,17 +75,15 @@ export class Dispatcher implements Deliveries {
       },
       sending: (onEnded) => {
         const sending = parts.sending(onEnded);
-        const { inherits } = store.ownership;
-        if (!store.recovery.careful && inherits === null) return sending;
-        return (this.#careful = new CarefulSending(sending, store, onFault, inherits ?? undefined));
+        return store.recovery.careful ? (this.#careful = new CarefulSending(sending, store, onFault)) : sending;
       },
       askResolvers: parts.askResolvers ?? (async () => null),
       onDisabled: (endpoint) => this.refresh(endpoint),
       watchers: this.#watchers,
     });
     this.#memory = this.#executor.memory;
+    this.lease = new Lease({ store, clock, executor: this.#executor, deliveries: this });
     this.#trial = new Trial(parts, this.#executor);
-    this.lease = new Lease({ store, clock, executor: this.#executor, deliveries: this, trial: this.#trial });
     this.#sweep = new HorizonSweep({ ...parts, windows: this.#memory.windows });
   }
 
@@ -98,7 +96,8 @@ export class Dispatcher implements Deliveries {
     this.#tookUp = await store.recovery.takeUp();
     await findOwed(this.#parts, this.#memory);
     if (store.recovery.lastInstant > clock.now()) dueMoves.begin(null, this.#executor.now(), windows.endpoints());
-    const trial = this.#trial.run(await store.recovery.suspects());
+    const suspects = await store.recovery.suspects();
+    const trial = suspects.length === 0 ? Promise.resolve() : this.#trial.run(suspects);
     this.lease.listen();
     void trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault);
   }
@@ -108,10 +107,10 @@ export class Dispatcher implements Deliveries {
     const { clock, store } = this.#parts;
     if (clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
+      this.#trial.end();
       // Not to have it written costs a little care after the next death.
       store.recovery.outlived().catch(() => {});
     }
-    this.#trial.timePassed();
     if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
     this.#careful?.retry();
     this.#executor.do(tick(this.#memory, this.#executor.now()));

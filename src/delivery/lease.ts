@@ -6,7 +6,6 @@ import type { Clock } from "../clock.ts";
 import type { OwnedSlots, Store } from "../store/store.ts";
 import { endpointLeft } from "./core/changed.ts";
 import { arrived } from "./core/way.ts";
-import type { Trial } from "./careful-mode.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Executor } from "./executor.ts";
 import { findOwed } from "./horizon-sweep.ts";
@@ -25,7 +24,6 @@ export interface LeaseParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly executor: Executor;
-  readonly trial: Trial;
   readonly deliveries: Pick<
     Deliveries,
     "attempt" | "halts" | "inFlight" | "oldestDueAt" | "pause" | "paused" | "refresh" | "resume" | "withdraw"
@@ -124,16 +122,15 @@ export class Lease {
   }
 
   async #share({ owned, leaving }: OwnedSlots): Promise<void> {
-    const { executor, store, trial } = this.#parts;
+    const { executor, store } = this.#parts;
     const found = this.#found!;
     const hasGained = [...owned].some((slot) => !found.has(slot));
     // What goes and comes back was another's meanwhile, perhaps.
     this.#found = new Set([...found].filter((slot) => owned.has(slot)));
     if (hasGained) {
-      // At a start nobody knows yet whether the brake is on.
-      const isTried = this.#listens && trial.run(await store.recovery.suspects());
       await findOwed(this.#parts, executor.memory);
-      if (isTried !== false) void isTried.then(() => executor.wake()).catch((error: unknown) => executor.failed(error));
+      // At a start nobody knows yet whether the brake is on.
+      if (this.#listens) executor.wake();
     }
     this.#found = owned;
     if (leaving.size > 0) await store.ownership.give(await this.#leave());

@@ -17,11 +17,6 @@ export interface OwnershipStore {
   /** Whether the endpoint is owned, by this process's memory alone; null where all are. */
   readonly owns: ((endpoint: string) => boolean) | null;
   /**
-   * Whether the endpoint was taken over within the last minute from a process that did not end by itself: it may have died
-   * of a delivery, so each is to be marked before it is dialled. Null where nobody takes over from another.
-   */
-  readonly inherits: ((endpoint: string) => boolean) | null;
-  /**
    * Keeps what is owned, and takes what nobody owns any more: before the first read of what is due, and each second from
    * then on. What was owned before and is `leaving` now, others should have: nothing of it is to be started. The others
    * see the report.
@@ -161,7 +156,7 @@ export interface RecoveryStore {
    */
   readonly careful: boolean;
   markStarted(sends: readonly Send[]): Promise<void>;
-  /** Deliveries that were marked when the process died that had them, and at how many deaths. Of what is owned. */
+  /** Deliveries that were marked when the process died, and at how many deaths. */
   suspects(): Promise<Suspect[]>;
   /** The process has lived for a minute. */
   outlived(): Promise<void>;

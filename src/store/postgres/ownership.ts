@@ -33,8 +33,6 @@ const OVERDUE_MS = 2500;
 const RUN_OUT_MS = 25;
 /** What somebody else holds on to, or was faster to take, is looked for again after so long. */
 const AGAIN_MS = 100;
-/** A process that has lived for so long since a take-over does not die of what it took over. */
-const SUSPECT_MS = 60_000;
 /** What goes is saved with all else that there is news of; more comes all the time. */
 const SAVES = 20;
 
@@ -52,8 +50,6 @@ interface Shares {
   readonly own: readonly number[];
 }
 
-type Taken = { readonly slot: number; readonly wasLost: boolean };
-
 export class SharedOwnership implements Node {
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
@@ -69,8 +65,6 @@ export class SharedOwnership implements Node {
   /** Those to send for. Others that are still this node's are about to be given up. */
   #owned: ReadonlySet<number> = new Set();
   #leaving: ReadonlySet<number> = new Set();
-  /** Those of a node that was lost, until they are above suspicion, in monotonic time. */
-  readonly #inherited = new Map<number, number>();
   readonly #slots = new Map<string, number>();
   #dividing = false;
   #againInMs: number | null = null;
@@ -85,12 +79,6 @@ export class SharedOwnership implements Node {
   }
 
   readonly owns = (endpoint: string): boolean => this.#owned.has(this.#slotOf(endpoint));
-
-  readonly inherits = (endpoint: string): boolean => {
-    // Asked for every send.
-    if (this.#inherited.size === 0) return false;
-    return (this.#inherited.get(this.#slotOf(endpoint)) ?? 0) > this.#store!.engine.clock.monotonic();
-  };
 
   get slots(): readonly number[] {
     return [...this.#owned];
@@ -201,9 +189,7 @@ export class SharedOwnership implements Node {
       const taken = await engine.write((tx) => this.#take(tx, share - held.length));
       // Another node wrote down how they fare.
       if (taken.length > 0) health.readAgain();
-      const until = engine.clock.monotonic() + SUSPECT_MS;
-      for (const { slot, wasLost } of taken) if (wasLost) this.#inherited.set(slot, until);
-      own = [...held, ...taken.map(({ slot }) => slot)].toSorted((one, other) => one - other);
+      own = [...held, ...taken].toSorted((one, other) => one - other);
     }
     this.#leaving = new Set(own.slice(share));
     this.#owned = new Set(own.slice(0, share));
@@ -248,9 +234,9 @@ export class SharedOwnership implements Node {
     return shares!;
   }
 
-  async #take(tx: Queries, wanted: number): Promise<readonly Taken[]> {
-    const free = await tx.rows<Taken>(
-      `SELECT s.slot, s.owner IS NOT NULL AS "wasLost" FROM slot s WHERE ${OWNERLESS} ORDER BY s.slot LIMIT $1 FOR UPDATE OF s SKIP LOCKED`,
+  async #take(tx: Queries, wanted: number): Promise<readonly number[]> {
+    const free = await tx.rows<{ slot: number }>(
+      `SELECT s.slot FROM slot s WHERE ${OWNERLESS} ORDER BY s.slot LIMIT $1 FOR UPDATE OF s SKIP LOCKED`,
       [wanted],
     );
     // Looked at again: whoever was faster may have come after the first look began.
@@ -262,12 +248,7 @@ export class SharedOwnership implements Node {
     const taken = rows.map(({ slot }) => slot);
     // The memory of the node that had them is gone: what it was to send at once waits from now on.
     await letWait(tx, taken, this.#store!.engine.clock.now());
-    await tx.change(
-      `UPDATE started s SET interruptions = s.interruptions + 1, dialled = 0 FROM endpoint p
-       WHERE p.number = s.endpoint AND p.slot = ANY($1::smallint[]) AND s.dialled = 1`,
-      [taken],
-    );
-    return free.filter(({ slot }) => taken.includes(slot));
+    return taken;
   }
 
   #slotOf(endpoint: string): number {

@@ -7,7 +7,6 @@ import { guard, lost, renewLease, takeStore, type About, type NewNode, type Node
 
 export class SoleOwner implements Node {
   readonly owns = null;
-  readonly inherits = null;
   readonly slots = null;
   readonly stream = null;
   readonly alerts = null;

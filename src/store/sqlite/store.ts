@@ -64,7 +64,6 @@ const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINI
 /** Nobody else can open the file. */
 const ONE_PROCESS: OwnershipStore = {
   owns: null,
-  inherits: null,
   renew: async () => EVERYTHING,
   keep: async () => {},
   give: async () => {},

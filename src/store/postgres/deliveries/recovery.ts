@@ -33,8 +33,8 @@ export class PostgresRecovery implements RecoveryStore {
   #tookUp = false;
 
   /**
-   * Where nodes share the store, what one leaves is taken up with each slot, and nobody knows whose clock the last instant
-   * was of.
+   * Where nodes share the store, what one leaves is taken up with each slot, and nobody knows which of them died of what,
+   * or whose clock the last instant was of.
    */
   readonly #isShared: boolean;
 
@@ -81,12 +81,10 @@ export class PostgresRecovery implements RecoveryStore {
   }
 
   async suspects(): Promise<Suspect[]> {
-    const { database, owner } = this.#engine;
-    // Where nodes share the store, one that is dialled now is nobody's suspect yet.
+    if (this.#isShared) return [];
+    const { database } = this.#engine;
     const rows = await database.rows<{ event: number; endpoint: number; interruptions: number }>(
-      `SELECT s.event, s.endpoint, s.interruptions FROM started s JOIN endpoint p ON p.number = s.endpoint
-       WHERE $1::smallint[] IS NULL OR (p.slot = ANY($1::smallint[]) AND s.dialled = 0) ORDER BY s.event, s.endpoint`,
-      [owner.slots],
+      "SELECT event, endpoint, interruptions FROM started ORDER BY event, endpoint",
     );
     const suspects: Suspect[] = [];
     const ended: { event: number; endpoint: number }[] = [];

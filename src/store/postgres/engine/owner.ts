@@ -21,7 +21,6 @@ const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINI
 /** Nobody else has the store. */
 export const OWNS_EVERYTHING: Owner = {
   owns: null,
-  inherits: null,
   slots: null,
   ownsSlot: () => true,
   renew: async () => EVERYTHING,
