@@ -33,7 +33,10 @@ export async function findEndpoint(text: string, client: Client): Promise<string
     );
   }
   if (another === undefined) return only.id;
-  const some = found.slice(0, NAMED).map(({ id, url, uid }) => `${id} ${uid ?? hostOf(url)}`);
+  const some = found.slice(0, NAMED).map(({ id, url, uid, description }) => {
+    const whose = description === null || description === "" ? "" : ` (${description})`;
+    return `${id} ${uid ?? hostOf(url)}${whose}`;
+  });
   const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
   const those = count(found.length, "endpoint has", "endpoints have");
   throw new Failure("usage", `${those} "${text}": give a longer part of it`, `${some.join(", ")}${more}.`);

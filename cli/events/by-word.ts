@@ -2,6 +2,7 @@
 import type { Client } from "../../src/client/client.ts";
 import type { FilterWord } from "../../src/client/filter.ts";
 import { findEndpoint } from "../endpoints/find.ts";
+import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note } from "../output/print.ts";
 
@@ -24,7 +25,11 @@ export async function byWord({ match, ...query }: Words, client: Client, io: Io)
   const found = { ...query, label: match };
   const { data } = await client.call("listEvents", { query: { tenant: query.tenant, label: match, limit: 1 } });
   if (data.length > 0 || query.endpoint !== undefined) return found;
-  const endpoint = await findEndpoint(match, client);
+  const endpoint = await findEndpoint(match, client).catch((error: unknown) => {
+    if (!(error instanceof Failure) || error.code !== "not_found") throw error;
+    const what = `no event has "${match}" as its publisher's id or tag, and ${error.message}`;
+    throw new Failure("not_found", what, `To look into what events say: data.FIELD:${match}`);
+  });
   note(io, `No event has "${match}" as its publisher's id or tag; shown is the endpoint ${endpoint}.`);
   return { ...query, endpoint };
 }

@@ -92,15 +92,18 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
+/** What others call it. */
+const MEANT: Readonly<Record<string, string>> = { create: "add", new: "add", publish: "send", edit: "update" };
+
 function unknown(path: readonly string[], word: string): Failure {
   const name = ["webhookd", ...path].join(" ");
   const hint = `Nothing was done; see ${name} --help.`;
   if (word.startsWith("-")) return new Failure("usage", `${word} must come after a command`, hint);
-  const names = Object.keys(COMMANDS).map((command) => command.split(" "));
-  const near = nearest(
-    word,
-    names.flatMap((words) => words[path.length] ?? []),
-  );
+  const commands = Object.keys(COMMANDS).map((command) => command.split(" "));
+  const names = commands
+    .filter((words) => path.every((part, at) => words[at] === part))
+    .flatMap((words) => words[path.length] ?? []);
+  const near = names.find((one) => one === MEANT[word]) ?? nearest(word, names);
   const guess = near === null ? "" : `Did you mean ${near}? `;
   return new Failure("usage", `${name} has no command "${word}"`, guess + hint);
 }
