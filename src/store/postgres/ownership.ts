@@ -155,13 +155,14 @@ export class SharedOwnership implements Node {
   async release(): Promise<void> {
     const { engine } = this.#store!;
     const { own } = await this.#look();
-    await this.#tellGap();
     [this.#owned, this.#leaving] = [new Set(), new Set()];
     await engine.write(async (tx) => {
       await letWait(tx, own, engine.clock.now());
       await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1", [this.#node.id]);
       await tx.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
     });
+    // What happened here at the very end was perhaps not told. Whoever takes over waits for nothing of the stream.
+    if (this.stream.isWanted) await this.stream.tell(null).catch(() => {});
   }
 
   /** One at a time, so that nothing is owned by what was read before it was given up. */
@@ -178,10 +179,11 @@ export class SharedOwnership implements Node {
       shares = await this.#look();
     }
     const { free, isListened, left, live, own: held, takesPart } = shares;
-    await this.stream.renewed(isListened);
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
-    if (isDead && (await removeDead(this.#database!.lease)) > 0) await this.#tellGap();
+    const wasRemoved = isDead && (await removeDead(this.#database!.lease)) > 0;
+    // What happened on a node at its very end was perhaps not told.
+    this.stream.renewed(isListened, wasRemoved);
     const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
     if ((isDead || free) && held.length < share) {
@@ -196,11 +198,6 @@ export class SharedOwnership implements Node {
     const wantsMore = (isDead || free) && own.length < share;
     const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + RUN_OUT_MS : null;
     this.#againInMs = wantsMore ? AGAIN_MS : isDead ? null : endsIn;
-  }
-
-  /** What happened on a node at its very end was perhaps not told. */
-  async #tellGap(): Promise<void> {
-    if (this.stream.isWanted) await this.stream.tell(null);
   }
 
   async #give(busy: ReadonlySet<string>): Promise<void> {

@@ -40,6 +40,10 @@ export class NodeStream implements SharedStream {
   /** As the others see it. */
   #tells = false;
   #listens = false;
+  #settling: Promise<void> | null = null;
+  /** How often something happened that nobody told, and how many of those times listeners have heard of. */
+  #gaps = 0;
+  #toldGaps = 0;
   /** Of the last batch that was taken. */
   #number = 0;
   #removedAt = Number.NEGATIVE_INFINITY;
@@ -52,17 +56,31 @@ export class NodeStream implements SharedStream {
     this.#monotonic = monotonic;
   }
 
-  /** At each renewal: whether some node listens. */
-  async renewed(isWanted: boolean): Promise<void> {
+  /** At each renewal, which waits for nothing of it: whether some node listens. What fails is done at the next one. */
+  renewed(isWanted: boolean, hasGap: boolean): void {
+    this.isWanted = isWanted || this.#listens;
+    if (hasGap) this.#gaps++;
+    this.#settle().catch(() => {});
+  }
+
+  #settle(): Promise<void> {
+    return (this.#settling ??= this.#catchUp().finally(() => {
+      this.#settling = null;
+    }));
+  }
+
+  async #catchUp(): Promise<void> {
     if (this.life === "") {
       const [row] = await this.#database.rows<{ life: string }>("SELECT life FROM stream");
       this.life = row!.life;
     }
-    const wanted = isWanted || this.#listens;
-    this.isWanted = wanted;
+    const wanted = this.isWanted;
+    // What happens from now on is told; what came before was not.
+    if (wanted && !this.#tells) this.#gaps++;
+    const gaps = this.#gaps;
+    if (wanted && gaps > this.#toldGaps) await this.tell(null);
+    this.#toldGaps = gaps;
     if (wanted !== this.#tells) {
-      // What happens from now on is told; what came before was not.
-      if (wanted) await this.tell(null);
       await this.#database.change("UPDATE node SET tells = $2 WHERE id = $1", [this.#id, wanted]);
       this.#tells = wanted;
     }
@@ -76,7 +94,10 @@ export class NodeStream implements SharedStream {
     this.#listens = true;
     try {
       await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#id]);
-      await this.renewed(true);
+      // One that is under way began without that, perhaps.
+      await this.#settling?.catch(() => {});
+      this.isWanted = true;
+      await this.#settle();
       const silent = "SELECT 1 FROM node WHERE NOT tells AND lease_until > now() LIMIT 1";
       for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
         if ((await this.#database.rows(silent)).length === 0) break;

@@ -175,6 +175,33 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
   });
 
+  it("renew their lease and take over from the dead while the stream is slow, and while it fails", async () => {
+    const { runOut, start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    await withClient(url, async (client) => {
+      const listen = (on: boolean) => client.query("UPDATE node SET listens = $1 WHERE number = 0", [on]);
+      await listen(true);
+      await client.query("BEGIN; LOCK TABLE stream IN ACCESS EXCLUSIVE MODE");
+      expect((await renew(a)).size).toBe(512);
+      expect((await renew(b)).size).toBe(512);
+      await client.query("COMMIT");
+      const gapIn = async (table: string) => (await client.query(`SELECT 1 FROM ${table} WHERE text IS NULL`)).rowCount;
+      // Each tells that it begins to tell.
+      await expect.poll(() => gapIn("stream_batch"), { interval: 10 }).toBe(2);
+      await client.query("ALTER TABLE stream_batch RENAME TO broken");
+      await runOut(1);
+      expect((await renew(a)).size).toBe(1024);
+      // What the dead one has not told is missed as soon as that can be said.
+      await client.query("ALTER TABLE broken RENAME TO stream_batch");
+      await expect.poll(() => renew(a).then(() => gapIn("stream_batch")), { interval: 10 }).toBe(3);
+      await client.query("ALTER TABLE stream_batch RENAME TO broken");
+      await a.ownership.release();
+      expect((await client.query("SELECT 1 FROM node")).rowCount).toBe(0);
+    });
+  });
+
   it("write down how their endpoints fare, also if that waits for a take-over", async () => {
     const { start, url } = await shared();
     const [a, b] = [await start(), await start()];
