@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { printDuration } from "../../src/config/units.ts";
 import { departures, loadConfig, rereadConfig } from "../../src/config.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { inputs } from "./inputs.ts";
 
 const env = (variables: Record<string, string>) => inputs({ env: variables });
@@ -190,7 +192,7 @@ describe("departures", () => {
       WEBHOOKD_EGRESS_ALLOW_HTTP: "true",
     };
     expect(departures(loadConfig(env(variables)))).toEqual([
-      "Retry delays are 100ms, 1s; the specification says 30s, 2m, 10m, 1h, 6h, 24h.",
+      `Retry delays are 100ms, 1s; the specification says ${SPECIFIED_LADDER.map(printDuration).join(", ")}.`,
       "Retry-After may delay a retry by up to 1h; the specification keeps to the ladder.",
       "Receivers have 2s to answer; the specification says 10s.",
       "The signature header is X-Mine; the specification says X-Service-Signature.",

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 const PATH = "/v1/webhooks";
@@ -218,16 +219,17 @@ describe("an endpoint whose receiver is gone", () => {
 describe("an endpoint that has failed for too long", () => {
   it("is disabled where the operator wants it, and not before", async () => {
     const clock = new ManualClock();
-    const settings = { ENDPOINTS_DISABLE_AFTER: "15m" };
+    const [first, second, third, fourth, fifth] = SPECIFIED_LADDER;
+    const settings = { ENDPOINTS_DISABLE_AFTER: `${first! + second! + third! + 60_000}ms` };
     const daemon = await TestDaemon.start({ clock, settings });
     const receiver = await aReceiver(Array(9).fill(500));
     const { id } = await daemon.register(receiver.url);
     await daemon.publish();
     for (const [rung, enabled] of [
-      ["30s", true],
-      ["2m", true],
-      ["10m", true],
-      ["1h", false],
+      [first!, true],
+      [second!, true],
+      [third!, true],
+      [fourth!, false],
     ] as const) {
       await daemon.daemon.idle();
       expect((await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(true);
@@ -238,7 +240,7 @@ describe("an endpoint that has failed for too long", () => {
     expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ disabled_reason: "failing" });
     // Enabled again, it has as long as before.
     await change(daemon, id, { enabled: true });
-    clock.advance("6h");
+    clock.advance(fifth!);
     daemon.daemon.tick();
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(6);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
 
 interface Scene {
@@ -149,7 +150,7 @@ describe("a manual attempt", () => {
 
   it("of a failed delivery delivers it, or leaves it failed", async () => {
     const scene = await aScene([500, 500, 500, 500, 500, 500, 500, 503]);
-    for (const rung of ["30s", "2m", "10m", "1h", "6h", "24h"]) await after(scene, rung);
+    for (const rung of SPECIFIED_LADDER) await after(scene, rung);
     expect(await deliveryOf(scene)).toMatchObject({ status: "failed", attempts: 7 });
     await attemptNow(scene);
     await scene.daemon.daemon.idle();

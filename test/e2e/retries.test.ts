@@ -2,10 +2,8 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
+import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver } from "../harness/receiver.ts";
-
-const RUNGS = ["30s", "2m", "10m", "1h", "6h", "24h"];
-const RUNG_MS = [30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000];
 
 describe("the ladder", () => {
   it("makes seven attempts, each its rung after the one before, then fails; a replay delivers the same bytes", async () => {
@@ -15,12 +13,12 @@ describe("the ladder", () => {
     await daemon.register(receiver.url);
     const id = await daemon.publish();
     await daemon.daemon.idle();
-    for (const [at, rung] of RUNGS.entries()) {
+    for (const [at, delay] of SPECIFIED_LADDER.entries()) {
       expect(receiver.requests).toHaveLength(at + 1);
-      clock.advance(RUNG_MS[at]! - 1);
+      clock.advance(delay - 1);
       daemon.daemon.tick();
       await daemon.daemon.idle();
-      expect(receiver.requests, `nothing comes before ${rung}`).toHaveLength(at + 1);
+      expect(receiver.requests, `nothing comes before ${delay} ms`).toHaveLength(at + 1);
       expect(await daemon.event(id)).toMatchObject({ status: "pending", deliveries: [{ attempts: at + 1 }] });
       clock.advance(1);
       daemon.daemon.tick();
@@ -89,7 +87,7 @@ describe("the ladder", () => {
       await daemon.register(receiver.url);
       await daemon.publish();
       await daemon.daemon.idle();
-      for (const [at, rung] of RUNG_MS.entries()) {
+      for (const [at, rung] of SPECIFIED_LADDER.entries()) {
         clock.advance(rung / 2);
         clock.step(step);
         daemon.daemon.tick();

@@ -72,6 +72,7 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
       types: catalogue.types.values(),
       version,
       signature: config.signature,
+      retry: config.retry,
     });
     return {
       document: jsonText(200, JSON.stringify(document)),

@@ -7,13 +7,14 @@ import type { Parameter } from "../pipeline/query.ts";
 import { TAGS, type Route } from "../pipeline/route.ts";
 import { Schemas, type JsonObject } from "./json-schema.ts";
 import { HEADERS, problemExamples, Responses } from "./responses.ts";
-import { ENVELOPE, receivedHeaders, webhooks, type Signature } from "./webhooks.ts";
+import { ENVELOPE, receivedHeaders, webhooks, type Retries, type Signature } from "./webhooks.ts";
 
 export interface Described {
   readonly routes: readonly Route[];
   readonly types: Iterable<EventType>;
   readonly version: string;
   readonly signature: Signature;
+  readonly retry: Retries;
 }
 
 const ABOUT = `A webhook delivery daemon: events come in once, signed requests go out until each endpoint has accepted them.
@@ -40,7 +41,7 @@ const IDEMPOTENCY_KEY_HEADER = {
   schema: { type: "string", pattern: IDEMPOTENCY_KEY.source },
 };
 
-export function openapi({ routes, types, version, signature }: Described): JsonObject {
+export function openapi({ routes, types, version, signature, retry }: Described): JsonObject {
   const schemas = new Schemas();
   const responses = new Responses(schemas);
   const received = receivedHeaders(signature);
@@ -62,7 +63,7 @@ export function openapi({ routes, types, version, signature }: Described): JsonO
       { name: "Receivers", description: "What webhookd sends, and what it expects back." },
     ],
     paths: Object.fromEntries(paths),
-    webhooks: webhooks(types, received),
+    webhooks: webhooks(types, received, retry),
     components: {
       securitySchemes: {
         key: { type: "http", scheme: "bearer", description: `A key, \`whk_…\`, with scopes: ${SCOPES.join(", ")}.` },

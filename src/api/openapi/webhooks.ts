@@ -1,6 +1,8 @@
 /** What receivers get and have to answer: `docs/interface.md` §4. */
+import { printDuration } from "../../config/units.ts";
 import { SIGNED_HEADERS } from "../../domain/endpoints/secret.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
+import { listed } from "../../domain/wording.ts";
 import type { JsonObject } from "./json-schema.ts";
 
 const EVENT = "evt_06fbqxw6v8s2d4f6g8h0j2k4m6";
@@ -11,13 +13,23 @@ export interface Signature {
   readonly standardWebhooks: boolean;
 }
 
-/** One webhook for each event type; `parameters` are components. */
-export function webhooks(types: Iterable<EventType>, parameters: JsonObject): JsonObject {
-  const refs = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs) }]));
+/** The waits of the ladder and for an answer, in milliseconds. */
+export interface Retries {
+  readonly delays: readonly number[];
+  readonly timeout: number;
 }
 
-function delivery({ name, description, source, schema, sample }: EventType, parameters: JsonObject[]): JsonObject {
+/** One webhook for each event type; `parameters` are components. */
+export function webhooks(types: Iterable<EventType>, parameters: JsonObject, retries: Retries): JsonObject {
+  const refs = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs, answered(retries)) }]));
+}
+
+function delivery(
+  { name, description, source, schema, sample }: EventType,
+  parameters: JsonObject[],
+  responses: JsonObject,
+): JsonObject {
   const made =
     source === "example" ? " The shape of `data` is an example: the publisher decides what it contains." : "";
   // With an id it is a resource of its own, so that its references stay within it.
@@ -43,16 +55,22 @@ function delivery({ name, description, source, schema, sample }: EventType, para
         },
       },
     },
-    responses: {
-      "2XX": {
-        description: "Accepted. Answer within 10 s, before you process the event. The response body is not used.",
-      },
-      default: {
-        description:
-          "Any other status is a failure, including a redirect (which is not followed) and no answer within 10 s. " +
-          "The same bytes are sent again on the ladder: as specified after 30 s, 2 min, 10 min, 1 h, 6 h and 24 h, unless " +
-          "`[retry] delays` says otherwise.",
-      },
+    responses,
+  };
+}
+
+/** What an answer means, with the waits of the daemon that is described. */
+function answered({ delays, timeout }: Retries): JsonObject {
+  const again =
+    delays.length === 0
+      ? "It is not sent again."
+      : `The same bytes are sent again after ${listed(delays.map(printDuration), "and")}.`;
+  return {
+    "2XX": {
+      description: `Accepted. Answer within ${printDuration(timeout)}, before you process the event. The response body is not used.`,
+    },
+    default: {
+      description: `Any other status is a failure, including a redirect (which is not followed) and no answer within ${printDuration(timeout)}. ${again}`,
     },
   };
 }

@@ -119,7 +119,10 @@ describe("the receivers' part", () => {
 
   it.each([true, false])("lists the headers that a request carries, with Standard Webhooks: %s", (standardWebhooks) => {
     const signature = { header: "X-Our-Signature", standardWebhooks };
-    const made = new Description(openapi({ routes: [], types: catalogue().values(), version: "1.2.3", signature }));
+    const { retry } = aConfig();
+    const made = new Description(
+      openapi({ routes: [], types: catalogue().values(), version: "1.2.3", signature, retry }),
+    );
     const signer = new Signer(
       {
         endpoint: "ep_1",
@@ -220,8 +223,10 @@ describe("the page", () => {
       types: [type],
       version: "0",
       signature: { header: "X-S", standardWebhooks: true },
+      retry: { delays: [], timeout: 10_000 },
     });
     expect(page(made)).toContain("<p>&lt;b&gt;&amp;amp;</p>");
     expect(page(made)).not.toMatch(/<script>|<b>/);
+    expect(page(made)).toContain("It is not sent again.");
   });
 });

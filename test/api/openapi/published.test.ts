@@ -12,7 +12,8 @@ type Json = Record<string, any>;
 const FILE = new URL("../../../docs/openapi.json", import.meta.url);
 const { routes } = await ApiServer.start(new FakeStore().asStore());
 const types = catalogue();
-const document: Json = openapi({ routes, types: types.values(), version, signature: aConfig().signature });
+const { signature, retry } = aConfig();
+const document: Json = openapi({ routes, types: types.values(), version, signature, retry });
 const text = `${JSON.stringify(document, null, 2)}\n`;
 const current: Json = JSON.parse(text);
 

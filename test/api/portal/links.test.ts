@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SPECIFIED_LADDER } from "../../harness/ladder.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { aStore } from "../sqlite.ts";
 import { ALL, World } from "./world.ts";
@@ -45,7 +46,7 @@ describe("a link", () => {
       name: "",
       logo_url: null,
       colors: { accent: null },
-      retry_schedule: [30, 120, 600, 3600, 21_600, 86_400],
+      retry_schedule: SPECIFIED_LADDER.map((delay) => delay / 1000),
       signature_header: "X-Service-Signature",
     });
     const sent = await api.post(`/v1/webhooks/${world.mine.ep}/test`, {}, { key: token(body) });
