@@ -128,7 +128,7 @@ export const FOUND_BY = {
     description:
       "As --filter; a word by itself is a publisher's id, a tag, or a part of an endpoint's URL or description; data.customer.id:cus_123 looks into what events say",
   },
-  "publisher-id": { type: "string", valueHint: "ID", description: "Only events with this id of their publisher's" },
+  "publisher-id": { type: "string", valueHint: "ID", description: "Only events to which their publisher gave this id" },
   tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; several with commas between them" },
 } as const;
 

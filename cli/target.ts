@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createClient, type Client, type Target } from "../src/client/client.ts";
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
 import { printAddress } from "../src/config/kinds.ts";
-import { loadSettings } from "../src/config/settings.ts";
+import { loadSettings, type LoadedSettings } from "../src/config/settings.ts";
 import { version } from "../src/build.ts";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
@@ -44,7 +44,8 @@ export function findTarget(args: TargetArgs, io: Io): Target {
 
   const config = loadConfig(inputs);
   if (keyFile !== undefined) return withKey(listenUrl(config), keyFile);
-  const { file, settings } = loadSettings(inputs);
+  const loaded = loadSettings(inputs);
+  const { file, settings } = loaded;
   const configured = file !== null || settings["server.socket"] !== "" || settings["data.dir"] !== "";
   const sockets = new Set([...(configured ? [config.server.socket] : []), SYSTEM_SOCKET, config.server.socket]);
   sockets.delete("");
@@ -53,8 +54,18 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   throw new Failure(
     "unreachable",
     `cannot find the daemon; tried ${[...sockets, adminKeyFile(config)].join(", ")}`,
-    "Start it with `webhookd serve`, or say where it is: --socket PATH, or --url URL --key-file FILE.",
+    whereFrom(config, loaded),
   );
+}
+
+/** What decided where it was looked for, and how to name another place. */
+function whereFrom({ data }: Config, { settings, origins }: LoadedSettings): string {
+  const [dir, socket] = [origins.get("data.dir"), origins.get("server.socket")];
+  const by = dir === undefined || settings["data.dir"] === "" ? "the default here" : `set by ${dir()}`;
+  const its = socket === undefined ? "" : `; the socket is set by ${socket()}`;
+  const todo =
+    "Start it with `webhookd serve`, or say where it is: WEBHOOKD_DATA_DIR=DIR, --socket PATH, or --url URL --key-file FILE.";
+  return `The data directory is ${data.dir} (${by})${its}. ${todo}`;
 }
 
 type Named = { readonly socket: string } | { readonly url: string; readonly where: string };

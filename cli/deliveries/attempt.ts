@@ -28,7 +28,8 @@ const ARGS = {
   wait: {
     type: "boolean",
     negatable: true,
-    description: "Wait until many are done, or up to 15 s for the answer to one (the default)",
+    description:
+      "Wait until many are done (the default on a terminal), or up to 15 s for the answer to one (the default)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: { type: "string", valueHint: "DURATION", description: "With --wait, of many: how long [no limit]" },

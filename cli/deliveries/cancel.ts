@@ -14,7 +14,12 @@ export const deliveriesCancel = command({
     "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
     yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
     expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
-    wait: { type: "boolean", description: "Wait until it is done, and show how far it is" },
+    wait: {
+      type: "boolean",
+      negatable: true,
+      description: "Wait until it is done, and show how far it is (the default on a terminal)",
+      negativeDescription: "Return as soon as it is queued",
+    },
     timeout: { type: "string", valueHint: "DURATION", description: "With --wait: how long [no limit]" },
     ...CLIENT,
   },

@@ -5,6 +5,7 @@ import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { hasOwnDisk } from "../daemon/status-text.ts";
 import { repairOf } from "../endpoints/text.ts";
+import { count } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 const DAY = 86_400_000;
@@ -61,5 +62,5 @@ function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Gene
     yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, repairOf(endpoint, parts));
   }
   const more = total - endpoints.length;
-  if (more > 0) yield fail("endpoints", `${more} more are damaged`, "webhookd endpoints list");
+  if (more > 0) yield fail("endpoints", `${count(more, "more is", "more are")} damaged`, "webhookd endpoints list");
 }

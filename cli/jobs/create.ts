@@ -45,11 +45,12 @@ export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promi
   if (plan.matched > 1 && !args.yes) await agree(plan.matched, io);
   const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
   if (!args.json && action !== "cancel") await noteHalt(client, io);
-  if (args.wait) return followJob(client, job, { timeoutMs, json: args.json }, io);
+  // A person who has just agreed to it wants to see what comes of it, and may leave at any time.
+  if (args.wait ?? (io.stderr.isTTY && !args.json)) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
-    note(io, `The job continues without this command. ${howToSteer(job.id)}`);
     say(io, job.id);
+    note(io, `The job continues without this command. ${howToSteer(job.id)}`);
   }
   return EXIT.ok;
 }

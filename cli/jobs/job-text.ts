@@ -30,7 +30,7 @@ export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
   const what = status === "paused" && pausedItself !== null ? `paused itself because ${pausedItself}` : status;
   return [
-    `${id} ${what}: ${countsOf(job, job.action)} of ${grouped(job.matched)}.`,
+    `${id} ${what}${job.ended_at === null ? "" : ` in ${lasted(job)}`}: ${countsOf(job, job.action)} of ${grouped(job.matched)}.`,
     ...(status === "paused"
       ? [pausedItself === null ? `To resume it: webhookd jobs resume ${id}.` : howToResume(id)]
       : []),

@@ -24,7 +24,8 @@ const ARGS = {
   wait: {
     type: "boolean",
     negatable: true,
-    description: "Wait until it is done, or for one event until its first attempt (the default)",
+    description:
+      "Wait until it is done, or for one event until its first attempt (the default on a terminal, and for one)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: {

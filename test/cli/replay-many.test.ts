@@ -7,7 +7,14 @@ import { webhookd } from "./runs.ts";
 
 const EVENT = "evt_01m7w8bx02jeyjr53r14y5rmma";
 const JOBS = "/v1/webhooks/jobs";
-const ended = { status: "done", done: 441, delivered: 441, failed: 0, skipped: 0 };
+const ended = {
+  status: "done",
+  ended_at: "2026-11-20T09:55:40.000Z",
+  done: 441,
+  delivered: 441,
+  failed: 0,
+  skipped: 0,
+};
 
 interface Scene {
   readonly plan?: object;
@@ -53,8 +60,19 @@ describe("webhookd replay of many", () => {
     ]);
     expect(io.err).toContain("441 deliveries to replay:\n  390  ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n");
     expect(io.err).toContain("38 of them timed out");
-    expect(io.err).toContain(`webhookd jobs cancel ${aJob.id}`);
-    expect(io.out).toBe(`${aJob.id}\n`);
+    // Who agreed to it sees what comes of it.
+    expect(io.out).toBe(`${aJob.id} done in 39s: 441 delivered, 0 failed of 441.\n`);
+  });
+
+  it("ends with how to see what comes of it, where nobody waits for it", async () => {
+    const piped = await replay({}, "--all-failed", "--yes", "--canary");
+    const watch = `The job continues without this command. To watch it: webhookd jobs show ${aJob.id} --watch.`;
+    expect([piped.code, piped.io.out]).toEqual([EXIT.ok, `${aJob.id}\n`]);
+    expect(piped.io.err.trim().split("\n").at(-1)).toContain(watch);
+    const left = await replay({ io: person("441") }, "--all-failed", "--no-wait");
+    expect([left.code, left.io.out]).toEqual([EXIT.ok, `${aJob.id}\n`]);
+    const cancelled = await bulk(["deliveries", "cancel"], { io: person("441") }, "--all-open", "--no-wait");
+    expect(cancelled.io.err).toContain(watch);
   });
 
   it.each([[["44"]], [[""]], [[]]])("does nothing when %j is typed for 441", async (input) => {
@@ -131,13 +149,13 @@ describe("webhookd replay --wait", () => {
     const { code, io } = await replay({ looks: [{ done: 200 }, ended] }, ...words);
     expect(code).toBe(EXIT.ok);
     expect(io.err).toContain(`${aJob.id}  ####------------  121/441  118 delivered, 2 failed, 1 skipped\n`);
-    expect(io.out).toBe(`${aJob.id} done: 441 delivered, 0 failed of 441.\n`);
+    expect(io.out).toBe(`${aJob.id} done in 39s: 441 delivered, 0 failed of 441.\n`);
   });
 
   it.each([
     [{ ...ended, delivered: 437, failed: 4 }, "To see why: webhookd failures --since 2026-11-20T07:55:00.000Z\n"],
     [{ ...ended, delivered: 440, skipped: 1 }, "440 delivered, 0 failed, 1 skipped of 441"],
-    [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled: 118 delivered"],
+    [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled in 59s: 118 delivered"],
     [
       { status: "paused", paused_reason: "the canary to ep_1 failed" },
       "paused itself because the canary to ep_1 failed",

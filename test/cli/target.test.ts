@@ -136,6 +136,22 @@ describe("no daemon is chosen", () => {
       `tried /x.sock, ${SYSTEM}, ${adminKey}`,
     ],
   ];
+  it.each([
+    [{ WEBHOOKD_DATA_DIR: dir }, `The data directory is ${dir} (set by WEBHOOKD_DATA_DIR).`],
+    [{ WEBHOOKD_DATA_DIR: "" }, "The data directory is /home/ana/.local/share/webhookd (the default here)."],
+    [{ WEBHOOKD_SERVER_SOCKET: "/x.sock" }, "; the socket is set by WEBHOOKD_SERVER_SOCKET."],
+  ])("and with %j it is said what named the place, and how to name another", (env, hint) => {
+    const refusal = (() => {
+      try {
+        return find({ env });
+      } catch (error) {
+        return error as Failure;
+      }
+    })() as Failure;
+    expect(refusal.hint).toContain(hint);
+    expect(refusal.hint).toContain("WEBHOOKD_DATA_DIR=DIR, --socket PATH");
+  });
+
   it.each(cases)("%s", (_, given, failure, message) => {
     const refusal = (() => {
       try {

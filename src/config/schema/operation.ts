@@ -139,7 +139,7 @@ export const OPERATION = [
     key: "mail_from",
     kind: "text",
     default: "",
-    sentence: "Whom it comes from: an address that the mail server sends for. Needed with smtp_url.",
+    sentence: "Who it comes from: an address that the mail server accepts as a sender. Needed with smtp_url.",
     live: true,
   },
   {
