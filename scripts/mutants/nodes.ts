@@ -14,9 +14,9 @@ export const NODES: readonly Mutant[] = [
   {
     name: "a-node-is-taken-for-dead-before-its-lease-has-run-out",
     file: "src/store/postgres/ownership.ts",
-    find: "    const isDead = left !== null && left <= 0 && spared <= 0;\n    if (isDead && (await removeDead(this.#database!.lease)) > 0) await this.#tellGap();\n",
+    find: "    const isDead = left !== null && left <= 0 && spared <= 0;\n    const wasRemoved = isDead && (await removeDead(this.#database!.lease)) > 0;\n",
     replace:
-      '    const isDead = left !== null && left <= 4000;\n    if (isDead) await this.#database!.lease.change("DELETE FROM node WHERE id <> $1", [this.#node.id]);\n',
+      '    const isDead = left !== null && left <= 4000;\n    const wasRemoved = isDead;\n    if (isDead) await this.#database!.lease.change("DELETE FROM node WHERE id <> $1", [this.#node.id]);\n',
     tests: TESTS,
   },
   {
@@ -71,8 +71,8 @@ export const NODES: readonly Mutant[] = [
   {
     name: "one-of-an-older-schema-that-waited-is-let-in",
     file: "src/store/postgres/node.ts",
-    find: "  requireKnown(Number(meta!.value), schema);\n",
-    replace: "  if (schema < 0) requireKnown(Number(meta!.value), schema);\n",
+    find: "  requireKnown(found, schema);\n  const dead",
+    replace: "  if (schema < 0) requireKnown(found, schema);\n  const dead",
     tests: TESTS,
   },
   {

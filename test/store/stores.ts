@@ -9,8 +9,10 @@ import { onTestFinished } from "vitest";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/key-files.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import { type Database as PostgresDatabase, queriesOn } from "../../src/store/postgres/engine/database.ts";
-import { META, migrate, SCHEMA_VERSION } from "../../src/store/postgres/engine/schema.ts";
+import { migrate } from "../../src/store/postgres/engine/migrate.ts";
+import { META, SCHEMA_VERSION } from "../../src/store/postgres/engine/schema.ts";
 import { SharedOwnership } from "../../src/store/postgres/ownership.ts";
+import { SoleOwner } from "../../src/store/postgres/sole-owner.ts";
 import { openPostgres as openPostgresStore } from "../../src/store/postgres/store.ts";
 import { Box } from "../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -147,7 +149,8 @@ export async function openPostgresDatabase(
     shares = new Map(),
     leaseMs,
     schema = SCHEMA_VERSION,
-  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number },
+    alone = false,
+  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number; alone?: boolean },
 ): Promise<Store> {
   const file = join(dir, "secret.key");
   const store = await openPostgresStore({
@@ -158,16 +161,16 @@ export async function openPostgresDatabase(
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    ...(leaseMs !== undefined && { node: nodeOf(leaseMs, schema) }),
+    ...(leaseMs !== undefined && { node: nodeOf(alone ? SoleOwner : SharedOwnership, leaseMs, schema) }),
     adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
   });
   onTestFinished(() => store.close());
   return store;
 }
 
-function nodeOf(leaseMs: number, schema: number) {
-  const owner = new SharedOwnership(leaseMs, { host: "host", version: "1.2.3", schema }, () => {});
-  const wait = { isStandby: false, onWait: () => {} };
+function nodeOf(Owner: typeof SoleOwner | typeof SharedOwnership, leaseMs: number, schema: number) {
+  const owner = new Owner(leaseMs, { host: "host", version: "1.2.3", schema }, () => {});
+  const wait = { isStandby: false, onWait: () => {}, onLong: () => {} };
   return { owner, take: async (database: PostgresDatabase) => (await owner.take(database, wait)).number };
 }
 

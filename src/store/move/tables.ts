@@ -167,6 +167,7 @@ export type Facts = Partial<Record<(typeof FACTS)[number], string>>;
 /** Facts of one kind of store. */
 export const OWN_FACTS: Readonly<Record<string, string>> = {
   schema: "of the one that is there",
+  steps: "how far a migration of it is",
   fresh_from: "set anew",
   typed_from: "events of a new file are all indexed by their types",
   causes_noted: "set anew",

@@ -8,7 +8,8 @@ import { connectAlone } from "./engine/copy.ts";
 import { hostsOf, queriesOn, type Queries } from "./engine/database.ts";
 import { getMeta, setMeta } from "./engine/engine.ts";
 import { MOVED, MOVING_IN } from "./engine/moved.ts";
-import { META, migrate, SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
+import { migrate } from "./engine/migrate.ts";
+import { META, SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
 import { MovedRows } from "./moved-rows.ts";
 
 /** The fact that has what makes the indexes again. */

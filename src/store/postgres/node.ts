@@ -9,7 +9,9 @@ import { storageUnavailable } from "../sqlite/engine/condition.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { NODES, type Engine } from "./engine/engine.ts";
+import { migrateBesideOthers } from "./engine/migrate.ts";
 import type { Owner } from "./engine/owner.ts";
+import { SCHEMA_VERSION } from "./engine/schema.ts";
 
 /** A death is noticed after so long; a database may be away for as long before nothing is sent any more. */
 export const LEASE_MS = 5000;
@@ -53,21 +55,25 @@ export interface Holder {
   readonly until: string;
 }
 
-/** `wasKilled`: one before it did not end by itself. */
-export type Joined = { readonly number: number; readonly wasKilled: boolean } | { readonly holder: Holder };
+/** `dead` did not end by themselves. Where the schema is an older one, nothing was done but to ask. */
+type Joined = { readonly dead: number } & (
+  | { readonly is: "joined"; readonly number: number }
+  | { readonly is: "held"; readonly holder: Holder }
+  | { readonly is: "outdated" }
+);
 
 /** Inside a transaction. Those who come at the same time come one after the other. */
-export async function join(tx: Queries, { id, leaseMs, alone, host, version, schema }: NewNode): Promise<Joined> {
+async function join(tx: Queries, { id, leaseMs, alone, host, version, schema }: NewNode): Promise<Joined> {
   const [meta] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
+  const found = Number(meta?.value ?? 0);
+  if (found === 0) return { is: "outdated", dead: 0 };
   // A newer version may have come while this one waited.
-  requireKnown(Number(meta!.value), schema);
+  requireKnown(found, schema);
   const dead = await removeDead(tx);
-  const others = await tx.rows<Holder & { number: number; name: string | null; alone: boolean }>(
-    `SELECT number, name, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
-       lease_until::text AS until FROM node ORDER BY lease_until DESC`,
-  );
+  const others = await othersIn(tx);
   const holder = others.find((other) => alone || other.alone);
-  if (holder !== undefined) return { holder };
+  if (holder !== undefined) return { is: "held", holder, dead };
+  if (found < SCHEMA_VERSION) return { is: "outdated", dead };
   const taken = new Set(others.map(({ number }) => number));
   const number = Array.from({ length: NODES }, (_, at) => at).find((one) => !taken.has(one));
   if (number === undefined)
@@ -79,7 +85,22 @@ export async function join(tx: Queries, { id, leaseMs, alone, host, version, sch
      VALUES ($1, $3, $4, ${LEASE}, $5, $6, $7, $8)`,
     [id, leaseMs, number, alone, name, host, process.pid, version],
   );
-  return { number, wasKilled: dead > 0 };
+  return { is: "joined", number, dead };
+}
+
+interface Other extends Holder {
+  readonly number: number;
+  readonly name: string | null;
+  readonly alone: boolean;
+}
+
+/** Of any schema that has nodes: an older one knows no names, and before that nobody suffered another. */
+function othersIn(tx: Queries): Promise<Other[]> {
+  return tx.rows<Other>(
+    `SELECT number, to_jsonb(n) ->> 'name' AS name, coalesce((to_jsonb(n) ->> 'alone')::boolean, true) AS alone,
+       greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left, lease_until::text AS until
+     FROM node n ORDER BY lease_until DESC`,
+  );
 }
 
 export function requireKnown(found: number, known: number): void {
@@ -129,13 +150,26 @@ export interface Wait {
   /** Waits for as long as it takes, though that one renews its lease. */
   readonly isStandby: boolean;
   readonly onWait: () => void;
+  /** Part of a migration is begun that may take long. */
+  readonly onLong: (what: string) => void;
 }
 
-/** Waits until a lease that nobody renews runs out. */
-export async function takeStore(database: Database, node: NewNode, { isStandby, onWait }: Wait) {
+/**
+ * Waits until a lease that nobody renews runs out. Only one that may have the store migrates it. `wasKilled`: one before
+ * it did not end by itself.
+ */
+export async function takeStore(database: Database, node: NewNode, { isStandby, onLong, onWait }: Wait) {
+  const isHeld = async (tx: Queries) =>
+    (await othersIn(tx)).some(({ alone, left }) => left > 0 && (alone || node.alone));
+  let wasKilled = false;
   for (let first: Holder | null = null; ;) {
     const joined = await database.transaction((tx) => join(tx, node));
-    if ("number" in joined) return joined;
+    wasKilled ||= joined.dead > 0;
+    if (joined.is === "joined") return { number: joined.number, wasKilled };
+    if (joined.is === "outdated") {
+      await migrateBesideOthers(database, { isHeld, onLong });
+      continue;
+    }
     const { holder } = joined;
     if (first === null) onWait();
     else if (holder.until !== first.until && !isStandby) throw held();

@@ -95,7 +95,8 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
       owner,
       async take(database) {
         const onWait = () => log.warn({}, options.standby ? STANDS_BY : WAITS);
-        const joined = await owner.take(database, { isStandby: options.standby, onWait });
+        const onLong = (what: string) => log.warn({ what }, LONG);
+        const joined = await owner.take(database, { isStandby: options.standby, onWait, onLong });
         wasKilled = joined.wasKilled && !options.nodes;
         return joined.number;
       },
@@ -112,6 +113,9 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
 
 const WAITS = "another process has a lease on the database: waiting until it runs out, or is renewed";
 const STANDS_BY = "standing by: another process has a lease on the database, and this one waits for it to end";
+
+const LONG =
+  "migrating the schema, which may take long on a large store; other nodes go on meanwhile, and it goes on where it was cut short";
 
 interface Server {
   readonly version: number;

@@ -21,7 +21,8 @@ import type { Node } from "./node.ts";
 import { PostgresReads } from "./reads/reads.ts";
 import { leftBy, PostgresRecovery, type Left } from "./deliveries/recovery.ts";
 import { requireHere } from "./engine/moved.ts";
-import { META, migrateBesideOthers } from "./engine/schema.ts";
+import { migrateBesideOthers } from "./engine/migrate.ts";
+import { META } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
 import { PostgresUpkeep } from "./upkeep.ts";
@@ -37,7 +38,7 @@ export interface PostgresOptions {
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
-  /** Where others may want the store, or share it: this process comes among them before it reads anything. */
+  /** Where others may want the store, or share it: this process comes among them, and migrates it if it may. */
   readonly node?: { readonly owner: Node; readonly take: (database: Database) => Promise<number> };
   /** The first key of a new store. */
   readonly adminKey: () => NewApiKey;
@@ -51,8 +52,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const database = new Database(options.url);
   try {
     await database.script(META);
-    await migrateBesideOthers(database);
-    const number = (await options.node?.take(database)) ?? 0;
+    const number = await comeAmongOthers(database, options);
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
     const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
     await store.start();
@@ -61,6 +61,13 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     await database.close();
     throw error;
   }
+}
+
+/** The number of this process. */
+async function comeAmongOthers(database: Database, { node }: PostgresOptions): Promise<number> {
+  if (node !== undefined) return node.take(database);
+  await migrateBesideOthers(database, { isHeld: async () => false, onLong: () => {} });
+  return 0;
 }
 
 async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions, node: number) {

@@ -6,7 +6,8 @@ import { configsOf, connect } from "./database.ts";
 export async function connectAlone(url: string): Promise<Client> {
   const configs = configsOf(url).map((config): ClientConfig => ({ ...config, pipeline: false, query_timeout: 0 }));
   const client = await connect(configs, () => {});
-  await client.query("SET idle_in_transaction_session_timeout = 0");
+  // Whatever a role or a database has for its default.
+  await client.query("SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; SET lock_timeout = 0");
   return client;
 }
 

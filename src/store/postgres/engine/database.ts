@@ -58,11 +58,13 @@ export class Database implements Queries {
   readonly lease: Queries;
   /** What may take long. Of several connections the next one is asked. */
   readonly lists: Queries;
+  readonly url: string;
   readonly #short: Queries;
   readonly #writer: Session;
   readonly #sessions: Session[] = [];
 
   constructor(url: string) {
+    this.url = url;
     const configs = configsOf(url);
     const session = (timeoutMs: number, plans: string) => {
       const limits = `-c statement_timeout=${timeoutMs} -c idle_in_transaction_session_timeout=${IDLE_MS}`;

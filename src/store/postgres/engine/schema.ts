@@ -7,9 +7,7 @@
  * the node and a counter; a delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. `slot` says
  * which node an endpoint lives on. Instants are epoch milliseconds.
  */
-import { setTimeout as sleep } from "node:timers/promises";
-import { StoreRefused } from "../../files/refused.ts";
-import { Outrun, type Database, type Queries } from "./database.ts";
+import type { Queries } from "./database.ts";
 import { FIRST_SCHEMA } from "./first-schema.ts";
 
 const PORTAL = `
@@ -73,8 +71,40 @@ const ALERTS = `
   CREATE TABLE alert (number bigint PRIMARY KEY, notice text NOT NULL);
 `;
 
-/** The step at place n takes a store from schema n to n + 1. A step that was released is never edited. */
-const STEPS: readonly string[] = [FIRST_SCHEMA, PORTAL, LABELS, DELETED, NODES, LAST_COMMIT, NODE_LIST, STREAM, ALERTS];
+/** Statements that are short on any store: nodes wait for them. */
+export type Step = string | Index | Fill;
+
+/** Made while others write to its table, of which `on` is the rest: `delivery (endpoint) WHERE status = 1`. */
+export interface Index {
+  readonly index: string;
+  readonly on: string;
+}
+
+/**
+ * Changes rows that are there: those of `table` with a `key` above $1, up to $2. Nodes of the version before go on adding
+ * rows; a default that the column has says what is in those.
+ */
+export interface Fill {
+  readonly fill: string;
+  readonly table: string;
+  readonly key: string;
+}
+
+/**
+ * The step at place n takes a store from schema n to n + 1. A step that was released is never edited. What takes longer the
+ * more there is in a table is an `Index` or a `Fill`.
+ */
+export const STEPS: readonly Step[] = [
+  FIRST_SCHEMA,
+  PORTAL,
+  LABELS,
+  DELETED,
+  NODES,
+  LAST_COMMIT,
+  NODE_LIST,
+  STREAM,
+  ALERTS,
+];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */
@@ -89,41 +119,4 @@ export async function versionOf(queries: Queries) {
   );
   const valueOf = (wanted: string) => rows.find(({ name }) => name === wanted)?.value;
   return { found: Number(valueOf("schema") ?? 0), wanted: SCHEMA_VERSION, isNew: valueOf("key_id") === undefined };
-}
-
-/** While a step waits for a table, all others wait behind it: shorter than the server waits before it looks for deadlocks. */
-const LOCK_MS = 500;
-const PATIENCE_MS = 60_000;
-
-/** Nodes of the version before go on meanwhile: where they hold on to a table, all is undone and tried again. */
-export async function migrateBesideOthers(database: Database): Promise<void> {
-  for (const enough = AbortSignal.timeout(PATIENCE_MS); ;) {
-    try {
-      return await database.transaction(migrate);
-    } catch (error) {
-      if (!(error instanceof Outrun)) throw error;
-      if (enough.aborted) throw new StoreRefused(75, HELD, "end what reads them for so long, such as a pg_dump");
-    }
-    await sleep(LOCK_MS);
-  }
-}
-
-const HELD = "the schema cannot be migrated as long as somebody holds on to the tables in PostgreSQL";
-
-/** Inside a transaction: one node migrates, the others wait for its commit. */
-export async function migrate(tx: Queries): Promise<void> {
-  await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");
-  const [row] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
-  const version = Number(row!.value);
-  if (version >= SCHEMA_VERSION) return;
-  await tx.script(`SET LOCAL lock_timeout = ${LOCK_MS}`);
-  // Every transaction of a node begins with these, so that it has ended or has not begun, and no step meets one that has
-  // locked what comes later and waits for what came before.
-  const first = await tx.rows<{ name: string }>(
-    `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('last_commit', 'node')
-     ORDER BY tablename`,
-  );
-  for (const { name } of first) await tx.script(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`);
-  for (const step of STEPS.slice(version)) await tx.script(step);
-  await tx.change("UPDATE meta SET value = $1 WHERE name = 'schema'", [String(SCHEMA_VERSION)]);
 }

@@ -1,0 +1,182 @@
+/**
+ * Takes a store to the newest schema, beside nodes of the version before. They wait for what is short, which is one
+ * transaction. What takes long on a large store is done while they go on, and goes on itself where it was cut short. The
+ * schema is the new one when all is done: until then a process of the version before may start.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client } from "pg";
+import { StoreRefused } from "../../files/refused.ts";
+import { connectAlone } from "./copy.ts";
+import { Outrun, queriesOn, type Database, type Queries } from "./database.ts";
+import { getMeta, setMeta } from "./engine.ts";
+import { STEPS, type Fill, type Index, type Step } from "./schema.ts";
+
+/** While a step waits for a table, all others wait behind it: shorter than the server waits before it looks for deadlocks. */
+const LOCK_MS = 500;
+const PATIENCE_MS = 60_000;
+const SOME = 1000;
+/** The fact that says how far the steps are, while they are further than the schema. */
+const STEPS_DONE = "steps";
+/** Whoever has it does what takes long. */
+const LOCK = "hashtext('webhookd schema')";
+const LOOK_MS = 250;
+const DEADLOCK = "40P01";
+
+interface Done {
+  readonly steps: number;
+  /** The key up to which the next one, which takes long, has changed its rows. */
+  readonly after: number | string | null;
+}
+
+export interface Migrating {
+  /** Whether somebody has the store that suffers no other: then nothing is done. */
+  readonly isHeld: (tx: Queries) => Promise<boolean>;
+  /** A step is begun that may take long. */
+  readonly onLong: (what: string) => void;
+  readonly steps?: readonly Step[];
+}
+
+export async function migrateBesideOthers(database: Database, migrating: Migrating): Promise<void> {
+  const { isHeld, onLong, steps = STEPS } = migrating;
+  for (;;) {
+    const long = await inPatience(database, (tx) => doShort(tx, steps, isHeld));
+    if (long === null) return;
+    await doLong(database, steps, long, onLong);
+  }
+}
+
+/** All at once, where nobody else is. */
+export async function migrate(tx: Queries, steps: readonly Step[] = STEPS): Promise<void> {
+  const done = await doneIn(tx);
+  for (const step of steps.slice(done.steps)) {
+    if (typeof step === "string") await tx.script(step);
+    else if ("index" in step) await tx.script(`CREATE INDEX IF NOT EXISTS ${step.index} ON ${step.on}`);
+    else for (let after: Done["after"] = null; ;) if ((after = await fillSome(tx, step, after)) === null) break;
+  }
+  await setDone(tx, steps, { steps: Math.max(done.steps, steps.length), after: null });
+}
+
+/** Where somebody holds on to a table, all is undone and tried again. */
+async function inPatience<T>(database: Database, work: (tx: Queries) => Promise<T>): Promise<T> {
+  for (const enough = AbortSignal.timeout(PATIENCE_MS); ;) {
+    try {
+      return await database.transaction(work);
+    } catch (error) {
+      if (!(error instanceof Outrun)) throw error;
+      if (enough.aborted) throw new StoreRefused(75, HELD, "end what reads them for so long, such as a pg_dump");
+    }
+    await sleep(LOCK_MS);
+  }
+}
+
+const HELD = "the schema cannot be migrated as long as somebody holds on to the tables in PostgreSQL";
+
+/** Inside a transaction: one node migrates, the others wait for its commit. The step that is next, if that takes long. */
+async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["isHeld"]): Promise<number | null> {
+  await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");
+  const [row] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
+  const version = Number(row!.value);
+  if (version >= steps.length) return null;
+  if (version === 0) {
+    await migrate(tx, steps);
+    return null;
+  }
+  const done = await doneIn(tx);
+  const long = steps.findIndex((step, at) => at >= done.steps && typeof step !== "string");
+  const end = long === -1 ? steps.length : long;
+  const short = steps.slice(done.steps, end) as string[];
+  await tx.script(`SET LOCAL lock_timeout = ${LOCK_MS}`);
+  // Every transaction of a node begins with these, so that it has ended or has not begun, and no step meets one that has
+  // locked what comes later and waits for what came before.
+  const first = await tx.rows<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('last_commit', 'node')
+     ORDER BY tablename`,
+  );
+  if (short.length > 0) for (const { name } of first) await tx.script(`LOCK TABLE ${name} IN ACCESS EXCLUSIVE MODE`);
+  if (await isHeld(tx)) return null;
+  for (const step of short) await tx.script(step);
+  if (end > done.steps || long === -1) await setDone(tx, steps, { steps: Math.max(end, done.steps), after: null });
+  return long === -1 ? null : long;
+}
+
+/** Over a connection that may take its time, by one process; the others wait for it. */
+async function doLong(database: Database, steps: readonly Step[], at: number, onLong: Migrating["onLong"]) {
+  const client = await connectAlone(database.url);
+  const queries = queriesOn(client);
+  const isMine = `SELECT pg_try_advisory_lock(${LOCK}) AS "isMine"`;
+  try {
+    while (!(await queries.rows<{ isMine: boolean }>(isMine))[0]!.isMine) await sleep(LOOK_MS);
+    const done = await doneIn(queries);
+    if (done.steps !== at) return;
+    const step = steps[at] as Index | Fill;
+    onLong("index" in step ? `the index ${step.index} is made` : `rows of ${step.table} are changed`);
+    if ("index" in step) {
+      await makeIndex(queries, step);
+      await inTransaction(client, () => setDone(queries, steps, { steps: at + 1, after: null }));
+      return;
+    }
+    for (let { after } = done; ;) {
+      const next = await inTransaction(client, async () => {
+        const to = await fillSome(queries, step, after);
+        await setDone(queries, steps, to === null ? { steps: at + 1, after: null } : { steps: at, after: to });
+        return to;
+      });
+      if (next === null) return;
+      after = next;
+    }
+  } finally {
+    // Whoever waits may have it.
+    await client.end().catch(() => {});
+  }
+}
+
+/** One whose making was cut short is there, and of no use. */
+async function makeIndex(queries: Queries, { index, on }: Index): Promise<void> {
+  const sql = "SELECT indisvalid AS is FROM pg_index WHERE indexrelid = to_regclass($1)";
+  const [there] = await queries.rows<{ is: boolean }>(sql, [index]);
+  if (there?.is === true) return;
+  if (there !== undefined) await queries.script(`DROP INDEX CONCURRENTLY ${index}`);
+  await queries.script(`CREATE INDEX CONCURRENTLY ${index} ON ${on}`);
+}
+
+/** The key up to which it has come; null at the end. */
+async function fillSome(queries: Queries, { fill, table, key }: Fill, after: Done["after"]): Promise<Done["after"]> {
+  const [page] = await queries.rows<{ to: number | string | null }>(
+    `SELECT max(${key}) AS to FROM (
+       SELECT ${key} FROM ${table} ${after === null ? "" : `WHERE ${key} > $1`} ORDER BY ${key} LIMIT ${SOME}) page`,
+    after === null ? [] : [after],
+  );
+  const { to } = page!;
+  if (to !== null) await queries.change(fill, [after ?? LEAST[typeof to as keyof typeof LEAST], to]);
+  return to;
+}
+
+const LEAST = { number: -1, string: "" } as const;
+
+async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    await client.query("BEGIN");
+    try {
+      const result = await work();
+      await client.query("COMMIT");
+      return result;
+    } catch (error) {
+      await client.query("ROLLBACK").catch(() => {});
+      // A node has changed the same rows the other way round.
+      if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
+    }
+  }
+}
+
+async function doneIn(queries: Queries): Promise<Done> {
+  const schema = Number((await getMeta(queries, "schema")) ?? 0);
+  const text = await getMeta(queries, STEPS_DONE);
+  const done = text === null ? null : (JSON.parse(text) as Done);
+  return done === null || done.steps < schema ? { steps: schema, after: null } : done;
+}
+
+async function setDone(tx: Queries, { length }: readonly Step[], done: Done): Promise<void> {
+  if (done.steps >= length) await setMeta(tx, "schema", String(length));
+  if (done.steps === length) await tx.change("DELETE FROM meta WHERE name = $1", [STEPS_DONE]);
+  else await setMeta(tx, STEPS_DONE, JSON.stringify(done));
+}

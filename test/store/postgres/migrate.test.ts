@@ -1,0 +1,128 @@
+/** A schema that is migrated beside those who use the store, and what of it takes long. */
+import { afterAll, describe, expect, it } from "vitest";
+import { Database } from "../../../src/store/postgres/engine/database.ts";
+import { migrateBesideOthers } from "../../../src/store/postgres/engine/migrate.ts";
+import { SCHEMA_VERSION, STEPS, type Step } from "../../../src/store/postgres/engine/schema.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { startServer, withClient } from "../../harness/postgres.ts";
+import { addEndpoint, publishOne } from "../fixtures.ts";
+import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to migrate");
+afterAll(() => server?.stop());
+
+const OLDER = SCHEMA_VERSION - 1;
+
+/** A database, nodes on it, and what is asked there. */
+async function aStore() {
+  const url = server!.urlOf(await createDatabase(server!));
+  const [dir, clock] = [temporaryDirectory(), new ManualClock()];
+  const start = (alone = false) => openPostgresDatabase(url, { dir, clock, leaseMs: 60_000, alone });
+  const ask = (sql: string) =>
+    withClient(url, async (client) => (await client.query({ text: sql, rowMode: "array" })).rows);
+  const meta = async (name: string) => (await ask(`SELECT value FROM meta WHERE name = '${name}'`))[0]?.[0];
+  /** As the version before left it, which has no table for alerts. */
+  const makeOlder = () => ask(`DROP TABLE alert; UPDATE meta SET value = '${OLDER}' WHERE name = 'schema'`);
+  return { url, start, ask, meta, makeOlder };
+}
+
+/** Steps of a version to come, after those that there are. */
+async function migrate(url: string, more: readonly Step[], onLong: (what: string) => void = () => {}) {
+  // What is to be short may not take longer than half a second, in place of ten.
+  const database = Object.assign(new Database(`${url}?query_timeout=500`), { url });
+  const steps = [...STEPS, ...more];
+  await migrateBesideOthers(database, { isHeld: async () => false, onLong, steps }).finally(() => database.close());
+}
+
+const COLUMN = "ALTER TABLE delivery ADD COLUMN more integer";
+const FILL: Step = {
+  fill: "UPDATE delivery SET more = attempts WHERE event > $1 AND event <= $2",
+  table: "delivery",
+  key: "event",
+};
+const INDEX: Step = { index: "delivery_more", on: "delivery (more) WHERE more IS NOT NULL" };
+const ADDED = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('delivery_more')";
+
+describe.skipIf(server === null)("the schema in PostgreSQL", () => {
+  it("is not migrated by one that is refused, because it wants the store of nodes alone", async () => {
+    const { makeOlder, meta, start } = await aStore();
+    const node = await start();
+    await makeOlder();
+    const alone = start(true);
+    // It waits for a lease that is not renewed, before it gives up.
+    await node.ownership.keep();
+    const kept = setInterval(() => void node.ownership.keep(), 50);
+    await expect(alone).rejects.toThrow("another webhookd is using");
+    clearInterval(kept);
+    expect(await meta("schema")).toBe(String(OLDER));
+  });
+
+  it("is migrated beside nodes by one that shares the store, and at once where nobody is", async () => {
+    const { ask, makeOlder, meta, start } = await aStore();
+    const node = await start();
+    await makeOlder();
+    const newer = await start();
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
+    await newer.close();
+    await node.close();
+    await makeOlder();
+    await ask("DELETE FROM node");
+    await start(true);
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
+  });
+
+  it("takes long over a large table while a node commits, and is the new one only then", async () => {
+    const { ask, meta, start, url } = await aStore();
+    const node = await start();
+    await node.ownership.renew();
+    await addEndpoint(node);
+    await publishOne(node);
+    await ask(`CREATE FUNCTION slow(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1 FROM pg_sleep(0.6)'`);
+    const slow: Step = { index: "delivery_slow", on: "delivery (slow(attempts))" };
+    const begun: string[] = [];
+    let ended = false;
+    const migrating = migrate(url, [COLUMN, slow, FILL, INDEX], (what) => begun.push(what)).then(() => (ended = true));
+    await expect.poll(() => begun.length).toBe(1);
+    const published = await publishOne(node);
+    await node.ownership.renew();
+    expect([ended, await meta("schema")]).toEqual([false, String(SCHEMA_VERSION)]);
+    expect(published.fresh).toHaveLength(1);
+    await migrating;
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION + 4));
+    expect(await meta("steps")).toBeUndefined();
+    expect(await ask(ADDED)).toEqual([[true]]);
+    expect(await ask("SELECT DISTINCT more FROM delivery")).toEqual([[0]]);
+    expect(begun).toEqual([
+      "the index delivery_slow is made",
+      "rows of delivery are changed",
+      "the index delivery_more is made",
+    ]);
+  });
+
+  it("goes on where it was cut short, and makes an index anew that was cut short", async () => {
+    const { ask, meta, start, url } = await aStore();
+    const node = await start();
+    await node.ownership.renew();
+    await addEndpoint(node);
+    await publishOne(node);
+    await migrate(url, [COLUMN]);
+    // As if more was to come: one row of the table was changed, and the next one does not suit the index.
+    const [[first]] = (await ask("SELECT event FROM delivery")) as [[string]];
+    await ask(`UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE name = 'schema'`);
+    await ask(`INSERT INTO meta (name, value) VALUES ('steps', '{"steps":${SCHEMA_VERSION + 1},"after":${first}}')`);
+    await publishOne(node);
+    const unfit: Step = { index: "delivery_more", on: "delivery ((1 / more))" };
+    await expect(migrate(url, [COLUMN, FILL, unfit])).rejects.toThrow("division by zero");
+    expect([await meta("schema"), await meta("steps")]).toEqual([
+      String(SCHEMA_VERSION),
+      `{"steps":${SCHEMA_VERSION + 2},"after":null}`,
+    ]);
+    expect(await ask("SELECT more FROM delivery ORDER BY event")).toEqual([[null], [0]]);
+    expect(await ask(ADDED)).toEqual([[false]]);
+    // Several processes of the new version start at once.
+    await Promise.all([1, 2, 3].map(() => migrate(url, [COLUMN, FILL, INDEX])));
+    expect(await ask(ADDED)).toEqual([[true]]);
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION + 3));
+  });
+});
