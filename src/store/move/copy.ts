@@ -117,8 +117,11 @@ export class Copy {
     await this.#from.startSnapshot(this.#state.seen);
     if ((await this.#from.log.id()) !== this.#state.log) {
       const what = `what changed in ${this.#from.name} since the copy began is not listed any more`;
-      const why = "another move was begun, this one given up, or the list was full";
-      throw new StoreRefused(1, what, `${why}: begin anew in an empty one`);
+      if (!(await this.#from.log.isFull())) {
+        throw new StoreRefused(1, what, "another move was begun, or this one given up: begin anew in an empty one");
+      }
+      const todo = "type the same with --give-up in place of --online and --resume; then begin anew in an empty one";
+      throw new StoreRefused(1, `${what}: the list was full, so the move is given up`, todo);
     }
     await work();
     await this.#from.endSnapshot();

@@ -32,6 +32,10 @@ export class FileLog {
     return this.#db.prepare<[], number>(`SELECT ${LAST}`).pluck().get()! < FULL ? id : null;
   }
 
+  isFull(): boolean {
+    return this.#begun() !== null && this.id() === null;
+  }
+
   #begun(): string | null {
     return this.#db.prepare<[], string>("SELECT value FROM meta WHERE name = 'moving_out'").pluck().get() ?? null;
   }

@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { applySteps } from "../../../src/store/sqlite/engine/open-database.ts";
 import { FULL } from "../../../src/store/move/file-log.ts";
+import { FULL as FULL_DATABASE } from "../../../src/store/postgres/engine/change-log.ts";
 import { FileSide } from "../../../src/store/move/file-side.ts";
 import { LateAttempts } from "../../../src/store/sqlite/attempts/attempts-by-time.ts";
 import {
@@ -364,6 +365,36 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await receiver.close();
   });
 
+  const IS_FULL = /not listed any more: the list was full, so the move is given up; type the same with --give-up/;
+
+  it("lists no more than its share of a database while nobody goes on with the move", async () => {
+    const [dir, url, into, clock] = [aDirectory(), await freshUrl(), aDirectory(), new ManualClock()];
+    const daemon = await TestDaemon.start({ dir, clock, settings: { DATA_STORE: url } });
+    const where = { secretKeyFile: join(dir, "secret.key"), beside: true };
+    const dies = () => {
+      throw new Error("killed");
+    };
+    expect(await refusal(move(into, url, "to_file", { ...where, onProgress: dies }))).toMatch(/^killed/);
+    await withClient(url, async (client) => {
+      const size = async () =>
+        (await client.query("SELECT pg_relation_size('moving_change')::integer AS n")).rows[0]!.n;
+      await daemon.publish();
+      expect(await size()).toBe(8192);
+      await client.query(`UPDATE pg_proc SET prosrc = replace(prosrc, '${FULL_DATABASE}', '8192')`);
+      for (let left = 100; left > 0; left--) await daemon.publish();
+      expect(await size()).toBe(8192);
+      // There is room again, and what was not listed is lost to the copy all the same.
+      await client.query("TRUNCATE moving_change");
+      await daemon.publish();
+      expect(await refusal(move(into, url, "to_file", { ...where, resume: true }))).toMatch(IS_FULL);
+      await giveUpMove({ dir: into, url, direction: "to_file", secretKeyFile: where.secretKeyFile, now: 0 });
+      const left =
+        "SELECT proname FROM pg_proc WHERE proname LIKE 'moving%' UNION SELECT name FROM meta WHERE name LIKE 'moving%'";
+      expect((await client.query(left)).rows).toEqual([]);
+    });
+    await daemon.stop();
+  });
+
   it("lists no more than its share of the disk while nobody goes on with the move", async () => {
     const dir = aDirectory();
     const daemon = await TestDaemon.start({ dir, clock: new ManualClock() });
@@ -380,9 +411,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await daemon.publish();
     expect(last()).toBe(FULL);
     const again = { beside: true, resume: true };
-    expect(await refusal(move(dir, url, "to_postgres", again))).toMatch(
-      /not listed any more.*the list was full: begin/,
-    );
+    expect(await refusal(move(dir, url, "to_postgres", again))).toMatch(IS_FULL);
     await giveUpMove({ dir, url, direction: "to_postgres", secretKeyFile: join(dir, "secret.key"), now: 0 });
     expect(file.prepare("SELECT name FROM sqlite_schema WHERE name LIKE 'moving%'").all()).toEqual([]);
     file.close();

@@ -1,6 +1,7 @@
 /**
  * What changes in PostgreSQL while its store is moved beside its nodes: triggers list the keys of rows, in the
- * transactions that change them. They are there for as long as the move.
+ * transactions that change them. They are there for as long as the move. A list that nobody goes on with takes no more
+ * than its share of the disk: one that is full gets no longer, and is of no use any more.
  */
 import { randomUUID } from "node:crypto";
 import type { Changes, Key, Table } from "../../move/tables.ts";
@@ -9,6 +10,8 @@ import { getMeta, setMeta } from "./engine.ts";
 
 const SOME = 2000;
 const LOG = "moving_change";
+/** In bytes; some 20 million changes. */
+export const FULL = 2 ** 31;
 const TAKEN = "moving_taken";
 const ID = "moving_out";
 const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
@@ -23,9 +26,14 @@ export class ChangeLog {
     this.#tables = tables;
   }
 
-  /** Which list it is, so that another one is told from it; null where there is none. */
+  /** Which list it is, so that another one is told from it; null where there is none, or what changes is not on it. */
   id(): Promise<string | null> {
     return getMeta(this.#queries, ID);
+  }
+
+  async isFull(): Promise<boolean> {
+    const [list] = await this.#queries.rows<{ is: boolean }>(`SELECT to_regclass('${LOG}') IS NOT NULL AS is`);
+    return list!.is && (await this.id()) === null;
   }
 
   /** Each table in a transaction of its own, so that no two are locked together. */
@@ -33,8 +41,9 @@ export class ChangeLog {
     await this.end();
     const id = randomUUID();
     await this.#queries.script(`CREATE TABLE ${LOG} (name text NOT NULL, key jsonb NOT NULL)`);
-    for (const table of this.#tables) await this.#queries.script(triggersOf(table));
+    // First: from its trigger on, no change of a table may be left out.
     await setMeta(this.#queries, ID, id);
+    for (const table of this.#tables) await this.#queries.script(triggersOf(table));
     return id;
   }
 
@@ -84,7 +93,13 @@ function triggersOf({ name, group, groupKey }: Table): string {
        FOR EACH STATEMENT EXECUTE FUNCTION moving_${name}();`,
   );
   return `CREATE FUNCTION moving_${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      INSERT INTO ${LOG} (name, key) SELECT DISTINCT '${group}', jsonb_build_object(${key}) FROM changed;
+      IF NOT EXISTS (SELECT 1 FROM meta WHERE name = '${ID}') THEN RETURN NULL; END IF;
+      IF pg_relation_size('${LOG}') < ${FULL} THEN
+        INSERT INTO ${LOG} (name, key) SELECT DISTINCT '${group}', jsonb_build_object(${key}) FROM changed;
+      ELSE
+        -- It has a hole from now on, though there may be room again.
+        DELETE FROM meta WHERE name = '${ID}';
+      END IF;
       RETURN NULL;
     END $$;
     ${triggers.join("\n")}`;
