@@ -33,12 +33,15 @@ export class DueReader {
    */
   async *pass(written: Promise<void>): AsyncGenerator<DueStep, void, void> {
     await this.#moveDue(written);
-    const { clock, memory } = this.#parts;
+    const { clock, memory, store } = this.#parts;
     const { halts, windows } = memory;
     const now = clock.now();
+    const next = () => windows.takeDue(now);
     let cost = 0;
-    for (let window = windows.takeDue(now); window !== undefined; window = windows.takeDue(now)) {
-      cost += yield* this.#read(window);
+    for (let window = next(); window !== undefined; window = next()) {
+      const some = [window];
+      while (some.length < store.deliveries.dueAtOnce && (window = next()) !== undefined) some.push(window);
+      cost += yield* this.#read(some);
       if (halts.stopping) return;
       if (cost < READ_LIMIT) continue;
       cost = 0;
@@ -46,31 +49,51 @@ export class DueReader {
     }
   }
 
-  /** The answer is what the read cost, in rows. What there is no room for comes when there is room again. */
-  async *#read(window: Window): AsyncGenerator<DueStep, number, void> {
+  /**
+   * Asks for all of them in one turn, so that a store may read them together: no more than for one of them alone. The
+   * answer is what the reads cost, in rows. What there is no room for comes when there is room again.
+   */
+  async *#read(some: readonly Window[]): AsyncGenerator<DueStep, number, void> {
     const { clock, memory, store } = this.#parts;
-    const { capOf, endpoints, windows } = memory;
-    const { endpoint } = window;
-    const isElsewhere = memory.elsewhere?.(endpoint) === true;
-    const cap = capOf(endpoint);
-    if (!isElsewhere && windows.roomForDue(window, cap) <= 0 && windows.roomForFirsts(window, cap) <= 0) return 0;
-    let isOver = false;
+    const { endpoints, windows } = memory;
+    const left = new Set(some.filter((window) => this.#isWanted(window)));
+    let cost = 0;
     try {
-      if (!isElsewhere && endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
-      const read = beginRead(memory, window, clock.now());
-      const verb = read?.ahead === true ? "dueFirst" : "due";
-      const page = read && (await store.deliveries[verb](endpoint, read.after, read.until, read.limit));
-      isOver = true;
-      if (page === null) return 1;
-      yield { read: read!, page };
-      return Math.max(read!.ahead ? AHEAD_COST : READ_COST, page.claims.length);
+      for (const { endpoint } of left) {
+        const isElsewhere = memory.elsewhere?.(endpoint) === true;
+        if (!isElsewhere && endpoints.get(endpoint) === undefined) yield { unknown: endpoint };
+      }
+      const limit = Math.ceil(READ_LIMIT / left.size);
+      const reads: Read[] = [];
+      for (const window of left) {
+        const read = beginRead(memory, window, clock.now(), limit);
+        if (read !== null) reads.push(read);
+        else if (left.delete(window)) cost++;
+      }
+      const ask = ({ ahead, window: { endpoint }, after, until, limit: rows }: Read) =>
+        store.deliveries[ahead ? "dueFirst" : "due"](endpoint, after, until, rows);
+      const pages = await Promise.all(reads.map(ask));
+      for (const [at, read] of reads.entries()) {
+        const page = pages[at]!;
+        cost += Math.max(read.ahead ? AHEAD_COST : READ_COST, page.claims.length);
+        left.delete(read.window);
+        yield { read, page };
+      }
+      return cost;
     } finally {
-      if (!isOver) {
+      for (const window of left) {
         // It was taken out of the plan, and the next pass must find it again.
         window.cancelRead();
         windows.plan(window);
       }
     }
+  }
+
+  #isWanted(window: Window): boolean {
+    const { capOf, elsewhere, windows } = this.#parts.memory;
+    const cap = capOf(window.endpoint);
+    if (elsewhere?.(window.endpoint) === true) return true;
+    return windows.roomForDue(window, cap) > 0 || windows.roomForFirsts(window, cap) > 0;
   }
 
   /** Due times that a setting of the clock moves, at most 500 in a turn. After an error it can go on. */

@@ -20,7 +20,7 @@ export interface Read {
 }
 
 /** `now` is of the wall clock. Null when nothing of the endpoint may be loaded now: it is disabled, or its window is full. */
-export function beginRead(memory: Memory, window: Window, now: number): Read | null {
+export function beginRead(memory: Memory, window: Window, now: number, limit = READ_LIMIT): Read | null {
   const { capOf, endpoints, windows } = memory;
   if (memory.elsewhere?.(window.endpoint) === true) {
     // When it comes back, what it is owed is looked for: an older due time that nobody waits for would be in the way.
@@ -32,7 +32,7 @@ export function beginRead(memory: Memory, window: Window, now: number): Read | n
   const ahead = room <= 0;
   if (ahead) room = windows.roomForFirsts(window, cap);
   if (room <= 0 || !endpoints.isOpen(window.endpoint)) return null;
-  return { window, ahead, after: window.beginRead(ahead), until: now, limit: Math.min(room, READ_LIMIT) };
+  return { window, ahead, after: window.beginRead(ahead), until: now, limit: Math.min(room, limit) };
 }
 
 export function endRead(memory: Memory, { window, until, limit }: Read, page: DuePage, now: number): Effects {

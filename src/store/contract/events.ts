@@ -82,6 +82,8 @@ export type Withdrawal =
 
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
 export interface DeliveryStore {
+  /** Of how many endpoints `due` is best asked in the same turn. */
+  readonly dueAtOnce: number;
   /**
    * The waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due, event).
    * A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not in the

@@ -63,35 +63,64 @@ async function placeOf(queries: Queries, endpoint: string): Promise<Place | null
   return (await queries.rows<Place>(sql, [endpoint]))[0] ?? null;
 }
 
-export async function duePage(
-  queries: Queries,
-  endpoint: string,
-  after: Position,
-  until: number,
-  limit: number,
-): Promise<DuePage> {
-  const place = await placeOf(queries, endpoint);
-  if (place === null) return NOTHING;
-  if (place.cancelling) return CANCELLING;
-  const from = [place.number, bound(after.dueAt), positionKey(after.event)];
-  const waits = `d.status = ${WAITING} AND d.endpoint = $1 AND (d.due_at, d.event) > ($2, $3)`;
-  // One row more says when the next one falls due, if that is before it may be read.
-  const rows = await queries.rows<ClaimRow & { due_at: number }>(
-    `SELECT ${COLUMNS} FROM ${FROM} WHERE ${waits} AND d.due_at <= $4 ORDER BY d.due_at, d.event LIMIT $5`,
-    [...from, bound(until), limit + 1],
-  );
-  const page = rows.slice(0, limit);
-  const claims = await paced(queries, page.map(claimOf));
-  if (rows.length > limit) return { claims, nextDueAt: rows[limit]!.due_at };
-  const last = page.at(-1);
-  const [next] = await queries.rows<{ due_at: number }>(
-    `SELECT d.due_at FROM delivery d WHERE ${waits} ORDER BY d.due_at, d.event LIMIT 1`,
-    last === undefined ? from : [place.number, last.due_at, last.event],
-  );
-  return { claims, nextDueAt: next?.due_at ?? null };
+/** What is asked of one endpoint. */
+export interface DueRead {
+  readonly endpoint: string;
+  readonly after: Position;
+  readonly until: number;
+  readonly limit: number;
 }
 
-/** As `duePage`, of first attempts alone, among the next thousand rows. */
+interface DueRow extends Partial<ClaimRow> {
+  /** Which of the reads found it, from 1. */
+  readonly at: number;
+  readonly cancelling: boolean;
+  /** When the first one falls due that lies beyond `until`. */
+  readonly next: number | null;
+}
+
+/** Each a page, in the same order; of several endpoints in one statement. */
+export async function duePages(queries: Queries, reads: readonly DueRead[]): Promise<DuePage[]> {
+  const waits = `d.status = ${WAITING} AND d.endpoint = p.number AND (d.due_at, d.event) > (r.due_at, r.event)`;
+  // One row more says when the next one falls due, if that is before it may be read.
+  const rows = await queries.rows<DueRow>(
+    `SELECT r.at, p.cancel_to IS NOT NULL AS cancelling, n.due_at AS next, c.*
+     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[])
+       WITH ORDINALITY AS r (id, due_at, event, until, size, at)
+     JOIN endpoint p ON p.id = r.id
+     LEFT JOIN LATERAL (
+       SELECT d.due_at FROM delivery d WHERE ${waits} AND d.due_at > r.until ORDER BY d.due_at, d.event LIMIT 1) n ON true
+     LEFT JOIN LATERAL (
+       SELECT ${COLUMNS} FROM delivery d JOIN event e ON e.key = d.event
+       WHERE ${waits} AND d.due_at <= r.until ORDER BY d.due_at, d.event LIMIT r.size) c ON p.cancel_to IS NULL
+     ORDER BY r.at, c.due_at, c.event`,
+    [
+      reads.map(({ endpoint }) => endpoint),
+      reads.map(({ after }) => bound(after.dueAt)),
+      reads.map(({ after }) => positionKey(after.event)),
+      reads.map(({ until }) => bound(until)),
+      reads.map(({ limit }) => limit + 1),
+    ],
+  );
+  const found = Map.groupBy(rows, ({ at }) => at);
+  const pages = reads.map(({ limit }, at) => pageOf(found.get(at + 1) ?? [], limit));
+  const claims = await paced(
+    queries,
+    pages.flatMap((page) => page.claims),
+  );
+  let from = 0;
+  return pages.map((page) => ({ ...page, claims: claims.slice(from, (from += page.claims.length)) }));
+}
+
+function pageOf(rows: readonly DueRow[], limit: number): DuePage {
+  const [first] = rows;
+  if (first === undefined) return NOTHING;
+  if (first.cancelling) return CANCELLING;
+  const some = rows.filter((row) => row.event !== null) as (DueRow & ClaimRow)[];
+  return { claims: some.slice(0, limit).map(claimOf), nextDueAt: some[limit]?.due_at ?? first.next };
+}
+
+/** As one of `duePages`, of first attempts alone, among the next thousand rows. */
 export async function dueFirstPage(
   queries: Queries,
   endpoint: string,

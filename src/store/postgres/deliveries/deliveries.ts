@@ -20,7 +20,16 @@ import type {
   Recorded,
   Waiting,
 } from "../../store.ts";
-import { dueFirstPage, duePage, earliestDue, freshPage, requestedClaim, requestedPage, waitingPage } from "./claims.ts";
+import {
+  dueFirstPage,
+  duePages,
+  earliestDue,
+  freshPage,
+  requestedClaim,
+  requestedPage,
+  waitingPage,
+  type DueRead,
+} from "./claims.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -44,10 +53,20 @@ interface Identity {
 /** Past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 100_000;
 
+interface Asked {
+  readonly read: DueRead;
+  resolve(page: DuePage): void;
+  reject(error: unknown): void;
+}
+
 export class PostgresDeliveries implements DeliveryStore {
+  /** A statement for each would cost more than all that it finds. */
+  readonly dueAtOnce = 32;
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #identities = new Map<string, Identity>();
+  /** In this turn. */
+  #asked: Asked[] = [];
   readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
 
   constructor(engine: Engine, parts: Parts) {
@@ -56,7 +75,10 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
-    return duePage(this.#engine.database, endpoint, after, until, limit);
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ read: { endpoint, after, until, limit }, resolve, reject });
+      if (this.#asked.length === 1) queueMicrotask(() => void this.#readDue());
+    });
   }
 
   dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
@@ -115,6 +137,21 @@ export class PostgresDeliveries implements DeliveryStore {
 
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]> {
     return requestedPage(this.#engine.database, this.#engine.owner.slots, after, limit);
+  }
+
+  /** What was asked in the same turn is read together. */
+  async #readDue(): Promise<void> {
+    const asked = this.#asked;
+    this.#asked = [];
+    try {
+      const pages = await duePages(
+        this.#engine.database,
+        asked.map(({ read }) => read),
+      );
+      for (const [at, { resolve }] of asked.entries()) resolve(pages[at]!);
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
   }
 
   async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]): Promise<Recorded[][]> {

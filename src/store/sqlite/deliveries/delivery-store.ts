@@ -41,6 +41,7 @@ interface Parts {
 }
 
 export class SqliteDeliveries implements DeliveryStore {
+  readonly dueAtOnce = 1;
   readonly #engine: Engine;
   readonly #parts: Parts;
 

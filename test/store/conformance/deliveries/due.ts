@@ -140,6 +140,28 @@ export function reading(openFresh: OpenFresh): void {
       expect(await store.deliveries.fresh(expected[2]!, 9)).toEqual([]);
     });
 
+    it("reads several endpoints in one turn, each as if it were alone", async () => {
+      const { store } = await openFresh();
+      const types = ["transaction.enriched", "goal.achieved", "carbon.threshold"];
+      const ids = await Promise.all(types.map((type) => addEndpoint(store, { events: [type] })));
+      for (const [at, type] of types.slice(0, 2).entries()) {
+        await store.events.publish(Array(3).fill(draft({ type })), START + at, noRoom);
+      }
+      const asked = [...ids, "ep_00000000000000000000000000", ids[0]!].map(
+        (id, at) => [id, BEGINNING, START + (at % 2), at + 1] as const,
+      );
+      const alone = [];
+      for (const one of asked) alone.push(await store.deliveries.due(...one));
+      expect(await Promise.all(asked.map((one) => store.deliveries.due(...one)))).toEqual(alone);
+      expect(alone.map(({ claims, nextDueAt }) => [claims.length, nextDueAt])).toEqual([
+        [1, START],
+        [2, START + 1],
+        [0, null],
+        [0, null],
+        [3, null],
+      ]);
+    });
+
     it("has nothing for an endpoint it does not know", async () => {
       const { store } = await openFresh();
       expect(await store.deliveries.due("ep_00000000000000000000000000", BEGINNING, START, 10)).toEqual({
