@@ -39,7 +39,7 @@ const COUNT_STEP = 200;
 
 /** Events in a slice of a search, by how long the one before took: they may be large. */
 const LEAST_SIFTED = 64;
-const MOST_SIFTED = 4000;
+const MOST_SIFTED = 8000;
 const SLICE_MS = 8;
 
 /** Half at least: a slice that waited for a processor says nothing of the events. */

@@ -83,6 +83,20 @@ export function dataSearch(openFresh: OpenFresh): void {
       expect((await found(store, "n:3")).events).toEqual([]);
     });
 
+    it("finds any characters, and any place in data of any length", async () => {
+      const { store } = await openFresh();
+      const values = ["*", "a*b?[c]", "[x]", "]", "ÄÖ💶", "%_%", "7", "a".repeat(256), '"', "\\"];
+      const padding = "*?[]7%_".repeat(9000);
+      const ids: string[] = [];
+      for (const value of values) {
+        const [found] = await store.events.publish([draft(says({ padding, deep: [{ value }] }))], START, room);
+        ids.push(found!.id);
+      }
+      for (const [at, value] of values.entries()) {
+        expect((await found(store, `deep.value:${JSON.stringify(value)}`)).events, value).toEqual([ids[at]]);
+      }
+    });
+
     it("is looked for in pages that say how far they got, and show each event once while more arrives", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
