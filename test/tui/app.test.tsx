@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
+import { renderToString, Text } from "ink";
+import { frameOf } from "../../tui/frame.ts";
 import { openDashboard } from "../../tui/main.tsx";
+import { TABS } from "../../tui/model/list.ts";
 import type { Size } from "../../tui/model/state.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { FakeClient } from "./client.ts";
-import { idOf, SETTINGS } from "./daemon.ts";
+import { Dashboard, idOf, SETTINGS } from "./daemon.ts";
 import { FakeTerminal } from "./terminal.ts";
 
 interface Opened {
@@ -148,4 +151,13 @@ it("keeps every row in its place with text that terminals measure differently", 
   expect(lines[0]).toContain("webhookd");
   expect(lines.at(-1)).toContain("Enter open");
   expect(lines.filter((line) => line.includes("evt_…"))).toHaveLength(18);
+});
+
+it.each(TABS)("paints most rows of %s as Ink writes them: others it takes apart twice", (tab) => {
+  const dashboard = new Dashboard({ tab, size: { columns: 200, rows: 60 } }).connected().press("j").pass(10);
+  const lines = frameOf(dashboard.state).map((line) => line.trimEnd());
+  const others = lines.filter((line) => renderToString(<Text>{line}</Text>, { columns: 200 }) !== line);
+  expect(others.length).toBeLessThanOrEqual(lines.length / 3);
+  // Where two styles touch Ink does not end the first.
+  expect(others.filter((line) => !/m\x1b\[|^ +\d+ of/.test(line))).toEqual([]);
 });

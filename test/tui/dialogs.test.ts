@@ -98,9 +98,11 @@ function dialogOf({ modes }: State): Dialog {
 
 /** What was painted apart. */
 function runsOf(line: string): { readonly style: string; readonly text: string }[] {
-  return [...line.matchAll(/(?:\x1b\[([1-9][\d;]*)m)?([^\x1b]+)(?:\x1b\[0m)?/g)].map(([, style = "", text]) => {
-    return { style, text: text! };
-  });
+  return [...line.matchAll(/(?:\x1b\[([1-9][\d;]*)m)?([^\x1b]+)(?:\x1b\[(?:22|27|39)m)*/g)].map(
+    ([, style = "", text]) => {
+      return { style, text: text! };
+    },
+  );
 }
 
 function bare(line: string): string {

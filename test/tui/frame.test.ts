@@ -67,7 +67,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
         expect(stringWidth(bare(line)), line).toBe(size.columns);
         if (look.ascii) expect(bare(line)).toMatch(/^[\x20-\x7e]*$/);
         // Bold and reverse carry meaning without colours.
-        if (!look.color) expect(line.replaceAll(/\x1b\[[017]m/g, "")).not.toContain("\x1b");
+        if (!look.color) expect(line.replaceAll(/\x1b\[(?:1|22|7|27)m/g, "")).not.toContain("\x1b");
       }
     }
   });

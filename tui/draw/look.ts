@@ -8,32 +8,46 @@ export interface Look {
 
 /** Foregrounds of the 16 ANSI colours alone, so that light and dark terminals show them. */
 const SGR = {
-  red: "31",
-  green: "32",
-  yellow: "33",
-  blue: "34",
-  cyan: "36",
-  grey: "2",
-  bold: "1",
-  reverse: "7",
-  alarm: "7;31",
-  warning: "7;33",
-  calm: "7;32",
-} as const;
+  red: ["31"],
+  green: ["32"],
+  yellow: ["33"],
+  blue: ["34"],
+  cyan: ["36"],
+  grey: ["2"],
+  bold: ["1"],
+  reverse: ["7"],
+  alarm: ["7", "31"],
+  warning: ["7", "33"],
+  calm: ["7", "32"],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 export type Style = keyof typeof SGR;
 /** These carry meaning where colours are off: what is selected, and what is stressed. */
-const MONOCHROME: Readonly<Partial<Record<Style, string>>> = {
-  bold: "1",
-  reverse: "7",
-  alarm: "7",
-  warning: "7",
-  calm: "7",
+const MONOCHROME: Readonly<Partial<Record<Style, readonly string[]>>> = {
+  bold: ["1"],
+  reverse: ["7"],
+  alarm: ["7"],
+  warning: ["7"],
+  calm: ["7"],
 };
 
-/** Our own sequences, because Ink's drop bold and reverse with the colours. */
+/**
+ * Our own sequences, because Ink's drop bold and reverse with the colours. They begin and end as those that Ink writes:
+ * a row that Ink would write otherwise it takes apart twice, which is a quarter of what a frame costs.
+ */
 export function paint({ color }: Look, style: Style | undefined, text: string): string {
-  const code = style && (color ? SGR[style] : MONOCHROME[style]);
-  return code === undefined || text === "" ? text : `\x1b[${code}m${text}\x1b[0m`;
+  const codes: readonly string[] | undefined = style && (color ? SGR[style] : MONOCHROME[style]);
+  if (codes === undefined || text === "") return text;
+  const ends = codes.toReversed().map(endOf);
+  return `${codes.map(sequence).join("")}${text}${ends.map(sequence).join("")}`;
+}
+
+function endOf(code: string): string {
+  if (code === "7") return "27";
+  return code === "1" || code === "2" ? "22" : "39";
+}
+
+function sequence(code: string): string {
+  return `\x1b[${code}m`;
 }
 
 const GLYPHS = {

@@ -11,7 +11,7 @@ import { filterQuery, LIST_OPERATIONS } from "./lists/list-query.ts";
 import { PAGE_ROWS, selectedRow, visibleRows, wantedPage } from "./lists/paged-list.ts";
 import { here, rowsKind, type WithList } from "./lists/places.ts";
 import { sortQuery } from "./lists/sorts.ts";
-import { wantedEvent } from "./lists/event-pane.ts";
+import { nextEvents, wantedEvent } from "./lists/event-pane.ts";
 import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
 import { worstEndpoints } from "./lists/worst-endpoints.ts";
@@ -180,8 +180,11 @@ function* touchedRows(state: State, place: WithList): Generator<Call> {
 function* aboutPane(state: State): Generator<Call> {
   // The next one is asked for when this one has come: moving fast asks for few.
   if (inFlight(state, ({ operation, about }) => operation === "getEvent" && about.for === "known") > 0) return;
-  const id = wantedEvent(state);
-  if (id !== null) yield* aboutEvent(state, id);
+  for (const id of [wantedEvent(state), ...nextEvents(state)]) {
+    const due = id === null ? [] : [...aboutEvent(state, id)];
+    yield* due;
+    if (due.length > 0) return;
+  }
 }
 
 function* aboutDialog(state: State): Generator<Call> {

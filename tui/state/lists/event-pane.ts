@@ -38,3 +38,13 @@ export function wantedEvent(state: State): string | null {
 function eventOf({ id, event }: Row): string {
   return event ?? id;
 }
+
+/** Those beside it, which a key would show: read before, the pane changes with the cursor and not some time after it. */
+export function nextEvents(state: State): string[] {
+  const place = here(state);
+  if (paneEvent(state) === null || place.kind === "event" || place.list.follow) return [];
+  const { rows, index } = place.list as List<Row>;
+  const { events, gone } = state.known;
+  const near = [rows[index + 1], rows[index - 1]].flatMap((row) => (row === undefined ? [] : [eventOf(row)]));
+  return near.filter((id) => !events.has(id) && !gone.has(id));
+}
