@@ -155,14 +155,15 @@ export class Alerts implements DeliveryWatcher {
 
   /** Where nodes share the store, one of them tells what all have to tell. What it does not get now, it gets later. */
   async #due(): Promise<Notice[]> {
-    const { alerts } = this.#parts.store.ownership;
+    const { alerts, owns } = this.#parts.store.ownership;
     const now = this.#now();
-    const own = this.#folder.take(now);
-    if (alerts === null) return own;
-    for (const notice of own) this.#all.add(notice);
+    if (alerts === null) return this.#folder.take(now);
     let given: readonly Notice[] = [];
     try {
-      if (await this.#tells(alerts, now)) return this.#all.take(now);
+      const told = await alerts.told();
+      if (told !== null) this.#folder.moved(owns!, told, now);
+      for (const notice of this.#folder.take(now)) this.#all.add(notice);
+      if (await this.#tells(alerts, now)) return await newOf((given = this.#all.take(now)), alerts);
       given = this.#all.takeAll();
       if (given.length > 0) await alerts.hand(given.map((notice) => JSON.stringify(notice)));
     } catch (error) {
@@ -253,4 +254,22 @@ export class Alerts implements DeliveryWatcher {
 
 function instant(at: number): string {
   return new Date(at).toISOString();
+}
+
+/** Without endpoints that people were told of already: one that moved while it was failing is reported by each of its nodes. */
+async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<Notice[]> {
+  for (const notice of notices) {
+    const hasEnded = notice.type === "webhookd.endpoint_recovered" || notice.type === "webhookd.endpoint_disabled";
+    if (hasEnded) await alerts.ended(notice.endpoints.map(({ endpoint }) => endpoint));
+  }
+  const failing = notices.find(({ type }) => type === "webhookd.endpoint_failing");
+  if (failing?.type !== "webhookd.endpoint_failing") return [...notices];
+  // Last of all: what fails is tried again, and these would count as told.
+  const untold = await alerts.failing(failing.endpoints);
+  const byName = new Map(failing.endpoints.map((one) => [one.endpoint, one]));
+  const endpoints = [...byName.values()].filter(({ endpoint }) => untold.has(endpoint));
+  const total = failing.total - (failing.endpoints.length - endpoints.length);
+  return notices.flatMap((notice) =>
+    notice !== failing ? [notice] : total === 0 ? [] : [{ ...failing, endpoints, total }],
+  );
 }

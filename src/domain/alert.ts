@@ -54,28 +54,19 @@ export interface FailedDeliveries {
   readonly firstAt: number;
 }
 
+type Told = Pick<FailingEndpoint, "endpoint" | "failingSince">;
 /** `total` counts those that are not named too. */
+interface Endpoints<Type extends AlertType, One> {
+  readonly type: Type;
+  readonly total: number;
+  readonly endpoints: readonly ({ readonly endpoint: string } & One)[];
+}
+
 export type Notice =
-  | {
-      readonly type: "webhookd.endpoint_failing";
-      readonly total: number;
-      readonly endpoints: readonly FailingEndpoint[];
-    }
-  | {
-      readonly type: "webhookd.endpoint_recovered";
-      readonly total: number;
-      readonly endpoints: readonly { readonly endpoint: string; readonly failingSince: number }[];
-    }
-  | {
-      readonly type: "webhookd.endpoint_disabled";
-      readonly total: number;
-      readonly endpoints: readonly { readonly endpoint: string; readonly reason: DisabledReason }[];
-    }
-  | {
-      readonly type: "webhookd.endpoint_damaged";
-      readonly total: number;
-      readonly endpoints: readonly ({ readonly endpoint: string } & Damage)[];
-    }
+  | Endpoints<"webhookd.endpoint_failing", FailingEndpoint>
+  | Endpoints<"webhookd.endpoint_recovered", Told>
+  | Endpoints<"webhookd.endpoint_disabled", { readonly reason: DisabledReason }>
+  | Endpoints<"webhookd.endpoint_damaged", Damage>
   | {
       readonly type: "webhookd.deliveries_failed";
       readonly total: number;
@@ -87,7 +78,8 @@ export type Notice =
 
 interface Streak {
   failures: number;
-  why: Why;
+  /** Null until it fails again, where another node has told of it. */
+  why: Why | null;
   readonly since: Moment;
   /** The operator knows. */
   told: boolean;
@@ -145,6 +137,20 @@ export class AlertFolder {
     }
   }
 
+  /** Endpoints have come from other nodes, or gone to them; people were told that these are failing. */
+  moved(owns: (id: string) => boolean, told: readonly Told[], { wall, monotonic }: Moment): void {
+    // What is about to be reported still is.
+    for (const endpoint of this.#streaks.keys()) {
+      if (!owns(endpoint) && !this.#failing.has(endpoint)) this.#streaks.delete(endpoint);
+    }
+    for (const { endpoint, failingSince } of told) {
+      const { failures, why } = this.#streaks.get(endpoint) ?? { failures: 0, why: null };
+      const since = { wall: failingSince, monotonic: monotonic - (wall - failingSince) };
+      this.#streaks.set(endpoint, { failures, why, since, told: true });
+      this.#failing.delete(endpoint);
+    }
+  }
+
   /** It fails no more, nor does it succeed. */
   endpointDisabled(endpoint: string, reason: DisabledReason): void {
     this.#forget(endpoint);
@@ -195,7 +201,7 @@ export class AlertFolder {
     const all = [...this.#failing].map((endpoint) => {
       const streak = this.#streaks.get(endpoint)!;
       streak.told = true;
-      return { endpoint, why: streak.why, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
+      return { endpoint, why: streak.why!, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
     });
     this.#failing.clear();
     return { type: "webhookd.endpoint_failing", total: all.length, endpoints: all.slice(0, NAMED) };

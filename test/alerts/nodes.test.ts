@@ -3,19 +3,21 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Alerts, type AlertsParts } from "../../src/alerts/alerts.ts";
 import { loadConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/log.ts";
+import type { ToldFailing } from "../../src/store/store.ts";
 import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
 /** What the nodes hand to each other. */
 class Handed {
+  readonly failing = new Map<string, ToldFailing>();
   #notices: { readonly at: number; readonly text: string }[] = [];
 
   get size(): number {
     return this.#notices.length;
   }
 
-  on(clock: ManualClock) {
+  on(clock: ManualClock, owns: (endpoint: string) => boolean) {
     return {
       hand: async (texts: readonly string[]) => {
         this.#notices.push(...texts.map((text) => ({ at: clock.now(), text })));
@@ -25,16 +27,35 @@ class Handed {
         this.#notices = this.#notices.filter(({ at }) => at >= before);
         return taken.map(({ text }) => text);
       },
+      failing: async (endpoints: readonly ToldFailing[]) => {
+        const untold = endpoints.filter(({ endpoint }) => !this.failing.has(endpoint));
+        for (const one of untold) this.failing.set(one.endpoint, one);
+        return new Set(untold.map(({ endpoint }) => endpoint));
+      },
+      ended: async (endpoints: readonly string[]) => {
+        for (const endpoint of endpoints) this.failing.delete(endpoint);
+      },
+      told: async () => [...this.failing.values()].filter(({ endpoint }) => owns(endpoint)),
     };
   }
 }
 
-async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn }: { isFirst: boolean; isOn: boolean }) {
+interface What {
+  readonly isFirst: boolean;
+  readonly isOn: boolean;
+  readonly owns?: (endpoint: string) => boolean;
+}
+
+async function aNode(handed: Handed, clock: ManualClock, { isFirst, isOn, owns = () => true }: What) {
   const chat = await TestReceiver.start();
   onTestFinished(() => chat.close());
   const store = {
-    endpoints: { list: async () => ({ data: [], nextCursor: null }) },
-    ownership: { alerts: handed.on(clock) },
+    endpoints: {
+      list: async () => ({ data: [], nextCursor: null }),
+      get: async () => null,
+      tenantOf: async () => null,
+    },
+    ownership: { alerts: handed.on(clock, owns), owns },
   };
   const parts = {
     store,
@@ -74,5 +95,55 @@ describe("alerts of several nodes", () => {
     }
     await expect.poll(second.texts).toEqual(["A backup failed: 1\nno room"]);
     expect([first.texts(), handed.size]).toEqual([[], 0]);
+  });
+
+  it("tell once that an endpoint is failing, and once that it recovered, wherever it moves meanwhile", async () => {
+    const [handed, clock] = [new Handed(), new ManualClock()];
+    let owner = 0;
+    const nodes = [
+      await aNode(handed, clock, { isFirst: true, isOn: true, owns: () => owner === 0 }),
+      await aNode(handed, clock, { isFirst: false, isOn: true, owns: () => owner === 1 }),
+    ];
+    const run = async (seconds = 75) => {
+      for (; seconds > 0; seconds--) {
+        for (const { alerts } of nodes) await alerts.run();
+        clock.advance("1s");
+      }
+    };
+    const attempt = (outcome: "failed" | "succeeded") =>
+      nodes[owner]!.alerts.attempted(
+        {
+          claim: { endpoint: "ep_1" },
+          outcome: { outcome, error: "http_status", statusCode: 503 },
+          verdict: {},
+        } as never,
+        { result: "applied" } as never,
+      );
+    const fail = () => {
+      for (let times = 20; times > 0; times--) attempt("failed");
+    };
+    const kinds = () => nodes.flatMap(({ texts }) => texts().map((text) => text.split(":")[0]));
+    fail();
+    // Reported, and not told yet, when it moves.
+    await run(1);
+    owner = 1;
+    fail();
+    await run();
+    owner = 0;
+    fail();
+    await run();
+    owner = 1;
+    await run();
+    await expect.poll(kinds).toEqual(["Endpoints are failing"]);
+    attempt("succeeded");
+    await run();
+    await expect.poll(kinds).toHaveLength(2);
+    owner = 0;
+    attempt("succeeded");
+    await run();
+    expect(kinds()).toEqual(["Endpoints are failing", "Endpoints work again"]);
+    fail();
+    await run();
+    await expect.poll(kinds).toHaveLength(3);
   });
 });

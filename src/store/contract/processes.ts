@@ -84,6 +84,20 @@ export interface SharedAlerts {
   hand(notices: readonly string[]): Promise<void>;
   /** What was handed over before that instant, some hundreds at most, in that order; to one who takes it alone. */
   take(before: number): Promise<readonly string[]>;
+  /** People are about to be told that these are failing: those of them that they were not told of before. */
+  failing(endpoints: readonly ToldFailing[]): Promise<ReadonlySet<string>>;
+  /** They recovered, or were disabled. */
+  ended(endpoints: readonly string[]): Promise<void>;
+  /**
+   * Those of the endpoints that this process owns of which people were told; null where nothing can be new since it was
+   * asked last.
+   */
+  told(): Promise<readonly ToldFailing[] | null>;
+}
+
+export interface ToldFailing {
+  readonly endpoint: string;
+  readonly failingSince: number;
 }
 
 /** Batches of what happened, of all nodes in one order, so that each has the same number everywhere. */

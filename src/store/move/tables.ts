@@ -144,6 +144,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   slot: "who has the store at present",
   last_commit: "for processes that run",
   alert: "for the node that tells people",
+  alert_failing: "for nodes that run: people are told anew",
   stream: "what happens while processes look on",
   stream_batch: "what happens while processes look on",
   moving_change: "what changes while a store is moved beside its daemon",

@@ -1,7 +1,8 @@
 /** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
 import { firstKeyAt } from "../sqlite/numbers/codes.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { News, SharedAlerts, Waiting } from "../store.ts";
+import type { News, SharedAlerts, ToldFailing, Waiting } from "../store.ts";
+import { slotOf } from "./endpoints/endpoint-rows.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
@@ -102,10 +103,16 @@ export class Notices {
   }
 }
 
+/** What another node had reported before it lost an endpoint is told within so long. */
+const REPORTED_MS = 90_000;
+
 /** What is to be told to people. */
 export class NodeAlerts implements SharedAlerts {
   readonly #database: Database;
   readonly #engine: Engine;
+  /** What this node owned when it looked last, and when it is to look, by the monotonic clock. */
+  #slots = "";
+  #looksAt: readonly number[] = [];
 
   constructor(database: Database, engine: Engine) {
     this.#database = database;
@@ -128,6 +135,43 @@ export class NodeAlerts implements SharedAlerts {
       [firstKeyAt(before)],
     );
     return rows.toSorted((one, other) => one.number - other.number).map(({ notice }) => notice);
+  }
+
+  async failing(endpoints: readonly ToldFailing[]): Promise<ReadonlySet<string>> {
+    const gone = "NOT EXISTS (SELECT 1 FROM endpoint e WHERE e.id = f.endpoint AND e.deleted_at IS NULL)";
+    await this.#database.change(`DELETE FROM alert_failing f WHERE ${gone}`);
+    const rows = await this.#database.rows<{ endpoint: string }>(
+      `INSERT INTO alert_failing (endpoint, slot, since) SELECT * FROM unnest($1::text[], $2::smallint[], $3::bigint[])
+       ON CONFLICT DO NOTHING RETURNING endpoint`,
+      [
+        endpoints.map(({ endpoint }) => endpoint),
+        endpoints.map(({ endpoint }) => slotOf(endpoint)),
+        endpoints.map(({ failingSince }) => failingSince),
+      ],
+    );
+    return new Set(rows.map(({ endpoint }) => endpoint));
+  }
+
+  async ended(endpoints: readonly string[]): Promise<void> {
+    await this.#database.change("DELETE FROM alert_failing WHERE endpoint = ANY($1::text[])", [endpoints]);
+  }
+
+  async told(): Promise<readonly ToldFailing[] | null> {
+    const { clock, owner } = this.#engine;
+    const now = clock.monotonic();
+    const slots = owner.slots ?? [];
+    if (slots.join() !== this.#slots) {
+      this.#slots = slots.join();
+      this.#looksAt = [now, now + REPORTED_MS];
+    }
+    const later = this.#looksAt.filter((at) => at > now);
+    if (later.length === this.#looksAt.length) return null;
+    const told = await this.#database.rows<ToldFailing>(
+      'SELECT endpoint, since AS "failingSince" FROM alert_failing WHERE slot = ANY($1::smallint[])',
+      [slots],
+    );
+    this.#looksAt = later;
+    return told;
   }
 }
 

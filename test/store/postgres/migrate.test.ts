@@ -1,8 +1,8 @@
 /** A schema that is migrated beside those who use the store, and what of it takes long. */
 import { afterAll, describe, expect, it } from "vitest";
-import { Database } from "../../../src/store/postgres/engine/database.ts";
-import { migrateBesideOthers } from "../../../src/store/postgres/engine/migrate.ts";
-import { SCHEMA_VERSION, STEPS, type Step } from "../../../src/store/postgres/engine/schema.ts";
+import { Database, queriesOn } from "../../../src/store/postgres/engine/database.ts";
+import { migrate as migrateAtOnce, migrateBesideOthers } from "../../../src/store/postgres/engine/migrate.ts";
+import { META, SCHEMA_VERSION, STEPS, type Step } from "../../../src/store/postgres/engine/schema.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { addEndpoint, publishOne } from "../fixtures.ts";
@@ -22,8 +22,12 @@ async function aStore() {
   const ask = (sql: string) =>
     withClient(url, async (client) => (await client.query({ text: sql, rowMode: "array" })).rows);
   const meta = async (name: string) => (await ask(`SELECT value FROM meta WHERE name = '${name}'`))[0]?.[0];
-  /** As the version before left it, which has no table for alerts. */
-  const makeOlder = () => ask(`DROP TABLE alert; UPDATE meta SET value = '${OLDER}' WHERE name = 'schema'`);
+  /** As the version before made it. */
+  const makeOlder = () =>
+    withClient(url, async (client) => {
+      await client.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${META}`);
+      await migrateAtOnce(queriesOn(client), STEPS.slice(0, OLDER));
+    });
   return { url, start, ask, meta, makeOlder };
 }
 
@@ -45,29 +49,28 @@ const INDEX: Step = { index: "delivery_more", on: "delivery (more) WHERE more IS
 const ADDED = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('delivery_more')";
 
 describe.skipIf(server === null)("the schema in PostgreSQL", () => {
+  const NODE = "INSERT INTO node (id, number, alone, lease_until) VALUES (gen_random_uuid(), 0, false, now())";
+  const RENEWED = "UPDATE node SET lease_until = now() + interval '1 minute'";
+
   it("is not migrated by one that is refused, because it wants the store of nodes alone", async () => {
-    const { makeOlder, meta, start } = await aStore();
-    const node = await start();
+    const { ask, makeOlder, meta, start } = await aStore();
     await makeOlder();
-    const alone = start(true);
+    await ask(`${NODE}; ${RENEWED}`);
     // It waits for a lease that is not renewed, before it gives up.
-    await node.ownership.keep();
-    const kept = setInterval(() => void node.ownership.keep(), 50);
-    await expect(alone).rejects.toThrow("another webhookd is using");
-    clearInterval(kept);
+    const renewing = setInterval(() => void ask(RENEWED).catch(() => {}), 50);
+    await expect(start(true)).rejects.toThrow("another webhookd is using");
+    clearInterval(renewing);
     expect(await meta("schema")).toBe(String(OLDER));
   });
 
-  it("is migrated beside nodes by one that shares the store, and at once where nobody is", async () => {
+  it("is migrated beside nodes by one that shares the store, and at once where nobody is left", async () => {
     const { ask, makeOlder, meta, start } = await aStore();
-    const node = await start();
     await makeOlder();
-    const newer = await start();
+    await ask(`${NODE}; ${RENEWED}`);
+    await start();
     expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
-    await newer.close();
-    await node.close();
     await makeOlder();
-    await ask("DELETE FROM node");
+    await ask(NODE);
     await start(true);
     expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
   });

@@ -358,6 +358,31 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await takenBy(a, START + 1000)).toEqual([]);
   });
 
+  it("know of which of their endpoints people were told that they are failing, also of those that come to them", async () => {
+    const { clock, start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    const [one, other] = [a.ownership.alerts!, b.ownership.alerts!];
+    const endpoint = await addEndpoint(a);
+    const failing = { endpoint, failingSince: START };
+    expect(await one.told()).toEqual([]);
+    const told = await Promise.all([one, other].map((alerts) => alerts.failing([failing])));
+    expect(told.map(({ size }) => size).toSorted()).toEqual([0, 1]);
+    expect(await one.told()).toBeNull();
+    // It was reported by the node that had it before, perhaps.
+    clock.advance(90_000);
+    expect(await one.told()).toEqual([failing]);
+    await a.ownership.release();
+    await renew(b);
+    expect(await other.told()).toEqual([failing]);
+    await other.ended([endpoint]);
+    expect(await other.failing([failing])).toEqual(new Set([endpoint]));
+    await b.endpoints.delete(null, endpoint, START);
+    await other.failing([]);
+    clock.advance(90_000);
+    expect(await other.told()).toEqual([]);
+  });
+
   it("leave to its owner what they publish for it, who finds it without being told", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];

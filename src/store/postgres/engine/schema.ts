@@ -71,6 +71,11 @@ const ALERTS = `
   CREATE TABLE alert (number bigint PRIMARY KEY, notice text NOT NULL);
 `;
 
+const FAILING = `
+  -- Endpoints that people were told of: they are failing. So no node tells that again, and whichever has them knows.
+  CREATE TABLE alert_failing (endpoint text PRIMARY KEY, slot smallint NOT NULL, since bigint NOT NULL);
+`;
+
 /** Statements that are short on any store: nodes wait for them. */
 export type Step = string | Index | Fill;
 
@@ -104,6 +109,7 @@ export const STEPS: readonly Step[] = [
   NODE_LIST,
   STREAM,
   ALERTS,
+  FAILING,
 ];
 export const SCHEMA_VERSION = STEPS.length;
 
