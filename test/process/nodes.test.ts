@@ -72,7 +72,7 @@ function nextVersion(machine: Machine): readonly [string, string] {
   const step = JSON.stringify(added);
   writeFileSync(
     file,
-    readFileSync(file, "utf8").replace(/(const STEPS[^;]*)\];/, (_, steps) => `${steps}, ${step}];`),
+    readFileSync(file, "utf8").replace(/(const STEPS[^;]*?),?\s*\];/, (_, steps) => `${steps}, ${step}];`),
   );
   return [process.execPath, join(copy, "cli/main.ts")];
 }
