@@ -174,6 +174,51 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     await second.stop();
   });
 
+  it("sends what another node committed late, behind what it has read since", async () => {
+    const url = await freshUrl();
+    const first = await TestDaemon.start({ clock: systemClock, ...onStore(url, { DATA_NODES: "true" }) });
+    const key = join(first.dir, "secret.key");
+    const config = testConfig(aDirectory(), onStore(url, { DATA_NODES: "true", DATA_SECRET_KEY_FILE: key }));
+    const second = await startDaemon(config, { log: silentLog });
+    const receiver = await TestReceiver.start();
+    await withClient(url, async (client) => {
+      const ofSecond = `SELECT e.id FROM endpoint e JOIN slot s ON s.slot = e.slot JOIN node n ON n.id = s.owner
+        WHERE n.number = 1 AND e.id = $1`;
+      /** The second node's, and the only one. */
+      const register = async () => {
+        const { id } = await first.register(receiver.url);
+        const is = (await client.query(ofSecond, [id])).rowCount === 1;
+        if (!is) await first.request("DELETE", `/v1/webhooks/${id}`);
+        return is;
+      };
+      await expect.poll(register, { interval: 100, timeout: 20_000 }).toBe(true);
+      const sent = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
+      // The first one has written all but this, and cannot commit.
+      await client.query("BEGIN; LOCK TABLE idempotency IN SHARE ROW EXCLUSIVE MODE");
+      const publishing = first.request("POST", EVENTS, DRAFT, { "idempotency-key": "late" });
+      const isHeldUp = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'idempotency'::regclass";
+      await expect.poll(async () => (await client.query(isHeldUp)).rowCount).toBe(1);
+      const authorization = `Bearer ${readFileSync(join(first.dir, "admin.key"), "utf8").trim()}`;
+      const headers = { authorization, "content-type": "application/json" };
+      for (let left = 3; left > 0; left--) {
+        const published = await fetch(new URL(EVENTS, second.url), {
+          method: "POST",
+          headers,
+          body: JSON.stringify(DRAFT),
+        });
+        await expect.poll(sent).toContain(((await published.json()) as { id: string }).id);
+      }
+      await client.query("COMMIT");
+      const committedAt = performance.now();
+      const { id: late } = (await publishing).body;
+      expect(late < sent().at(-1)!).toBe(true);
+      await expect.poll(sent, { timeout: 6000 }).toContain(late);
+      expect(performance.now() - committedAt).toBeLessThan(6000);
+    });
+    await second.stop();
+    await receiver.close();
+  });
+
   it("says what is wrong with a database that it cannot use, and never shows the password", async () => {
     const url = "postgres://somebody:hunter2@127.0.0.1:1/none";
     const config = testConfig(aDirectory(), onStore(url));
@@ -187,4 +232,5 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
   });
 });
 
+const EVENTS = "/v1/webhooks/events";
 const DRAFT = { type: "budget.exceeded", data: {} };
