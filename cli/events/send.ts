@@ -17,7 +17,7 @@ export const eventsSend = command({
       description: "JSON object, sent byte for byte: @FILE, - for stdin, or inline",
     },
     tenant: { ...TENANT, description: "Tenant whose endpoints get it [default]" },
-    "publisher-id": { type: "string", valueHint: "ID", description: "Your own id of it, to find it by" },
+    "publisher-id": { type: "string", valueHint: "ID", description: "Your own id for it, to find it by" },
     tag: { type: "string", multiple: true, valueHint: "TAG", description: "A word to find it by; up to five of them" },
     "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
     "idempotency-key": {

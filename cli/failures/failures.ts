@@ -43,7 +43,7 @@ export const failures = command({
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
     if (args.named !== undefined && args.endpoint !== undefined) {
-      throw usage(`give the endpoint once, not as "${args.named}" and with --endpoint.`);
+      throw usage(`give the endpoint once, not both as "${args.named}" and with --endpoint.`);
     }
     const asked = { ...args, endpoint: args.endpoint ?? args.named };
     const query = readQuery(await withWholeIds(asked, io), io.now(), ["since", "endpoint", "tenant"]);

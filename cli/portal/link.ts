@@ -19,7 +19,7 @@ export const portalLink = command({
       type: "string",
       default: "manage,secrets",
       valueHint: "ABILITY,…",
-      description: `What it is for, besides looking: ${PORTAL_SCOPES.join(", ")}`,
+      description: `What it allows, besides looking: ${PORTAL_SCOPES.join(", ")}`,
     },
     expires: {
       type: "string",

@@ -13,7 +13,7 @@ const CAUSES = 3;
 
 export const tenantsShow = command({
   args: {
-    tenant: { type: "positional", required: true, valueHint: "TENANT", description: "Its whole name" },
+    tenant: { type: "positional", required: true, valueHint: "TENANT", description: "Its full name" },
     ...CLIENT,
   },
   examples: ["webhookd tenants show acme"],

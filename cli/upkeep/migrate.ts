@@ -90,7 +90,7 @@ async function move(args: Args, io: Io): Promise<number> {
   const { giveUp, move } = await import("../../src/offline.ts");
   if (args["give-up"]) {
     await giveUp(config, { url, direction });
-    say(io, "The store is where it was, and lists no changes any more. What was copied is yours to delete.");
+    say(io, "The store is where it was, and no longer lists its changes. You may delete what was copied.");
     return EXIT.ok;
   }
   const begun = io.monotonic();
@@ -131,7 +131,7 @@ function tell({ from, to, tables, bytes, ms, stoppedMs }: Moved, args: Args, io:
   } else {
     say(io, `Moved the store from ${from} to ${to} in ${seconds(ms)}: ${size}. Both have the same rows.`);
   }
-  if (stoppedMs !== null) say(io, `No daemon could have it for ${seconds(stoppedMs)} until now.`);
+  if (stoppedMs !== null) say(io, `No daemon could use it for ${seconds(stoppedMs)} until now.`);
   sayTable(io, [
     ["TABLE", "ROWS", isTrial ? "" : "SUM"],
     ...tables.filter((table) => table.rows > 0).map(({ name, rows: some, sum }) => [name, String(some), sum ?? ""]),

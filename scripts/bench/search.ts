@@ -65,7 +65,7 @@ export async function search(options: BenchOptions): Promise<Measure[]> {
   }
   measures.add(`by a field, ${events} events: to the end`, "ms", wall!, atMost("search", DATA_MS));
   measures.add("by a field: CPU", "ms", cpu!);
-  measures.add("by a field: until the first word of how far it is", "ms", first!);
+  measures.add("by a field: until the first report of progress", "ms", first!);
   measures.add("by a field: pages", "", pages!);
   for (const [name, query] of [
     ["publisher's id", (n: number) => `publisher_id=${orderOf(n * 7)}`],

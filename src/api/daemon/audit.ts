@@ -47,7 +47,7 @@ export const listAudit: Operation = {
   tag: "Daemon",
   summary: "List who did what",
   description:
-    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls with one key, action and outcome, the first three a minute have a record, and of one key thirty in all.",
+    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls that share a key, an action and an outcome, only the first three a minute are recorded; of one key, thirty in all.",
   replies: {
     200: {
       description: "A page of the audit log.",

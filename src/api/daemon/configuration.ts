@@ -8,9 +8,12 @@ import type { Operation, Route } from "../pipeline/route.ts";
 import { Count, described, titled } from "../pipeline/shapes.ts";
 
 const Share = v.object({
-  weight: described(Count, "How many turns it has to publish, while several tenants wait, for each of the others."),
+  weight: described(
+    Count,
+    "How many turns it gets to publish, while several tenants wait, for each turn of the others.",
+  ),
   rate_per_second: described(v.nullable(Count), "Events that it may publish; null is no limit."),
-  max_pending: described(v.nullable(Count), "Deliveries that it may have pending; null: as everyone."),
+  max_pending: described(v.nullable(Count), "Deliveries that it may have pending; null: as many as everyone."),
 });
 
 export const Configuration = titled(
@@ -18,7 +21,7 @@ export const Configuration = titled(
   v.object({
     settings: described(
       v.record(v.string(), v.unknown()),
-      "Every setting by section and key, as a configuration file would have it: `server.listen`. Of an address that gives access only the beginning is shown.",
+      "Every setting by section and key, as a configuration file would have it: `server.listen`. If an address by itself gives access, only its beginning is shown.",
     ),
     tenants: described(v.record(v.string(), Share), "What each `[tenants.NAME]` says, by tenant."),
   }),

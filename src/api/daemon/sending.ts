@@ -30,7 +30,7 @@ export const Pause = titled(
     reason: v.string(),
     by: described(v.string(), "The key that was used, `socket`, `serve --paused`, or `restore`."),
     at: Instant,
-    saved: described(v.boolean(), "False if the disk is full: a restart forgets it until there is space."),
+    saved: described(v.boolean(), "False if the disk is full: until there is space, a restart forgets it."),
   }),
 );
 
@@ -152,7 +152,7 @@ export const Node = titled(
     version: v.string(),
     this: described(v.boolean(), "Whether it is the one that answers."),
     since: described(Instant, "When it was started."),
-    renewed_at: described(Instant, "When it renewed its lease; it does so each second."),
+    renewed_at: described(Instant, "When it last renewed its lease, which it does every second."),
     lost: described(v.boolean(), "Whether its lease has run out: the others take over what it has."),
     draining: described(v.boolean(), "Whether it gives up its endpoints and takes no more."),
     slots: described(Count, "How many of the 1,024 slots it has."),
@@ -191,7 +191,7 @@ export const listNodes: Operation = {
   id: "listNodes",
   tag: "Daemon",
   summary: "List the nodes that share the store",
-  description: "It is empty unless `[data] nodes` is set. What a node says of itself is up to a second old.",
+  description: "It is empty unless `[data] nodes` is set. What a node says about itself may be a second old.",
   replies: { 200: { description: "The nodes, by name.", schema: NodeList, example: { data: [aNode] } } },
 };
 
@@ -202,7 +202,7 @@ export const drainNode: Operation = {
   tag: "Daemon",
   summary: "Drain a node",
   description:
-    "It gives up each of its endpoints as soon as nothing of it is on the wire, and takes no more. It goes on answering requests and publishing. That lasts until it is resumed or restarted. As long as every node is draining, they all go on sending.",
+    "It gives up each of its endpoints as soon as none of its attempts is on the wire, and takes no more. It goes on answering requests and publishing. That lasts until it is resumed or restarted. As long as every node is draining, they all go on sending.",
   params,
   replies: { 200: { description: "The node.", schema: Node, example: { ...aNode, draining: true } } },
 };

@@ -62,7 +62,7 @@ export const Status = titled(
     ),
     nodes: described(
       v.array(Node),
-      "All nodes that share the store, this one included; empty if it is the only process. `not_sending` and the rest is about the one that answers.",
+      "All nodes that share the store, this one included; empty if it is the only process. `not_sending` and everything else is about the node that answers.",
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
@@ -70,7 +70,7 @@ export const Status = titled(
     ),
     due_by_minute: described(
       v.nullable(v.array(Count)),
-      "How many deliveries wait for an attempt that is due in each of the next 60 minutes, beginning with this one, which also has what is overdue. Counted like `deliveries`.",
+      "How many deliveries wait for an attempt that is due in each of the next 60 minutes, beginning with this one, which includes what is overdue. Counted like `deliveries`.",
     ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
@@ -275,7 +275,7 @@ export const listTenants: Operation = {
   tag: "Daemon",
   summary: "List tenants",
   description:
-    "Every tenant that ever registered an endpoint or published an event. A key of one tenant sees that one.",
+    "Every tenant that ever registered an endpoint or published an event. A key for one tenant sees only that tenant.",
   replies: {
     200: { description: "A page of tenants.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },

@@ -21,7 +21,7 @@ const SUMMARY = {
     "`failed` if any of its deliveries is, else `pending` if any is, else `held`, `delivered`, `cancelled`; " +
       "`unmatched` if no endpoint chose it.",
   ),
-  publisher_id: described(v.nullable(v.string()), "The publisher's own id of it; null if it has none."),
+  publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),
   tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
 };
 

@@ -224,7 +224,7 @@ export class Holding {
     if (amount > free) throw new WebhookdError("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
     const mine = Math.max(this.#key?.[what] ?? 0, this.#tenant?.[what] ?? 0);
     if (mine > 0 && mine >= TIMES_FREE * free) {
-      const detail = `this key or its tenant has its share of the ${enough}; the rest is for others`;
+      const detail = `this key or its tenant already has its share of the ${enough}; the rest is for others`;
       throw new WebhookdError("rate_limited", detail, { retryAfterSeconds });
     }
     this.#add(what, amount);

@@ -40,7 +40,7 @@ const Cursor = textParameter(
 
 const Total = flagParameter(
   "total",
-  "Also answer `total`, how many rows the list has on all pages. They are counted up to 10,000, and for a short time.",
+  "Also answer `total`, how many rows the list has on all pages. Counting stops at 10,000, or after a short time.",
   false,
 );
 
@@ -122,19 +122,16 @@ const StatusCode = statusCodeParameter(
   "Only attempts with this status code; for events and deliveries, the last attempt counts.",
 );
 
-const PublisherId = textParameter("publisher_id", "Only what belongs to events with this id of their publisher's.");
+const PublisherId = textParameter("publisher_id", "Only what belongs to events to which their publisher gave this id.");
 const Tag = namesParameter("tag", "Only what belongs to events with this tag.");
-const Label = textParameter(
-  "label",
-  "Only what belongs to events with this id of their publisher's, or with this tag.",
-);
+const Label = textParameter("label", "Only what belongs to events to which their publisher gave this id or this tag.");
 
 const Data: Parameter<DataFilter["data"] & object> = {
   ...textParameter(
     "data",
     "Only what belongs to events whose data has this value at this path: `customer.id:cus_123`. A value in double quotes " +
       "is a string; without them it may be a number, true, false or null, too. A path reaches into every item of an " +
-      "array. Several conditions, with spaces between them, must all hold. No index knows what data says: a page looks at " +
+      "array. Several conditions, with spaces between them, must all hold. Data is not indexed: a page looks at " +
       "as many events as it can in half a second, and `searched` says how far it got.",
   ),
   read(query) {

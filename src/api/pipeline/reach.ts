@@ -29,7 +29,10 @@ export async function withinReach(store: Reads, reach: Reach | undefined, asked:
   const { endpoints } = principal;
   if (endpoints === null || reach === "all") return query;
   if (reach === undefined) {
-    throw new WebhookdError("forbidden", "this key is for some endpoints only, and this is about more than those");
+    throw new WebhookdError(
+      "forbidden",
+      "this key is for some endpoints only, and the request is about more than those",
+    );
   }
   if (reach === "filter" || reach === "own") return filtered(store, reach, asked, endpoints);
   if (!(await isWithin(store, reach, asked, endpoints))) throw notFound();

@@ -135,7 +135,7 @@ export type ReplyHeader = "location" | "link" | "etag";
 
 /** The chapters of the description, in this order. */
 export const TAGS = {
-  Endpoints: "Where events go: registered URLs, the event types they chose and how they are called.",
+  Endpoints: "Where events go: the registered URLs, their event types, and how requests are made to them.",
   Publishing: "Publishing events. Once a publish request is answered with 202, its events are durable.",
   Events: "What was published, what became of it, and replaying it.",
   Deliveries: "One event owed to one endpoint, and the attempts made for it.",

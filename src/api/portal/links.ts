@@ -210,7 +210,7 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
   const scopes = PORTAL_SCOPES.filter((scope) => scope === "read" || given.can.includes(scope));
   const missing = scopes.find((scope) => !allows(principal, scope));
   if (missing !== undefined) {
-    throw new WebhookdError("forbidden", `this key lacks the scope "${missing}", so no link of its can have it`);
+    throw new WebhookdError("forbidden", `this key lacks the scope "${missing}", so none of its links can have it`);
   }
   const { endpoints } = given;
   await requireEndpoints(parts, tenant, endpoints ?? []);

@@ -30,7 +30,7 @@ export function eventDraft(types: Types) {
       publisher_id: v.optional(
         described(
           v.pipe(v.string(), v.regex(PUBLISHER_ID)),
-          "Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.",
+          "Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.",
         ),
       ),
       tags: v.optional(

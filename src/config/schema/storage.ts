@@ -19,7 +19,7 @@ export const STORAGE = [
     kind: "store",
     default: "",
     sentence:
-      "Where events are kept. Empty: in a file of the data directory. postgres://user:password@host1,host2/database: in PostgreSQL 14 or newer, which several hosts may serve and one of them takes writes.",
+      "Where events are kept. Empty: in a file of the data directory. postgres://user:password@host1,host2/database: in PostgreSQL 14 or newer; of several hosts, the one that takes writes is used.",
     holdsSecret: true,
   },
   {

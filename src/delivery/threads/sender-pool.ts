@@ -201,7 +201,7 @@ export class SenderPool implements Sending {
     const suspects = outstanding.filter(({ onWire }) => onWire);
     this.#parts.log.error(
       { in_flight: suspects.length, waiting: outstanding.length - suspects.length },
-      began ? "a sender thread died and is being replaced" : "a sender thread could not begin and is being replaced",
+      began ? "a sender thread died and is being replaced" : "a sender thread could not start and is being replaced",
     );
     const thread = this.#startThread(at);
     this.#threads[at] = thread;

@@ -43,7 +43,7 @@ export function textOf(_target: Target, { status, type, text }: Answer, { json }
   const isGood = status >= 200 && status <= 299;
   const isJson = /^application\/(problem\+)?json\b/.test(type);
   if (isGood && (isJson || !json)) return text;
-  if (!isJson) throw new ClientError("unreachable", "unreachable", `The server answered ${status}, not as it should.`);
+  if (!isJson) throw new ClientError("unreachable", "unreachable", `The server gave an unexpected answer (${status}).`);
   throw refusal({ status }, JSON.parse(text) as object);
 }
 

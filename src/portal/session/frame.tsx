@@ -63,7 +63,7 @@ function useExpiry(expiresAt: string | null, end: () => void): void {
 
 const WORDS = {
   connecting: ["connecting", "Connecting"],
-  live: ["live", "Live: changes show by themselves"],
+  live: ["live", "Live: changes appear by themselves"],
   broken: ["reconnecting", "The connection broke. Trying again"],
 } as const;
 

@@ -118,7 +118,7 @@ function unknown(value: string): Verdict {
   if (!/^[0-9a-f]{64}$/.test(value))
     return no(
       `It has ${value.length} characters; a signature has 64 hexadecimal digits.`,
-      "Was it cut, or is it a different header?",
+      "Was it cut off, or is it a different header?",
     );
   return no(
     "It was made with a different secret, or from a different body.",

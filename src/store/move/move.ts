@@ -145,13 +145,13 @@ class Move {
       return state;
     }
     if (!resume) {
-      const what = `${this.#to.name} has the beginning of a copy`;
+      const what = `${this.#to.name} contains the beginning of a copy`;
       throw new StoreRefused(1, what, "go on with --resume, or name an empty one");
     }
     if (left === WHOLE) return { ...begun, table: TABLES.length, isCompared: true };
     const state = JSON.parse(left) as State;
     if (state.source !== (state.log === null ? still : facts.key_id)) {
-      const what = `what ${this.#to.name} has the beginning of is not what ${this.#from.name} is now`;
+      const what = `the copy that was begun in ${this.#to.name} is not of what ${this.#from.name} is now`;
       throw new StoreRefused(1, what, "a daemon ran meanwhile, or it is another store: begin anew in an empty one");
     }
     if (!isThere && !state.isCompared) throw gone;

@@ -60,7 +60,7 @@ export class PostgresSide {
     if (!beside && !(await this.tryLock())) {
       const what = `a daemon is using ${this.name}`;
       const todo =
-        "stop all that use it; one that was killed has it for five more seconds. Or move it beside them: --online";
+        "stop all daemons that use it (one that was killed keeps it for five more seconds), or move it while they run: --online";
       throw new StoreRefused(75, what, todo);
     }
     if (!box.opensCheck((await getMeta(this.#queries, "key_check")) ?? "")) {
@@ -68,7 +68,7 @@ export class PostgresSide {
       throw new StoreRefused(1, what, "copy the file of a host that used it, or name it with [data] secret_key_file");
     }
     if ((await getMeta(this.#queries, MOVING_IN)) !== null) {
-      throw new StoreRefused(1, `what is in ${this.name} is not whole`, "finish that move first, with --resume");
+      throw new StoreRefused(1, `what is in ${this.name} is not complete`, "finish that move first, with --resume");
     }
     return (await getMeta(this.#queries, MOVED)) === null;
   }

@@ -115,7 +115,7 @@ const WAITS = "another process has a lease on the database: waiting until it run
 const STANDS_BY = "standing by: another process has a lease on the database, and this one waits for it to end";
 
 const LONG =
-  "migrating the schema, which may take long on a large store; other nodes go on meanwhile, and it goes on where it was cut short";
+  "migrating the schema, which may take a long time on a large store; other nodes keep working, and if this one is stopped, the next start continues";
 
 interface Server {
   readonly version: number;
@@ -163,6 +163,6 @@ export function refusalOf(error: unknown, url: string): unknown {
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;
   if (cause === null) return error;
   const said = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : "no answer";
-  const todo = "see that it runs and can be reached, and that the user and database of [data] store are right";
+  const todo = "make sure that it runs and can be reached, and that the user and database of [data] store are right";
   return new StoreRefused(74, `the PostgreSQL at ${hostsOf(url)} cannot be used: ${said}`, todo, error);
 }

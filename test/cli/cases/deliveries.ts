@@ -20,7 +20,7 @@ export const DELIVERIES_CASES: Cases<"deliveries"> = {
     json: { id },
   },
   "deliveries cancel": {
-    words: ["--endpoint", aWholeDelivery.endpoint, "--yes"],
+    words: ["--endpoint", aWholeDelivery.endpoint, "--yes", "--no-wait"],
     asks: ["createJob", "getEndpoint", "listDeliveries"],
     spares: ["getEndpoint", "listDeliveries"],
     answers: { createJob: [aJobPlan, { ...aJob, action: "cancel" }] },

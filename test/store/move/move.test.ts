@@ -241,8 +241,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
       expect(await killed.exit).toBe("SIGKILL");
     });
     const served = TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } });
-    expect(await refusal(served)).toMatch(/not whole yet; .*--resume/);
-    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/has the beginning of a copy; .*--resume/);
+    expect(await refusal(served)).toMatch(/not complete yet; .*--resume/);
+    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/contains the beginning of a copy; .*--resume/);
     const dies = (doing: MoveProgress["doing"], after: number) => {
       let left = after;
       return (progress: MoveProgress) => {
@@ -359,13 +359,13 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(await refusal(move(dir, other, "to_postgres", beside))).toMatch(/^killed/);
     await giveUpMove({ dir, url: other, direction: "to_postgres", secretKeyFile: join(dir, "secret.key"), now: 0 });
     dies = "";
-    expect(await refusal(move(dir, other, "to_postgres", { ...beside, resume: true }))).toMatch(/not listed any more/);
+    expect(await refusal(move(dir, other, "to_postgres", { ...beside, resume: true }))).toMatch(/no longer listed/);
     await daemon.publish();
     await daemon.stop();
     await receiver.close();
   });
 
-  const IS_FULL = /not listed any more: the list was full, so the move is given up; type the same with --give-up/;
+  const IS_FULL = /no longer listed: the list was full, so the move is given up; type the same with --give-up/;
 
   it("lists no more than its share of a database while nobody goes on with the move", async () => {
     const [dir, url, into, clock] = [aDirectory(), await freshUrl(), aDirectory(), new ManualClock()];

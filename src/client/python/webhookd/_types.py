@@ -14,7 +14,7 @@ class _EventDraft(TypedDict):
 class EventDraft(_EventDraft, total=False):
     # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
     created_at: str
-    # Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.
+    # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
     publisher_id: str
     # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
@@ -31,7 +31,7 @@ class _BatchItem(TypedDict):
 class BatchItem(_BatchItem, total=False):
     # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
     created_at: str
-    # Your own id of it, to find it by. Receivers do not get it, and it may be given twice: what keeps an event from being published twice is the idempotency key.
+    # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
     publisher_id: str
     # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
