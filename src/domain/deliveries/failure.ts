@@ -70,19 +70,23 @@ export class FailureGroups {
 
   /** Many at once, which have the same status: of `all` the first instant, and the latest with its event. */
   addCounted(all: Failure, series: readonly number[]): void {
-    const group = this.#of(all);
-    for (const [part, count] of series.entries()) group.series[part]! += count;
     const count = series.reduce((sum, each) => sum + each, 0);
+    if (count === 0) return;
+    const group = this.#of(all);
+    for (const [part, counted] of series.entries()) group.series[part]! += counted;
     grow(group, all, count);
   }
 
-  /** Those of whom most is missing come first. `attemptOf`: the last attempt's id of that delivery. */
-  largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string): FailureGroup[] {
+  /** Those of whom most is missing come first. `attemptOf`: the last attempt's id of that delivery; null once it is removed. */
+  largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string | null): FailureGroup[] {
     const weight = ({ failed, pending, held }: Growing) => failed + pending + held;
     return [...this.#groups.values()]
       .sort((a, b) => weight(b) - weight(a) || b.lastAt - a.lastAt)
       .slice(0, limit)
-      .map(({ event, ...group }) => ({ ...group, sampleAttempt: attemptOf({ endpoint: group.endpoint, event }) }));
+      .flatMap(({ event, ...group }) => {
+        const sampleAttempt = attemptOf({ endpoint: group.endpoint, event });
+        return sampleAttempt === null ? [] : [{ ...group, sampleAttempt }];
+      });
   }
 
   #of({ endpoint, error, statusCode }: Failure): Growing {

@@ -98,20 +98,23 @@ export class Failures {
     for (const { endpoint, cause } of found) {
       const { status: state, test, error, statusCode } = causeOf(cause);
       if (test || error === null || (state !== WAITING && state !== FAILED)) continue;
-      for (let from = begin; from < NEVER; yield) {
+      // What fails again between two slices goes beyond this, so that it is not counted twice.
+      let end = NEVER;
+      for (let from = begin; from < end; yield) {
         const entry = index.byNumber(endpoint);
         const status = state === FAILED ? "failed" : entry.enabled ? "pending" : "held";
         const event = state === FAILED ? low : Math.max(low, cancelledTo(entry));
         const of = { endpoint: entry.id, status, error, statusCode } as const;
-        const all = { endpoint, cause, event, from, to: NEVER };
+        const all = { endpoint, cause, event, from, to: end };
         const rows = from === begin ? this.#rows.all(all) : [];
         read += rows.length;
         if (from === begin && rows.length < LARGE) {
           for (const row of rows) groups.add({ ...of, ...row });
           break;
         }
+        if (from === begin) end = rows[0]!.lastAt + 1;
         const next = this.#next.get(all);
-        const stretch = { ...all, to: next === undefined ? NEVER : Math.max(next, from + 1) };
+        const stretch = { ...all, to: next === undefined ? end : Math.max(next, from + 1) };
         const { series, ...seen } = this.#counted(stretch, query);
         groups.addCounted({ ...of, ...seen }, series);
         from = stretch.to;
@@ -148,10 +151,11 @@ export class Failures {
     return this.#endpoints.all(tenants.find(tenant) ?? -1).flatMap((number) => this.#causes.groups(number));
   }
 
-  #sampleOf({ endpoint, event }: Pick<FailureGroup, "endpoint"> & { readonly event: number }): string {
+  /** Null if it was removed while the others were counted. */
+  #sampleOf({ endpoint, event }: Pick<FailureGroup, "endpoint"> & { readonly event: number }): string | null {
     const { number: place } = this.#parts.index.byId(endpoint)!;
-    const { random, number } = this.#sample.get(event, place)!;
-    return attemptId(eventId(event, random), place, number);
+    const sample = this.#sample.get(event, place);
+    return sample === undefined ? null : attemptId(eventId(event, sample.random), place, sample.number);
   }
 }
 

@@ -2,8 +2,9 @@ import { join } from "node:path";
 import Database, { type Statement } from "better-sqlite3";
 import { expect, it, vi } from "vitest";
 import { FailureGroups, type FailureGroup } from "../../../../src/domain/deliveries/failure.ts";
-import { firstKeyAt, instantOf } from "../../../../src/store/sqlite/numbers/codes.ts";
-import type { Publication } from "../../../../src/store/store.ts";
+import { firstKeyAt, instantOf, Interned } from "../../../../src/store/sqlite/numbers/codes.ts";
+import { EndpointIndex } from "../../../../src/store/sqlite/numbers/endpoint-index.ts";
+import { Failures } from "../../../../src/store/sqlite/statistics/failures.ts";
 import { addEndpoint, draft, ended, room, START } from "../../fixtures.ts";
 import { open, openSqlite, temporaryDirectory } from "../../stores.ts";
 
@@ -26,17 +27,71 @@ it("is asked of the file a few hundred deliveries at a time, and not one by one"
 const MANY = 45_000;
 
 it("counts many failures along an index, and hands out few rows of them", { timeout: 60_000 }, async () => {
+  const { dir, endpoint, key, rows, real, events } = await manyFailures(MANY);
+  const since = instantOf(key - MANY / 2);
+  const expected = new FailureGroups({ ...query, since });
+  const [error, statusCode] = ["http_status", 500] as const;
+  for (const { event, firstAt, lastAt } of [...rows, ...real]) {
+    if (event < firstKeyAt(since)) continue;
+    expected.add({ endpoint, status: "failed", error, statusCode, event, firstAt, lastAt });
+  }
+  const store = await open({ dir });
+  const read = rowsOfFile();
+  const report = await store.statistics.failures({ ...query, since });
+  expect(read()).toBeLessThan(MANY / 30);
+  const [{ sampleAttempt, ...group }] = report!.groups as [FailureGroup];
+  const [{ sampleAttempt: _, ...naive }] = expected.largest(1, () => "") as [FailureGroup];
+  expect(group).toEqual({ ...naive, error: group.error, statusCode: group.statusCode });
+  expect(events).toContain((await store.reads.getAttempt(null, sampleAttempt))!.event);
+  await store.close();
+});
+
+it(
+  "counts no delivery twice that fails again meanwhile, and goes on without what is pruned",
+  { timeout: 60_000 },
+  async () => {
+    const { dir, key, rows } = await manyFailures(60_000);
+    const db = new Database(join(dir, "webhookd.db"));
+    const tenants = new Interned(db, "tenant");
+    const index = new EndpointIndex(db, tenants, new Interned(db, "event_type"));
+    const since = instantOf(key - 100_000);
+    const failsAt = db.prepare("UPDATE delivery SET failed_at = ? WHERE event = ?");
+    failsAt.run(START - 3000, key);
+    const slices = new Failures(db, { index, tenants }).report({ ...query, since });
+    expect(slices.next().done).toBe(false);
+    failsAt.run(START + 3_600_000, key);
+    expect(reportOf(slices)!.groups[0]!.failed).toBe(rows.length + 2);
+
+    const others = new Failures(db, { index, tenants }).report({ ...query, since });
+    others.next();
+    db.pragma("foreign_keys = off");
+    db.exec("DELETE FROM delivery; DELETE FROM attempt; DELETE FROM event");
+    expect(reportOf(others)!.groups).toEqual([]);
+    db.close();
+  },
+);
+
+function reportOf<T>(slices: Generator<unknown, T>): T {
+  for (let step = slices.next(); ; step = slices.next()) if (step.done === true) return step.value;
+}
+
+/** Deliveries that have failed for good, of one endpoint and cause: two through the store, and `count` rows before them. */
+async function manyFailures(count: number) {
   const dir = temporaryDirectory();
   const before = await open({ dir });
   const endpoint = await addEndpoint(before);
-  const [{ fresh }] = (await before.events.publish([draft()], START, room)) as [Publication];
-  await before.deliveries.record([ended(fresh[0]!, { status: "failed" })]);
+  const published = await before.events.publish([draft(), draft()], START, room);
+  const claims = published.flatMap(({ fresh }) => fresh);
+  await before.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
   await before.close();
   const db = new Database(join(dir, "webhookd.db"));
-  const { key, number, cause, failedAt } = db
-    .prepare("SELECT event AS key, endpoint AS number, cause, failed_at AS failedAt FROM delivery")
-    .get() as Record<"key" | "number" | "cause" | "failedAt", number>;
-  const rows = Array.from({ length: MANY }, (_, index) => {
+  const real = db
+    .prepare(
+      "SELECT event, endpoint AS number, cause, failed_at AS lastAt, failing_since AS firstAt FROM delivery ORDER BY event",
+    )
+    .all() as Record<"event" | "number" | "cause" | "lastAt" | "firstAt", number>[];
+  const { event: key, number, cause, lastAt: failedAt } = real[0]!;
+  const rows = Array.from({ length: count }, (_, index) => {
     const at = index % 3 === 0 ? START + 1500 : START - 2000 + ((index * 7919) % 9000);
     return { event: key - 1 - index, lastAt: Math.min(at, failedAt - 1), firstAt: at - 100 };
   });
@@ -48,22 +103,8 @@ it("counts many failures along an index, and hands out few rows of them", { time
     for (const { event, lastAt, firstAt } of rows) insert.run(event, number, cause, lastAt, firstAt);
   })();
   db.close();
-  const since = instantOf(key - MANY / 2);
-  const expected = new FailureGroups({ ...query, since });
-  const [error, statusCode] = ["http_status", 500] as const;
-  for (const row of [...rows, { event: key, lastAt: failedAt, firstAt: failedAt }]) {
-    if (row.event >= firstKeyAt(since)) expected.add({ endpoint, status: "failed", error, statusCode, ...row });
-  }
-  const store = await open({ dir });
-  const read = rowsOfFile();
-  const report = await store.statistics.failures({ ...query, since });
-  expect(read()).toBeLessThan(MANY / 30);
-  const [{ sampleAttempt, ...group }] = report!.groups as [FailureGroup];
-  const [{ sampleAttempt: _, ...naive }] = expected.largest(1, () => "") as [FailureGroup];
-  expect(group).toEqual({ ...naive, error: group.error, statusCode: group.statusCode });
-  expect((await store.reads.getAttempt(null, sampleAttempt))!.event).toBe(fresh[0]!.event);
-  await store.close();
-});
+  return { dir, endpoint, key, rows, real, events: claims.map(({ event }) => event) };
+}
 
 /** How many rows statements have handed out since. */
 function rowsOfFile(): () => number {
