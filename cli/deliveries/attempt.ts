@@ -29,7 +29,7 @@ const ARGS = {
     type: "boolean",
     negatable: true,
     description:
-      "Wait until many are done (the default on a terminal), or up to 15 s for the answer to one (the default)",
+      "Wait until many are done (the default once you have typed the number), or up to 15 s for the answer to one",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: { type: "string", valueHint: "DURATION", description: "With --wait, of many: how long [no limit]" },

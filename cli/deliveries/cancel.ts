@@ -17,7 +17,7 @@ export const deliveriesCancel = command({
     wait: {
       type: "boolean",
       negatable: true,
-      description: "Wait until it is done, and show how far it is (the default on a terminal)",
+      description: "Wait until it is done, and show how far it is (the default once you have typed the number)",
       negativeDescription: "Return as soon as it is queued",
     },
     timeout: { type: "string", valueHint: "DURATION", description: "With --wait: how long [no limit]" },

@@ -42,11 +42,12 @@ export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promi
   if (expect !== null && expect !== plan.matched) throw planChanged(plan.matched, expect);
   if (args["dry-run"]) return EXIT.ok;
   if (plan.matched === 0) throw nothingToDo(plan, work);
-  if (plan.matched > 1 && !args.yes) await agree(plan.matched, io);
+  const isAsked = plan.matched > 1 && !args.yes;
+  if (isAsked) await agree(plan.matched, io);
   const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
   if (!args.json && action !== "cancel") await noteHalt(client, io);
-  // A person who has just agreed to it wants to see what comes of it, and may leave at any time.
-  if (args.wait ?? (io.stderr.isTTY && !args.json)) return followJob(client, job, { timeoutMs, json: args.json }, io);
+  // Who has just typed the number wants to see what comes of it, and may leave at any time.
+  if (args.wait ?? (isAsked && !args.json)) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
     say(io, job.id);

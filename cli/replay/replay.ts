@@ -25,7 +25,7 @@ const ARGS = {
     type: "boolean",
     negatable: true,
     description:
-      "Wait until it is done, or for one event until its first attempt (the default on a terminal, and for one)",
+      "Wait until it is done, or for one event until its first attempt (the default for one, and once you have typed the number)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: {
