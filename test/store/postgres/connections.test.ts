@@ -5,7 +5,7 @@ import { ManualClock } from "../../harness/clock.ts";
 import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { Database } from "../../../src/store/postgres/engine/database.ts";
-import { addEndpoint, EVERYTHING, publishOne } from "../fixtures.ts";
+import { addEndpoint, delivered, EVERYTHING, publishOne } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -150,6 +150,28 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     way.breakAt("before");
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
     expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
+  });
+
+  it("records an attempt of which a row is there that cannot be", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const store = await open(url);
+    await addEndpoint(store);
+    const claims = [await publishOne(store), await publishOne(store), await publishOne(store)].map(
+      ({ fresh }) => fresh[0]!,
+    );
+    await store.deliveries.record([delivered(claims[0]!)]);
+    await withClient(url, (client) =>
+      client.query(
+        `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, truncated)
+         SELECT d.event, d.endpoint, 1, 'https://example.com/stray', 0, 1, 0, 0, 0, 1, 0
+         FROM delivery d WHERE d.attempts = 0 ORDER BY d.event LIMIT 1`,
+      ),
+    );
+    const recorded = await store.deliveries.record(claims.slice(1).map((claim) => delivered(claim)));
+    expect(recorded.map(({ result }) => result)).toEqual(["applied", "applied"]);
+    const urls = await withClient(url, async (client) => (await client.query("SELECT url FROM attempt")).rows);
+    expect(urls.filter(({ url: one }) => one.endsWith("stray"))).toHaveLength(1);
+    expect(urls).toHaveLength(3);
   });
 
   it("says that the storage is unavailable when no host can be reached", async () => {

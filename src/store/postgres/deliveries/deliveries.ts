@@ -6,6 +6,7 @@ import {
   DELIVERED,
   deliveryId,
   eventId,
+  FRESH,
   keyOf,
   parseDeliveryId,
   WAITING,
@@ -32,11 +33,12 @@ import {
 } from "./claims.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
+import { isTaken } from "../engine/prepared.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { attemptedForJobs } from "../jobs/job-steps.ts";
-import { parkAll, recordAll } from "./record.ts";
+import { nameOf, recordAll } from "./record.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -65,6 +67,8 @@ export class PostgresDeliveries implements DeliveryStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #identities = new Map<string, Identity>();
+  /** Until one of them was there all the same: from then on the server looks first. */
+  #areNew = true;
   /** In this turn. */
   #asked: Asked[] = [];
   readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
@@ -165,10 +169,18 @@ export class PostgresDeliveries implements DeliveryStore {
       return endpoint === undefined ? null : { ended, event: keyOf(ended.claim.event), endpoint };
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
-    const [recorded] = await Promise.all([recordAll(tx, placed), this.#parts.health.load(tx, numbers)]);
+    const [recorded] = await Promise.all([
+      recordAll(tx, placed, this.#areNew).catch((error: unknown) => this.#failed(error)),
+      this.#parts.health.load(tx, numbers),
+    ]);
     await attemptedForJobs(tx, placed, recorded);
     let at = 0;
     return batches.map((batch) => recorded.slice(at, (at += batch.length)));
+  }
+
+  #failed(error: unknown): never {
+    if (isTaken(error)) this.#areNew = false;
+    throw error;
   }
 
   async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<void> {
@@ -180,6 +192,31 @@ export class PostgresDeliveries implements DeliveryStore {
       this.#identities.set(id, identity);
     }
   }
+}
+
+/** Fresh deliveries that memory gave back wait from now on; where each of those waits that does. */
+async function parkAll(
+  tx: Queries,
+  deliveries: readonly (Waiting & { readonly number: number })[],
+  now: number,
+): Promise<Waiting[]> {
+  const columns = [deliveries.map(({ event }) => keyOf(event)), deliveries.map(({ number }) => number)];
+  await tx.change(
+    `UPDATE delivery d SET status = ${WAITING}, due_at = least(d.due_at, $3::bigint)
+     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${FRESH}`,
+    [...columns, now],
+  );
+  const rows = await tx.rows<{ event: number; endpoint: number; due_at: number }>(
+    `SELECT d.event, d.endpoint, d.due_at FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
+     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint WHERE d.status = ${WAITING}`,
+    columns,
+  );
+  const waiting = new Map(rows.map((row) => [nameOf(row), row.due_at]));
+  return deliveries.flatMap(({ event, endpoint, number }) => {
+    const dueAt = waiting.get(nameOf({ event: keyOf(event), endpoint: number }));
+    return dueAt === undefined ? [] : [{ endpoint, event, dueAt }];
+  });
 }
 
 interface Wanted {

@@ -4,17 +4,8 @@
  */
 import type { Verdict } from "../../../domain/deliveries/delivery.ts";
 import { packWay } from "../../sqlite/attempts/attempt-row.ts";
-import {
-  DELIVERED,
-  FAILED,
-  FRESH,
-  instantOf,
-  keyOf,
-  outcomeCode,
-  triggerCode,
-  WAITING,
-} from "../../sqlite/numbers/codes.ts";
-import type { EndedAttempt, Recorded, Waiting } from "../../store.ts";
+import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
+import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 
 /** Where a delivery stands. */
@@ -76,14 +67,17 @@ function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
   return (claim.trigger === "manual" || claim.trigger === "test") && outcome.outcome !== "interrupted";
 }
 
-/** Each place is null for an attempt of an event that is gone, or of an endpoint that never was. */
-export async function recordAll(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
+/**
+ * Each place is null for an attempt of an event that is gone, or of an endpoint that never was. `isNew`: no attempt of a
+ * delivery that is moved is there already, as it cannot be, and the server need not look first.
+ */
+export async function recordAll(tx: Queries, all: readonly (Placed | null)[], isNew: boolean): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   const [settled] = await Promise.all([settle(tx, placed), dropAsked(tx, placed)]);
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
   const [recorded] = await Promise.all([
     left.some((one) => one !== null) ? recordEach(tx, left) : [],
-    addAttempts(tx, [...settled]),
+    addAttempts(tx, [...settled], isNew ? "" : UNLESS_THERE),
   ]);
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
 }
@@ -213,7 +207,9 @@ export type Kept = Pick<Placed, "event" | "endpoint"> & {
 export const LATE_RESPONSE_MS = 3_600_000;
 
 /** An attempt that is there already stays as it is. */
-export async function addAttempts(tx: Queries, all: readonly Kept[]): Promise<void> {
+const UNLESS_THERE = "ON CONFLICT DO NOTHING";
+
+export async function addAttempts(tx: Queries, all: readonly Kept[], unless = UNLESS_THERE): Promise<void> {
   if (all.length === 0) return;
   const columns: unknown[][] = Array.from({ length: 18 }, () => []);
   const late: unknown[][] = [[], [], [], []];
@@ -251,9 +247,11 @@ export async function addAttempts(tx: Queries, all: readonly Kept[]): Promise<vo
     tx.change(
       `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
          status_code, error, body_error, secret_version, truncated, body, details, way)
-       SELECT * FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::text[], $5::smallint[], $6::integer[],
-         $7::integer[], $8::bigint[], $9::bigint[], $10::smallint[], $11::integer[], $12::text[], $13::text[],
-         $14::integer[], $15::smallint[], $16::bytea[], $17::text[], $18::bytea[]) ON CONFLICT DO NOTHING`,
+       SELECT unnest($1::bigint[]), unnest($2::integer[]), unnest($3::integer[]), unnest($4::text[]),
+         unnest($5::smallint[]), unnest($6::integer[]), unnest($7::integer[]), unnest($8::bigint[]),
+         unnest($9::bigint[]), unnest($10::smallint[]), unnest($11::integer[]), unnest($12::text[]),
+         unnest($13::text[]), unnest($14::integer[]), unnest($15::smallint[]), unnest($16::bytea[]),
+         unnest($17::text[]), unnest($18::bytea[]) ${unless}`,
       columns,
     ),
     late[0]!.length === 0 ||
@@ -265,32 +263,7 @@ export async function addAttempts(tx: Queries, all: readonly Kept[]): Promise<vo
   ]);
 }
 
-/** Fresh deliveries that memory gave back wait from now on; where each of those waits that does. */
-export async function parkAll(
-  tx: Queries,
-  deliveries: readonly (Waiting & { readonly number: number })[],
-  now: number,
-): Promise<Waiting[]> {
-  const columns = [deliveries.map(({ event }) => keyOf(event)), deliveries.map(({ number }) => number)];
-  await tx.change(
-    `UPDATE delivery d SET status = ${WAITING}, due_at = least(d.due_at, $3::bigint)
-     FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${FRESH}`,
-    [...columns, now],
-  );
-  const rows = await tx.rows<{ event: number; endpoint: number; due_at: number }>(
-    `SELECT d.event, d.endpoint, d.due_at FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-     JOIN delivery d ON d.event = n.event AND d.endpoint = n.endpoint WHERE d.status = ${WAITING}`,
-    columns,
-  );
-  const waiting = new Map(rows.map((row) => [nameOf(row), row.due_at]));
-  return deliveries.flatMap(({ event, endpoint, number }) => {
-    const dueAt = waiting.get(nameOf({ event: keyOf(event), endpoint: number }));
-    return dueAt === undefined ? [] : [{ endpoint, event, dueAt }];
-  });
-}
-
-function nameOf({ event, endpoint }: { readonly event: number; readonly endpoint: number }): string {
+export function nameOf({ event, endpoint }: { readonly event: number; readonly endpoint: number }): string {
   return `${event} ${endpoint}`;
 }
 

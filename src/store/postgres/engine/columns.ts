@@ -63,19 +63,21 @@ export function kindsIn(sql: string): ReadonlyMap<number, Kind> {
 export function columnOf(values: readonly unknown[], kind: Kind): Buffer | readonly unknown[] {
   if (values.length === 0) return values;
   let bytes = ARRAY_BYTES + 4 * values.length;
-  let hasNull = false;
+  let nulls = 0;
   for (const value of values) {
     if (value === null || value === undefined) {
-      hasNull = true;
+      nulls++;
       continue;
     }
     const size = kind.size(value);
     if (size === null) return values;
     bytes += size;
   }
+  // Where columns stand side by side, a shorter one is filled up with NULL.
+  if (nulls === values.length) return [];
   const to = Buffer.allocUnsafe(bytes);
   // One dimension, whose first place is 1.
-  [1, +hasNull, kind.oid, values.length, 1].forEach((word, at) => to.writeInt32BE(word, at * 4));
+  [1, +(nulls > 0), kind.oid, values.length, 1].forEach((word, at) => to.writeInt32BE(word, at * 4));
   let at = ARRAY_BYTES;
   for (const value of values) {
     const size = value === null || value === undefined ? -1 : kind.size(value)!;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client, types, type ClientConfig, type QueryConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
-import { isOfOldTables, run } from "./prepared.ts";
+import { gather, isOfOldTables, run } from "./prepared.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
@@ -95,7 +95,9 @@ export class Database implements Queries {
   async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
     return telling(async () => {
       const client = await this.#writer.client();
-      client.query("BEGIN").catch(() => {});
+      gather(client)
+        .query("BEGIN")
+        .catch(() => {});
       const left = mark === null ? null : leaveMark(client, mark);
       let result: T;
       try {

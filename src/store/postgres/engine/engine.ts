@@ -55,7 +55,7 @@ export class Engine {
   readonly numbers: NodeKeys;
   /** How long commits took, the failed ones too. */
   readonly times = new Histogram(TIMES_MS);
-  /** Run inside each transaction, before its work. What one answers is called after the commit. */
+  /** Sent in each transaction ahead of its work, which does not wait for them. What one answers is called after the commit. */
   readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
@@ -151,11 +151,11 @@ export class Engine {
         const mark = { id: randomUUID(), before: this.#lastCommit };
         const result = await this.database.transaction(async (tx) => {
           const now = this.clock.now();
-          for (const rider of this.riders) {
-            const done = await rider(tx, now);
-            if (done !== null) after.push(done);
-          }
-          return work(tx);
+          const riding = this.riders.map((rider) => rider(tx, now));
+          // Until all have ended: what is sent after a ROLLBACK would be committed.
+          const [done, ...rode] = await Promise.allSettled([work(tx), ...riding]);
+          for (const one of rode) after.push(valueOf(one) ?? (() => {}));
+          return valueOf(done);
         }, mark);
         this.#lastCommit = mark.id;
         for (const done of after) done();
@@ -177,6 +177,11 @@ export class Engine {
     await setMeta(tx, "last_instant", String(now));
     return () => (this.#noted = now);
   }
+}
+
+function valueOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === "rejected") throw settled.reason;
+  return settled.value;
 }
 
 export async function getMeta(queries: Queries, name: string): Promise<string | null> {

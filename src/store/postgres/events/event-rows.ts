@@ -22,14 +22,14 @@ export class EventRows {
     await Promise.all([
       tx.change(
         `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
-         SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::smallint[],
-           $7::smallint[], $8::text[], $9::bytea[], $10::bytea[])`,
+         SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
+           unnest($6::smallint[]), unnest($7::smallint[]), unnest($8::text[]), unnest($9::bytea[]), unnest($10::bytea[])`,
         this.events,
       ),
       tx.change(
         `INSERT INTO delivery (event, endpoint, slot, status, attempts, round, retry, trigger, due_at)
-         SELECT event, endpoint, slot, status, 0, 1, 0, trigger, due_at FROM unnest($1::bigint[], $2::integer[],
-           $3::smallint[], $4::smallint[], $5::smallint[], $6::bigint[]) AS d (event, endpoint, slot, status, trigger, due_at)`,
+         SELECT unnest($1::bigint[]), unnest($2::integer[]), unnest($3::smallint[]), unnest($4::smallint[]), 0, 1, 0,
+           unnest($5::smallint[]), unnest($6::bigint[])`,
         this.deliveries,
       ),
       this.labels[0]!.length > 0 &&
