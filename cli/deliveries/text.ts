@@ -1,7 +1,7 @@
 /** A delivery in words: what was tried, and what is to come. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
-import { resultOf, whenOf } from "../attempts/text.ts";
+import { answerLines, resultOf, whenOf } from "../attempts/text.ts";
 import { count, hostOf } from "../output/words.ts";
 
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
@@ -14,10 +14,30 @@ export function deliveryLines(delivery: Shown, event: string, attempts: readonly
     `${delivery.status} after ${count(delivery.attempts, "attempt", "attempts")}${where}`,
     `  ${delivery.id}  to ${delivery.endpoint}`,
     ...attempts.map(attemptLine),
+    ...answerOfLast(attempts),
     ...(isOpen(delivery) ? todo(delivery, attempts, now) : []).map((line) => `  ${line}`),
     ...tocome(delivery, event, now).map((line) => `  ${line}`),
   ];
 }
+
+/** Of the receiver, for a look: its status, headers and how its body begins. */
+function answerOfLast(attempts: readonly Attempt[]): string[] {
+  const last = attempts.at(-1);
+  if (last === undefined || last.status_code === null) return [];
+  const { status_code: status, response_headers: headers } = last;
+  const [first, ...rest] = answerLines(last);
+  const names = Object.entries(headers).slice(0, MOST_HEADERS);
+  const all = rest.length === 0 && names.length === Object.keys(headers).length && !last.response_truncated;
+  return [
+    `  the last answer: ${status}${first === undefined ? ", without a body" : ""}`,
+    ...names.map(([name, value]) => `    ${name}: ${value}`),
+    ...(first === undefined ? [] : [`    ${first}`]),
+    ...(all ? [] : [`    for all of it: webhookd attempts show ${last.id}`]),
+  ];
+}
+
+/** The others are in `attempts show`. */
+const MOST_HEADERS = 6;
 
 /** What needs somebody first: failed, then what was tried in vain, then what waits, then what is over. */
 export function worstFirst<T extends Pick<Shown, "status" | "attempts">>(deliveries: readonly T[]): T[] {

@@ -1,11 +1,27 @@
 /** Endpoints in words. */
-import type { Endpoint } from "../../src/client/operations.ts";
+import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
+import { ago, grouped } from "../output/words.ts";
 
 /** `damaged`, `enabled`, or since when not and why. A daemon older than this command says nothing of damage. */
 export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {
   if (damaged) return `damaged (${damaged.parts.join(", ")})`;
   if (enabled) return "enabled";
   return reason === null ? `disabled, ${then}` : `disabled, ${then} (${reason})`;
+}
+
+/** `ok`, or what is the matter: the word that tells it, then how much. Nothing is known of one that is gone. */
+export function healthText(
+  { damaged, enabled }: Pick<Endpoint, "damaged" | "enabled">,
+  health: EndpointWithHealth["health"] | undefined,
+  now: number,
+): string {
+  if (damaged) return "damaged";
+  if (health === undefined) return "-";
+  const { consecutive_failures: inARow, last_success_at: success, held } = health;
+  if (!enabled) return held === 0 ? "disabled" : `held ${grouped(held)}`;
+  if (inARow === 0) return success === null ? "untried" : "ok";
+  const since = success === null ? "never worked" : `worked ${ago(success, now)}`;
+  return `failing ${grouped(inARow)}x; ${since}`;
 }
 
 /** The command that repairs what cannot be read. */

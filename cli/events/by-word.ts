@@ -3,8 +3,13 @@ import type { Client } from "../../src/client/client.ts";
 import type { FilterWord } from "../../src/client/filter.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { Failure } from "../failure.ts";
+import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { note } from "../output/print.ts";
+import { connect, type TargetArgs } from "../target.ts";
+
+/** What the error of an ambiguous id names. */
+const NAMED = 5;
 
 type Words = { [W in FilterWord]?: string };
 
@@ -32,4 +37,20 @@ export async function byWord({ match, ...query }: Words, client: Client, io: Io)
   });
   note(io, `No event has "${match}" as its publisher's id or tag; shown is the endpoint ${endpoint}.`);
   return { ...query, endpoint };
+}
+
+/** The event of an id, whole or cut, or the only one to which its publisher gave this one. */
+export async function eventMeant(text: string, target: TargetArgs, io: Io): Promise<{ client: Client; id: string }> {
+  if (/^[a-z]{2,3}_/.test(text)) return connectFor("evt", text, target, io);
+  const client = connect(target, io);
+  const { data } = await client.call("listEvents", { query: { publisher_id: text, limit: NAMED + 1 } });
+  const [only, another] = data;
+  if (only === undefined) {
+    const hint = `An id is evt_ and 26 characters. To look among tags and endpoints too: webhookd events list ${text}`;
+    throw new Failure("not_found", `no event has "${text}" as its id or its publisher's id`, hint);
+  }
+  if (another === undefined) return { client, id: only.id };
+  const some = data.slice(0, NAMED).map(({ id, type, received_at }) => `${id} ${type} ${received_at}`);
+  const hint = `${some.join(", ")}. For all: webhookd events list --publisher-id ${text}`;
+  throw new Failure("usage", `more than one event has "${text}" as its publisher's id: give the id of one`, hint);
 }

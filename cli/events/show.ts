@@ -4,25 +4,25 @@ import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
 import { deliveryLines, worstFirst } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
-import { connectFor } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { say, sayFields, sayJsonText } from "../output/print.ts";
+import { note, say, sayFields, sayJsonText } from "../output/print.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { ago, grouped } from "../output/words.ts";
+import { eventMeant } from "./by-word.ts";
 import { bodyOf, dataOf } from "./body.ts";
 import { curlScript } from "./curl.ts";
 
 /** Of the data; the rest is a matter for `--raw`. */
-const MAX_DATA_CHARS = 4000;
+const MAX_DATA_CHARS = 3800;
 
 /** Of one event; more would not be read. */
 const MAX_FAILED = 50;
 
 const ARGS = {
-  event: byId("evt", "Id of the event"),
+  event: byId("evt", "Id of the event, or the id that its publisher gave it"),
   raw: { type: "boolean", description: "Print only the body, byte for byte as it is signed and sent" },
-  force: { type: "boolean", description: "With --raw: print even to a terminal" },
+  force: { type: "boolean", description: "With --raw: escape nothing, even on a terminal" },
   curl: { type: "boolean", description: "Print a script that sends it once, signed with $WEBHOOKD_SECRET" },
   endpoint: { type: "string", valueHint: "ep_…", description: "With --curl: the endpoint to send to" },
   ...CLIENT,
@@ -37,10 +37,10 @@ export const eventsShow = command({
     "webhookd events show evt_01m7w8bx02jeyjr53r14y5rmma --curl --endpoint ep_01m7w8bx02jeyjr53r14y5rmma",
   ],
   async run(args, io) {
-    checkFlags(args, io);
-    const { client, id } = await connectFor("evt", args.event, args, io);
+    checkFlags(args);
+    const { client, id } = await eventMeant(args.event, args, io);
     const answer = await client.text("getEvent", { id });
-    if (args.raw) io.stdout.write(bodyOf(answer).toString());
+    if (args.raw) sayBody(bodyOf(answer).toString(), args.force, io);
     else if (args.curl) io.stdout.write(await curlOf(client, answer, args.endpoint));
     else if (args.json) sayJsonText(io, answer);
     else {
@@ -51,17 +51,20 @@ export const eventsShow = command({
   },
 });
 
-function checkFlags({ raw, curl, json, force, endpoint }: Args, io: Io): void {
+function checkFlags({ raw, curl, json, force, endpoint }: Args): void {
   const [first, second] = [raw && "--raw", curl && "--curl", json && "--json"].filter((flag) => flag !== false);
   if (second !== undefined) throw usage(`${first} and ${second} cannot be combined`, "Use one of them.");
   if (endpoint !== undefined && !curl) throw usage("--endpoint needs --curl");
   if (force && !raw) throw usage("--force needs --raw");
-  if (raw && io.stdout.isTTY && !force) {
-    throw usage(
-      "the body may contain sequences that control a terminal",
-      "Write it to a file or a pipe, or add --force.",
-    );
-  }
+}
+
+/** What could control a terminal is escaped there, and only there. */
+function sayBody(body: string, force: boolean, io: Io): void {
+  const shown = io.stdout.isTTY && !force ? printable(body, { keepNewlines: true }) : body;
+  io.stdout.write(shown);
+  if (!io.stdout.isTTY) return;
+  io.stdout.write("\n");
+  if (shown !== body) note(io, "Some characters are escaped here; in a file or a pipe they are as they are sent.");
 }
 
 async function curlOf(client: Client, answer: string, endpoint: string | undefined): Promise<string> {
@@ -99,7 +102,8 @@ function show(answer: string, { attempts, failed }: Known, io: Io): void {
     ["received", `${event.received_at}, ${ago(event.received_at, now)}`],
     ["created", event.created_at === event.received_at ? null : event.created_at],
     ["tenant", event.tenant],
-    ["labels", [...(event.publisher_id === null ? [] : [event.publisher_id]), ...event.tags].join(", ")],
+    ["publisher's id", event.publisher_id],
+    ["tags", event.tags.join(", ")],
     ["test", event.test ? "yes: not in lists or statistics" : null],
   ]);
   const deliveries = [...failed, ...some.filter(({ id }) => !failed.some((one) => one.id === id))];

@@ -1,4 +1,4 @@
-import type { Attempt, FailureGroup } from "../../src/client/operations.ts";
+import type { Attempt, Endpoint, FailureGroup } from "../../src/client/operations.ts";
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -12,7 +12,7 @@ import { note, say, sayFields, sayJson } from "../output/print.ts";
 import { sayColumns, type Column } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
-import { age, ago, grouped, hostsOf, span } from "../output/words.ts";
+import { age, ago, endpointsOf, grouped, hostOf, span } from "../output/words.ts";
 
 export const failures = command({
   args: {
@@ -62,9 +62,12 @@ export const failures = command({
       return EXIT.ok;
     }
     const shown = [worst, ...others].slice(0, limit);
-    const hosts = await hostsOf(client, shown);
+    const endpoints = await endpointsOf(
+      client,
+      shown.map(({ endpoint: id }) => ({ id })),
+    );
     const glyphs = glyphsOf(io);
-    const omitted = sayColumns(io, columnsOf(shown, hosts, glyphs, io.now()));
+    const omitted = sayColumns(io, columnsOf(shown, endpoints, glyphs, io.now()));
     const step = omitted.includes("SERIES")
       ? `not shown in ${io.stdout.columns} columns: ${omitted.join(", ")}`
       : `each mark in SERIES stands for ${span(failures.step_seconds)}`;
@@ -88,20 +91,30 @@ function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "hel
   return groups.toSorted(compare[by]);
 }
 
-/** How many, where and why are the last to go. */
+/** How many, where, whose and why are the last to go. */
 function columnsOf(
   groups: readonly FailureGroup[],
-  hosts: ReadonlyMap<string, string>,
+  endpoints: ReadonlyMap<string, Pick<Endpoint, "url" | "description" | "tenant">>,
   glyphs: Glyphs,
   now: number,
 ): Column[] {
   const cells = (text: (group: FailureGroup) => string) => groups.map(text);
+  const of = (text: (endpoint: Pick<Endpoint, "url" | "description" | "tenant">) => string) =>
+    cells(({ endpoint }) => (endpoints.has(endpoint) ? text(endpoints.get(endpoint)!) : ""));
+  const [tenants, descriptions] = [of(({ tenant }) => tenant), of(({ description }) => description ?? "")];
   return [
     { title: "FAILED", cells: cells(({ failed }) => grouped(failed)) },
     { title: "RETRIED", cells: cells(({ pending }) => grouped(pending)), rank: 7 },
     { title: "HELD", cells: cells(({ held }) => grouped(held)), rank: 6 },
     { title: "ENDPOINT", cells: cells(({ endpoint }) => endpoint), rank: 5 },
-    { title: "URL", cells: cells(({ endpoint }) => hosts.get(endpoint) ?? ""), least: 16 },
+    { title: "URL", cells: of(({ url }) => hostOf(url)), least: 16 },
+    // Whose it is: a customer is known by these, not by an id.
+    ...(tenants.every((tenant) => tenant === "default" || tenant === "")
+      ? []
+      : [{ title: "TENANT", cells: tenants, least: 8, rank: 9 }]),
+    ...(descriptions.every((text) => text === "")
+      ? []
+      : [{ title: "DESCRIPTION", cells: descriptions, least: 11, rank: 8 }]),
     { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)), least: 20 },
     {
       title: "FIRST",

@@ -31,9 +31,13 @@ const AIMS: Readonly<Record<Job["action"], string>> = {
 
 /** More would scroll away what matters. */
 const SHOWN = 20;
+/** They are listed by their events, and an old event may have been attempted just now. */
+const LATEST = 20;
 
 export interface PlanContext {
   readonly endpoints: ReadonlyMap<string, EndpointWithHealth>;
+  /** When the latest attempt was answered with a 2xx that health does not count, such as that of a test event. */
+  readonly worked: ReadonlyMap<string, string>;
   /** Of the oldest event that the set names or holds; null when that is not known. */
   readonly oldest: string | null;
 }
@@ -49,7 +53,20 @@ export async function contextOf(
     shown.map((id) => client.call("getEndpoint", { id, query: { tenant } }).catch(() => null)),
   );
   const endpoints = new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, endpoint]])));
-  return { endpoints, oldest: await oldestOf(client, action, filter, tenant).catch(() => null) };
+  const failing = [...endpoints.values()].filter(({ health }) => health.consecutive_failures > 0);
+  const worked = await Promise.all(failing.map(async ({ id }) => [id, await workedAt(client, id, tenant)] as const));
+  return {
+    endpoints,
+    worked: new Map(worked.flatMap(([id, at]) => (at === null ? [] : [[id, at]]))),
+    oldest: await oldestOf(client, action, filter, tenant).catch(() => null),
+  };
+}
+
+/** Null unless the attempt that was made last has succeeded. */
+async function workedAt(client: Client, id: string, tenant: string | undefined): Promise<string | null> {
+  const page = await client.call("listEndpointAttempts", { id, query: { tenant, limit: LATEST } }).catch(() => null);
+  const [last] = (page?.data ?? []).toSorted((one, other) => (one.started_at < other.started_at ? 1 : -1));
+  return last?.outcome === "succeeded" ? last.started_at : null;
 }
 
 async function oldestOf(
@@ -75,7 +92,7 @@ async function oldestOf(
 
 export function planLines(
   plan: JobPlan,
-  { endpoints, oldest }: PlanContext,
+  { endpoints, worked, oldest }: PlanContext,
   { action, filter, ratePerSecond }: Undertaking & { readonly ratePerSecond: number },
   now: number,
 ): string[] {
@@ -92,7 +109,7 @@ export function planLines(
       .slice(0, SHOWN)
       .map(
         (one) =>
-          `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), now)}`,
+          `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), worked.get(one.endpoint), now)}`,
       ),
     ...(rest.length === 0 ? [] : [`  ${more}  to ${count(rest.length, "more endpoint", "more endpoints")}`]),
     ...plan.left_alone.map(({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${reason}`),
@@ -104,9 +121,12 @@ export function planLines(
   ];
 }
 
-function healthOf(endpoint: EndpointWithHealth | undefined, now: number): string {
+function healthOf(endpoint: EndpointWithHealth | undefined, worked: string | undefined, now: number): string {
   if (endpoint === undefined) return "";
   const { consecutive_failures: failures, last_failure_at: last } = endpoint.health;
+  if (worked !== undefined) {
+    return `  ${hostOf(endpoint.url)}  answered with success ${ago(worked, now)}, after ${count(failures, "failure", "failures")}`;
+  }
   const health =
     failures === 0 || last === null ? "answers" : `still failing: ${failures} in a row, the last ${ago(last, now)}`;
   return `  ${hostOf(endpoint.url)}  ${health}`;

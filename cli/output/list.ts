@@ -27,8 +27,8 @@ export interface Field<T> {
   /** As in `Column`; a field that `--fields` names stays. */
   readonly least?: number;
   readonly rank?: number;
-  /** Shown only when `--fields` names it. */
-  readonly hidden?: true;
+  /** Shown only when `--fields` names it, or where this is not true of every item. */
+  readonly hidden?: true | ((item: T) => boolean);
 }
 
 interface Shown<T> {
@@ -49,7 +49,7 @@ export async function list<O extends Listing>(
   shown: Shown<Item<O>>,
   io: Io,
 ): Promise<void> {
-  const fields = chosen(shown.fields, args.fields);
+  const known = chosen(shown.fields, args.fields);
   const limit = readCount(args.limit, "--limit", { min: 1, max: 1_000_000 });
   if (args.sort !== undefined && args.order !== undefined)
     throw usage("--order is also in --sort", "Give one of them.");
@@ -70,6 +70,7 @@ export async function list<O extends Listing>(
   } while (cursor !== null && items.length < limit);
   search?.end();
   if (!args.json && !args.ids) await shown.learn?.(items);
+  const fields = known.filter(({ hidden }) => typeof hidden !== "function" || !items.every((item) => hidden(item)));
   const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
   show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
 }
@@ -149,11 +150,14 @@ function ofAll({ total, total_is: is }: Total, io: Io): string {
 }
 
 function chosen<T>(fields: readonly Field<T>[], names: string | undefined): readonly Field<T>[] {
-  if (names === undefined) return fields.filter(({ hidden }) => !hidden);
+  if (names === undefined) return fields.filter(({ hidden }) => hidden !== true);
   const known = fields.map(({ name }) => name);
   return names.split(",").map((name) => {
     const field = fields.find((one) => one.name === name.trim());
-    if (field !== undefined) return { ...field, rank: Number.POSITIVE_INFINITY };
+    if (field !== undefined) {
+      const { hidden: _, ...rest } = field;
+      return { ...rest, rank: Number.POSITIVE_INFINITY };
+    }
     const near = nearest(name, known);
     const hint = near === null ? `The fields are ${known.join(", ")}.` : `Did you mean ${near}?`;
     throw usage(`there is no field "${name}"`, hint);

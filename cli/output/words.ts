@@ -1,5 +1,6 @@
 /** How commands say times, amounts and places. */
 import type { Client } from "../../src/client/client.ts";
+import type { EndpointWithHealth } from "../../src/client/operations.ts";
 
 export function ago(instant: string, now: number): string {
   return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
@@ -39,12 +40,34 @@ export function hostOf(url: string): string {
   return parsed === null ? url : parsed.host + parsed.pathname;
 }
 
+/** So many at a time: a list may be long. */
+const ASKED_AT_ONCE = 32;
+
+/** What each endpoint is now; those that are gone are left out. */
+export async function endpointsOf(
+  client: Client,
+  named: readonly { readonly id: string }[],
+): Promise<ReadonlyMap<string, EndpointWithHealth>> {
+  const found = new Map<string, EndpointWithHealth>();
+  const left = [...new Set(named.map(({ id }) => id))];
+  const ask = async () => {
+    for (let id = left.pop(); id !== undefined; id = left.pop()) {
+      const endpoint = await client.call("getEndpoint", { id }).catch(() => null);
+      if (endpoint !== null) found.set(id, endpoint);
+    }
+  };
+  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, ask));
+  return found;
+}
+
 /** Where each endpoint is; those that are gone are left out. */
 export async function hostsOf(
   client: Client,
   owed: readonly { readonly endpoint: string }[],
 ): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(owed.map(({ endpoint }) => endpoint))];
-  const found = await Promise.all(ids.map((id) => client.call("getEndpoint", { id }).catch(() => null)));
-  return new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, hostOf(endpoint.url)]])));
+  const known = await endpointsOf(
+    client,
+    owed.map(({ endpoint: id }) => ({ id })),
+  );
+  return new Map([...known].map(([id, { url }]) => [id, hostOf(url)]));
 }

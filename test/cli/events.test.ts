@@ -7,7 +7,7 @@ import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aDelivery, aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
-import { anEvent } from "../../src/api/events/schemas.ts";
+import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { receiverOf } from "../harness/exchange.ts";
 import { typed, type Typing } from "./typed.ts";
@@ -29,11 +29,28 @@ describe("webhookd events show", () => {
     expect({ code, out, err }).toEqual({ code: EXIT.ok, out: BODY, err: "" });
   });
 
-  it("--raw writes to a terminal only when it is forced to", async () => {
-    const refused = await events(["show", id, "--raw"], { answers, isTTY: true });
-    expect([refused.code, refused.out, refused.daemon.seen]).toEqual([EXIT.usage, "", []]);
-    expect(refused.err).toContain("--force");
-    expect((await events(["show", id, "--raw", "--force"], { answers, isTTY: true })).out).toBe(BODY);
+  it("--raw escapes on a terminal what could steer it, unless it is forced not to", async () => {
+    const shown = await events(["show", id, "--raw"], { answers, isTTY: true });
+    expect([shown.code, shown.out]).toEqual([
+      EXIT.ok,
+      `${BODY.replace("\u202e", "<U+202E>").replace("\x7f", "<U+007F>")}\n`,
+    ]);
+    expect(shown.err).toContain("Some characters are escaped here");
+    expect((await events(["show", id, "--raw", "--force"], { answers, isTTY: true })).out).toBe(`${BODY}\n`);
+  });
+
+  it("takes the id that the publisher gave, and says which events share it", async () => {
+    const page = (...data: object[]) => ({ data, next_cursor: null });
+    const one = await events(["show", "ord-77"], { answers: { ...answers, listEvents: page(anEventSummary) } });
+    expect([one.code, one.daemon.seen[0]!.path]).toEqual([EXIT.ok, "/v1/webhooks/events?publisher_id=ord-77&limit=6"]);
+    expect(one.out).toContain(`${id}  budget.exceeded`);
+    const two = await events(["show", "ord-77"], { answers: { listEvents: page(anEventSummary, anEventSummary) } });
+    expect([two.code, two.err]).toEqual([
+      EXIT.usage,
+      expect.stringContaining("webhookd events list --publisher-id ord-77"),
+    ]);
+    const none = await events(["show", "ord-77"], { answers: { listEvents: page() } });
+    expect([none.code, none.err]).toEqual([EXIT.not_found, expect.stringContaining("webhookd events list ord-77")]);
   });
 
   it("--json keeps numbers as they were published, in ASCII on one line", async () => {

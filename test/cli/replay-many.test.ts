@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
+import { anAttempt } from "../../src/api/deliveries/attempts.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
+import { typed } from "./typed.ts";
 import { webhookd } from "./runs.ts";
 
 const EVENT = "evt_01m7w8bx02jeyjr53r14y5rmma";
@@ -100,6 +104,27 @@ describe("webhookd replay of many", () => {
     const { code, io, drafts } = await replay({}, "--endpoint", "ep_06fbqxvx8r4m8q2v6ng0c3kz7t", "--dry-run");
     expect([code, drafts.length, io.err]).toEqual([EXIT.ok, 1, ""]);
     expect(io.out).toContain("  at 20/s per endpoint, about 20s\n");
+  });
+
+  it("says that a failing endpoint has answered a test since", async () => {
+    const health = { ...aHealth, consecutive_failures: 5, last_failure_at: "2023-11-14T22:10:00.000Z" };
+    const attempt = (at: string, outcome: string) => ({
+      ...anAttempt,
+      outcome,
+      started_at: `2023-11-14T22:${at}.000Z`,
+    });
+    const say = async (attempts: object[]) => {
+      const answers = {
+        createJob: aJobPlan,
+        getEndpoint: { ...anEndpoint, health },
+        listEndpointAttempts: { data: attempts, next_cursor: null },
+      };
+      return (await typed(["replay", "--all-failed", "--dry-run"], { answers })).out;
+    };
+    const [before, test] = [attempt("10:00", "failed"), attempt("12:20", "succeeded")];
+    expect(await say([before, test])).toContain("answered with success 1m ago, after 5 failures");
+    expect(await say([test, attempt("13:00", "failed")])).toContain("still failing: 5 in a row");
+    expect(await say([])).toContain("still failing: 5 in a row");
   });
 
   it("takes ids from arguments and from stdin, each once, up to what one job takes", async () => {

@@ -9,6 +9,7 @@ import { aKey } from "../../src/api/daemon/keys.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEventSummary } from "../../src/api/events/schemas.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
@@ -35,6 +36,9 @@ const page = (item: object) => ({ data: [item], next_cursor: null });
 const last = { ...anAttempt, url: URL, status_code: null, error: "connection_refused" };
 const delivery = { ...aWholeDelivery, type: TYPE, status: "delivered", attempts: 12, last_attempt: last };
 
+/** Whose an endpoint is. */
+const OWNED = { tenant: "acme".repeat(16), description: WIDE };
+
 const LISTS: readonly List[] = [
   {
     line: "deliveries list",
@@ -58,8 +62,17 @@ const LISTS: readonly List[] = [
   },
   {
     line: "endpoints list",
-    answers: { listEndpoints: page({ ...anEndpoint, url: URL, description: WIDE, events: [TYPE, TYPE] }) },
-    answer: { ID: anEndpoint.id.slice(0, 11), STATE: "enabled", URL: "…", DESCRIPTION: "株式会社…" },
+    answers: {
+      listEndpoints: page({ ...anEndpoint, ...OWNED, url: URL, events: [TYPE, TYPE] }),
+      getEndpoint: { ...anEndpoint, health: { ...aHealth, consecutive_failures: 1234 } },
+    },
+    answer: {
+      ID: anEndpoint.id.slice(0, 11),
+      HEALTH: "failing 1,234x",
+      URL: "…",
+      TENANT: "acme…",
+      DESCRIPTION: "株式会社…",
+    },
   },
   {
     line: `attempts list ${anAttempt.endpoint}`,
@@ -73,9 +86,9 @@ const LISTS: readonly List[] = [
         ...someFailures,
         data: [{ ...someFailures.data[0], status_code: null, error: "tls_error", failed: 1_234_567 }],
       },
-      getEndpoint: { ...anEndpoint, url: URL },
+      getEndpoint: { ...anEndpoint, ...OWNED, url: URL, health: aHealth },
     },
-    answer: { FAILED: "1,234,567", URL: "hooks.a-very-lo…", CAUSE: "TLS" },
+    answer: { FAILED: "1,234,567", URL: "hooks.a-very-lo…", TENANT: "acme…", DESCRIPTION: "株式会社…", CAUSE: "TLS" },
   },
   {
     line: "jobs list",

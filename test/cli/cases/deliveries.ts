@@ -16,7 +16,7 @@ export const DELIVERIES_CASES: Cases<"deliveries"> = {
   "deliveries show": {
     words: [id],
     asks: ["getDelivery", "listDeliveryAttempts"],
-    out: /^pending after 1 attempt {2}example\.com\/hook\n {2}dlv_\S+ {2}to ep_\S+\n +1 .+ 503 in 12 ms .+\n {2}A proxy answers, .+\n {2}Receiver: .+\n(?: {2}.+: webhookd .+\n){3} {2}next attempt .+\n {2}event +evt_/,
+    out: /^pending after 1 attempt {2}example\.com\/hook\n {2}dlv_\S+ {2}to ep_\S+\n +1 .+ 503 in 12 ms .+\n {2}the last answer: 503\n {4}content-type: text\/plain\n {4}try again later\n {2}A proxy answers, .+\n {2}Receiver: .+\n(?: {2}.+: webhookd .+\n){3} {2}next attempt .+\n {2}event +evt_/,
     json: { id },
   },
   "deliveries cancel": {

@@ -13,8 +13,9 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   },
   "endpoints list": {
     words: ["example", "--state=enabled", "--type=budget.exceeded"],
-    asks: ["listEndpoints"],
-    out: /^ID +STATE +URL .+ TYPES\nep_\S+ +enabled +https:\S+ .+ budget\.exceeded\n$/,
+    asks: ["listEndpoints", "getEndpoint"],
+    spares: ["getEndpoint"],
+    out: /^ID +HEALTH +STATE +URL .+ TYPES\nep_\S+ +ok +enabled +https:\S+ .+ budget\.exceeded\n$/,
     json: { data: [{ id }], next_cursor: null },
   },
   "endpoints show": {
