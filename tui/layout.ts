@@ -13,9 +13,10 @@ const WHOLE_ENDPOINT_HEAD_ROWS = 14;
 const LEAST_DELIVERIES = 10;
 const LIST_HEAD_ROWS = 1;
 /** Below a list of failures, about the selected one. */
-const FAILURE_ROWS = 11;
+export const FAILURE_ROWS = 14;
+const LEAST_FAILURE_ROWS = 13;
 /** Of the list above, at least. */
-const LEAST_FAILURES = 7;
+const LEAST_FAILURES = 5;
 
 export interface Layout {
   readonly body: number;
@@ -51,7 +52,8 @@ export function endpointHeadRows(body: number): number {
 
 /** On a low screen the list alone. */
 export function failureRowsBelow(body: number): number {
-  return body >= LIST_HEAD_ROWS + LEAST_FAILURES + FAILURE_ROWS ? FAILURE_ROWS : 0;
+  const room = body - LIST_HEAD_ROWS - LEAST_FAILURES;
+  return room < LEAST_FAILURE_ROWS ? 0 : Math.min(FAILURE_ROWS, room);
 }
 
 export interface OverviewLayout {

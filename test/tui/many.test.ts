@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import type { Call } from "../../tui/model/call.ts";
@@ -76,6 +78,18 @@ describe("a replay of many", () => {
       plans: [{ action: "replay", filter: GROUP, rate_per_second: 20, canary: false, dry_run: true }],
       jobs: [],
     });
+  });
+
+  it("says that an endpoint answered a test since it failed", () => {
+    const health = { ...aHealth, consecutive_failures: 7, last_failure_at: new Date(NOW - 60_000).toISOString() };
+    const sendTestEvent = { ...anAttempt, trigger: "test", outcome: "succeeded", status_code: 200, error: null };
+    const [{ endpoint } = { endpoint: "" }] = aJobPlan.endpoints;
+    const getEndpoint = { ...anEndpoint, id: endpoint, health };
+    const instead = { getEndpoint, sendTestEvent, listEndpoints: { data: [getEndpoint], next_cursor: null } };
+    const dashboard = on("failures", { instead });
+    expect(shown(dashboard.press("R"))).toMatch(/390 +38 +failing, last 1m ago/);
+    dashboard.press("esc", "3", "t", "enter", "esc", "4");
+    expect(shown(dashboard.press("R"))).toMatch(/390 +38 +test: 200, 0s ago/);
   });
 
   it("runs over exactly what was planned, once its number was typed", () => {

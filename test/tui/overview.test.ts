@@ -66,19 +66,19 @@ describe("whether it is all right", () => {
     [
       "what failed has been over for long",
       failing({ pending: 0, last_at: ago(7200) }),
-      "! NOTHING FAILS NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
       "441 deliveries failed earlier and will not be retried: R replays them.",
     ],
     [
       "an endpoint succeeded since, and old retries wait",
       succeeded(60, { failed: 0, last_at: ago(600) }),
-      "✓ NOTHING FAILS NOW",
+      "✓ NOTHING IS FAILING NOW",
       "1,978 deliveries wait for a retry to endpoints that answer again.",
     ],
     [
       "an endpoint succeeded since, and some is missing",
       succeeded(60, { last_at: ago(600) }),
-      "! NOTHING FAILS NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
       /^1,978 deliveries wait for a retry to endpoints that answer again\. 441 deliveries failed earlier/,
     ],
     [
@@ -90,7 +90,7 @@ describe("whether it is all right", () => {
     [
       "what failed is older than the report of failures",
       status({ deliveries: { ...COUNTS, failed: 12 } }),
-      "! NOTHING FAILS NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
       "12 deliveries failed earlier and will not be retried: R replays them.",
     ],
     [

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
@@ -49,7 +50,7 @@ describe("the page of an event", () => {
   it("says how many deliveries there are where it does not have all of them", () => {
     const getEvent = { ...anEvent, id: event, delivery_count: 2345, more_deliveries: "/v1/webhooks/deliveries?event=" };
     const page = eventPage(made, {}, { instead: { getEvent } });
-    expect(page).toContain(` 1 of 2,345 deliveries shown; for all, filter deliveries by event:${event}`);
+    expect(page).toMatch(new RegExp(` 1 of 2,345 deliveries shown; for all, filter deliveries by\\s+event:${event}`));
     expect(eventPage(made, {})).not.toContain("deliveries shown");
   });
 
@@ -77,11 +78,34 @@ describe("the page of an event", () => {
       status: "failed",
       next_attempt_at: null,
     });
-    expect(page).toContain("last answer  503, 15 characters  text/plain");
-    expect(page).toMatch(/│ try again\n +│ later/);
+    expect(page).toMatch(
+      /last answer {2}503, 15 characters, text\/plain\n +│ try again\n[^]+all of it\n +│ try again\n +│ later/,
+    );
     expect(page).toContain('"budget_id": "bud_1"');
     const erased = new Dashboard({ instead: { getEvent: { ...anEvent, data: null } } }).connected().press("enter");
     expect(shown(erased)).toContain("erased");
+  });
+
+  it("says what came back last above all that was tried, on a low screen too", () => {
+    const seven = Array.from({ length: 7 }, (_, n) => attempt(7 - n, { response_body: "out of\x07 order" }));
+    const low = { size: { columns: 80, rows: 24 } };
+    const page = eventPage(seven, { status: "failed", next_attempt_at: null }, low);
+    expect(page).toMatch(/✗ failed {2}7 tries to [^\n]+\n +last answer {2}503, [^\n]+\n +│ out of.+ order\n +┬─ {2}1/);
+    expect(page).not.toContain("\x07");
+    const silent = attempt(1, { status_code: null, error: "timeout", response_body: "", detail: "no answer in 10 s" });
+    expect(eventPage([silent], { status: "failed", next_attempt_at: null }, low)).toContain(
+      "last answer  no answer in 10 s",
+    );
+  });
+
+  it("says of what has been due for some time that it waits its turn, and of how many", () => {
+    const due = { status: "pending", attempts: 1, next_attempt_at: ago(8) };
+    const one = [attempt(1, {})];
+    const listEndpoints = { data: [{ ...anEndpoint, id: anAttempt.endpoint, max_in_flight: 4 }], next_cursor: null };
+    const turn = eventPage(one, due, { instead: { listEndpoints } });
+    expect(turn).toContain("2  due: on its way, or waits its turn, 4 at a time");
+    const paused = { ...aStatus, paused: { reason: "maintenance", by: "socket", at: ago(60) } };
+    expect(eventPage(one, due, { instead: { getStatus: paused } })).toContain("2  due, but sending is paused");
   });
 
   it("scrolls to its end and no further", () => {

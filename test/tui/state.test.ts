@@ -223,7 +223,16 @@ describe("the filter line", () => {
     const dashboard = new Dashboard().connected().press("/").type("statsu:failed").press("enter");
     expect(shown(dashboard)).toContain("Did you mean status?");
     dashboard.press("ctrl+u").press("esc", "3", "/").type("status:failed").press("enter");
-    expect(shown(dashboard)).toContain("status: does not apply here. These do: match, type, tenant.");
+    expect(shown(dashboard)).toContain("status: does not apply here. These do: match, type, tenant. Of events it");
+  });
+
+  it("lists the events that it describes where the overview could not", () => {
+    const dashboard = new Dashboard({ tab: "overview" }).connected().press("/").type("data.customer:cus_1");
+    dashboard.press("enter");
+    expect(dashboard.state).toMatchObject({ tab: "events", modes: [] });
+    expect(asked(dashboard, "listEvents").at(-1)!.ask.query).toMatchObject({ data: expect.anything() });
+    const wrong = new Dashboard({ tab: "overview" }).connected().press("/").type("dta.customer:cus_1").press("enter");
+    expect(wrong.state).toMatchObject({ tab: "overview", modes: [{ kind: "line" }] });
   });
 
   it("completes words and values, and says what they could be", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
-import { fit, shown, tailOf, wrap } from "../../tui/draw/text.ts";
+import { firstLines, fit, shown, tailOf, wrap } from "../../tui/draw/text.ts";
 import { HOSTILE } from "./hostile.ts";
 
 const text = fc.oneof(
@@ -45,6 +45,15 @@ describe("fit", () => {
     expect(fit("👍🏽!", 4)).toBe("👍! ");
     expect(fit("1️⃣.", 3)).toBe("1. ");
     expect(fit("🇩🇪", 2)).toBe("? ");
+  });
+});
+
+describe("firstLines", () => {
+  it("marks what it leaves out, in no more columns than there are", () => {
+    expect(firstLines(["one", "two"], 2, 5)).toEqual(["one", "two"]);
+    expect(firstLines(["one", "two", "three"], 2, 5)).toEqual(["one", "two…"]);
+    expect(firstLines(["one", "three", "two"], 2, 5)).toEqual(["one", "thre…"]);
+    expect(firstLines(["one", "two"], 1, 5, { ascii: true })).toEqual(["one~"]);
   });
 });
 

@@ -104,6 +104,16 @@ export function prose(text: string, width: number, look: FitOptions = {}): strin
   return lines;
 }
 
+/** The first lines, the last of them marked if there are more. */
+export function firstLines(lines: readonly string[], most: number, width: number, look: FitOptions = {}): string[] {
+  if (lines.length <= most) return [...lines];
+  const last = lines.slice(Math.max(0, most - 1), most).map((line) => {
+    const mark = look.ascii ? "~" : "…";
+    return widthOf(line) < width ? line + mark : fit(`${line} `, width, look);
+  });
+  return [...lines.slice(0, Math.max(0, most - 1)), ...last];
+}
+
 /** Made of clusters on whose width terminals agree as far as they do. */
 function steady(text: string, ascii: boolean): string {
   if (ASCII.test(text)) return text;

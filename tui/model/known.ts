@@ -32,6 +32,8 @@ export interface Known {
   readonly endpointStats: ReadonlyMap<string, Read<Statistics>>;
   /** Of endpoints, the latest first. */
   readonly lastAttempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
+  /** What the last test event of each came to, and when: the daemon's figures on health leave tests out. */
+  readonly tested: ReadonlyMap<string, { readonly attempt: Attempt; readonly at: number }>;
   readonly events: ReadonlyMap<string, Read<Event>>;
   readonly attempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
   /** Attempts by id, as samples of what failed. */

@@ -3,12 +3,14 @@ import type { Status } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
+import { whoseText } from "./lists.ts";
 import { searchedText } from "./table.ts";
 import { shown, tailOf, widthOf } from "../draw/text.ts";
 import type { Line } from "../model/dialog.ts";
 import { TABS, type List, type Tab } from "../model/list.ts";
 import type { Place, State } from "../model/state.ts";
 import { jobAction, openJob } from "../state/jobs.ts";
+import { selectedRow } from "../state/lists/paged-list.ts";
 import { here, rowsKind } from "../state/lists/places.ts";
 import { sortOf } from "../state/lists/sorts.ts";
 
@@ -127,15 +129,24 @@ export function statusRow(state: State): string {
   const place = here(state);
   const filter =
     toast === null && place.kind !== "event" && place.list.filter !== "" ? `   / ${place.list.filter}` : "";
+  const whose = toast === null && state.link.kind === "live" ? whoseSelected(state, place) : "";
   return spanRow(
     settings.look,
     [
       { text: ` ${text}`, style },
       { text: filter, style: "cyan" },
+      { text: whose === "" ? "" : `   ${whose}`, style: "grey" },
     ],
     size.columns,
     jobSpans(state, widthOf(shown(text + filter, settings.look)) + 2),
   );
+}
+
+/** In lists of endpoints there is seldom room for it. */
+function whoseSelected(state: State, place: Place): string {
+  if (place.kind !== "endpoints" && place.kind !== "failures" && place.kind !== "overview") return "";
+  const row = selectedRow<{ readonly id?: string; readonly endpoint?: string }>(place.list as never);
+  return row === null ? "" : whoseText(state, row.endpoint ?? row.id ?? "");
 }
 
 /** How far the job is that is open, wherever one looks, and where to stop it; what is said comes before that. */

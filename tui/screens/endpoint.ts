@@ -6,7 +6,7 @@ import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts
 import { age, countText, shortInstant } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { statusCell } from "../draw/status.ts";
-import { prose } from "../draw/text.ts";
+import { firstLines, prose } from "../draw/text.ts";
 import { endpointHeadRows } from "../layout.ts";
 import type { EndpointPlace, State } from "../model/state.ts";
 import { switchesAt } from "../state/act-answers.ts";
@@ -81,9 +81,7 @@ function whyRows(state: State, endpoint: Endpoint, { width, lines }: { width: nu
     );
   return [
     line("why", isOn ? cause : `it was ${cause}`, isOn ? "red" : "yellow"),
-    ...prose(meaning, width - 13, look)
-      .slice(0, lines)
-      .map((text) => line("", text, undefined)),
+    ...firstLines(prose(meaning, width - 13, look), lines, width - 13, look).map((text) => line("", text, undefined)),
   ];
 }
 

@@ -23,7 +23,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
     {
       head: "ENDPOINT",
       least: 17,
-      fair: 22,
+      fair: 18,
       width: 36,
       rank: 2,
       cell: ({ id, url }, width) => ({
@@ -34,7 +34,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
     {
       head: "FAILED",
       width: 7,
-      rank: 3,
+      rank: 4,
       align: "right",
       cell: (row) => ({ text: countOrNone(health(row)?.failed) }),
     },
@@ -64,7 +64,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
       least: 12,
       width: 24,
       rest: true,
-      rank: 4,
+      rank: 3,
       cell: ({ description }) => ({ text: description }),
     },
   ];

@@ -5,8 +5,9 @@ import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { shortUrl, shownStatus, statusCell } from "../draw/status.ts";
-import { fit, wrap } from "../draw/text.ts";
+import { firstLines, fit, prose, wrap } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
+import { TURN_MS } from "./lists.ts";
 import { filled } from "./table.ts";
 import { counted } from "../../src/domain/wording.ts";
 
@@ -69,9 +70,11 @@ function worstFirst(deliveries: readonly EventDelivery[]): EventDelivery[] {
 
 function moreLines(look: Look, event: Event, width: number): string[] {
   if (!event.more_deliveries) return [];
-  const shown = ` ${event.deliveries.length} of ${countText(event.delivery_count)} deliveries shown`;
+  const shown = `${event.deliveries.length} of ${countText(event.delivery_count)} deliveries shown`;
   const text = `${shown}; for all, filter deliveries by event:${event.id}`;
-  return ["", ...wrap(text, width, look)].map((part) => spanRow(look, [{ text: part, style: "yellow" }], width));
+  return ["", ...prose(text, width - 1, look)].map((part) =>
+    spanRow(look, [{ text: ` ${part}`, style: "yellow" }], width),
+  );
 }
 
 interface OfDelivery {
@@ -97,6 +100,8 @@ function deliveryLines(state: State, { delivery, attempts, width }: OfDelivery):
       width,
     ),
   ];
+  const last = shown.at(-1);
+  if (last !== undefined) lines.push(...answerLines(look, last, width));
   const total = shown.length + future.length;
   for (const [index, attempt] of shown.entries())
     lines.push(attemptLine(look, { attempt, ladder, tree: branch(look, index, total) }, width));
@@ -105,8 +110,7 @@ function deliveryLines(state: State, { delivery, attempts, width }: OfDelivery):
       spanRow(look, [{ text: `  ${branch(look, shown.length + index, total)} `, style: "grey" }, ...spans], width),
     );
   }
-  const last = shown.at(-1);
-  return last === undefined ? lines : [...lines, ...answerLines(look, last, width)];
+  return last === undefined ? lines : [...lines, ...bodyLines(look, last, width)];
 }
 
 function branch(look: Look, index: number, total: number): string {
@@ -176,12 +180,11 @@ function phasesText({ phases: { dns_ms, connect_ms, tls_ms, first_byte_ms } }: A
 
 /** The tries that are left, if each one fails. */
 function toCome(
-  { now }: State,
+  state: State,
   { delivery, attempts, ladder }: Pick<OfDelivery, "delivery" | "attempts"> & { readonly ladder: Ladder | null },
 ): Span[][] {
   if (delivery.next_attempt_at === null) return [];
-  const left = Date.parse(delivery.next_attempt_at) - now;
-  const when = left <= 0 ? "due now" : `in ${longAge(left)}`;
+  const when = whenText(state, delivery.endpoint, Date.parse(delivery.next_attempt_at) - state.now);
   const next: Span[] = [
     { text: `${String(delivery.attempts + 1).padStart(2)}  ${when}`, style: "cyan" },
     { text: `  ${shortInstant(delivery.next_attempt_at)}` },
@@ -198,26 +201,42 @@ function toCome(
   return [next, ...later];
 }
 
-function answerLines(
-  look: Look,
-  { status_code, response_body, response_headers, response_truncated }: Attempt,
-  width: number,
-): string[] {
-  if (status_code === null) return [];
-  const type = response_headers["content-type"] ?? "";
-  const size = response_truncated
-    ? `over ${counted(response_body.length, "character", "characters")}`
-    : counted(response_body.length, "character", "characters");
-  const head = spanRow(
-    look,
-    [{ text: "   last answer  ", style: "grey" }, { text: `${status_code}, ${size}  ${type}` }],
-    width,
-  );
-  const body = response_body === "" ? [] : wrap(response_body, Math.max(1, width - 5), look).slice(0, 12);
-  return [
-    head,
-    ...body.map((text) => spanRow(look, [{ text: `   ${glyph(look, "bar")} `, style: "grey" }, { text }], width)),
-  ];
+function whenText({ known }: State, endpoint: string, left: number): string {
+  if (left > 0) return `in ${longAge(left)}`;
+  if (left >= -TURN_MS) return "due now";
+  if ((known.status?.value.paused ?? null) !== null) return "due, but sending is paused";
+  const most = known.endpoints.get(endpoint)?.max_in_flight ?? null;
+  const turn = most === null ? "" : `, ${most} at a time`;
+  return `due: on its way, or waits its turn${turn}`;
+}
+
+/** What came back last: above the attempts, which would push it off a low screen. */
+function answerLines(look: Look, attempt: Attempt, width: number): string[] {
+  const { status_code, detail, outcome, response_headers, response_body, response_truncated } = attempt;
+  const size = `${response_truncated ? "over " : ""}${counted(response_body.length, "character", "characters")}`;
+  const answer = [status_code, size, response_headers["content-type"] ?? ""].filter((part) => part !== "").join(", ");
+  const text = status_code === null ? (detail === "" ? outcome : detail) : answer;
+  const head = spanRow(look, [{ text: "   last answer  ", style: "grey" }, { text }], width);
+  const [line] = bodyOf(look, attempt, width);
+  return line === undefined ? [head] : [head, bodyLine(look, line, width)];
+}
+
+/** All of it, if that is more than was shown already. */
+function bodyLines(look: Look, attempt: Attempt, width: number): string[] {
+  const lines = bodyOf(look, attempt, width);
+  if (lines.length <= 1) return [];
+  const head = spanRow(look, [{ text: "   all of it", style: "grey" }], width);
+  return [head, ...firstLines(lines, BODY_LINES, width - 5, look).map((line) => bodyLine(look, line, width))];
+}
+
+const BODY_LINES = 12;
+
+function bodyOf(look: Look, { response_body }: Attempt, width: number): string[] {
+  return response_body === "" ? [] : wrap(response_body, Math.max(1, width - 5), look);
+}
+
+function bodyLine(look: Look, text: string, width: number): string {
+  return spanRow(look, [{ text: `   ${glyph(look, "bar")} `, style: "grey" }, { text }], width);
 }
 
 function payloadLines(look: Look, { data }: Event, width: number): string[] {

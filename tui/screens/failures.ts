@@ -2,16 +2,17 @@
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { counted } from "../../src/domain/wording.ts";
 import { glyph, paint, sparkline } from "../draw/look.ts";
 import { age, countText, longAge, shortCount, shortId, tookText } from "../draw/numbers.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose } from "../draw/text.ts";
-import { failureRowsBelow } from "../layout.ts";
+import { FAILURE_ROWS, failureRowsBelow } from "../layout.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { jobAction } from "../state/jobs.ts";
-import { endpointName } from "./lists.ts";
+import { endpointName, whoseText } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
 
 interface Room {
@@ -25,8 +26,16 @@ export function failureRows(state: State, list: List<FailureGroup>, room: Room):
   const rows = failureTable(state, list, { width: room.width, height: room.height - below, empty });
   const group = selectedRow(list);
   if (below === 0) return rows;
-  const about = group === null ? [] : aboutGroup(state, group, room.width);
-  return [...rows, ...filled(about, room.width, below)];
+  const about = group === null ? [] : aboutGroup(state, group, { width: room.width, height: below });
+  return [...rows, ...filled(firstRows(state, about, below, room.width), room.width, below)];
+}
+
+/** As many as there is room for; that there are more is said. */
+function firstRows({ settings: { look } }: State, rows: readonly string[], most: number, width: number): string[] {
+  if (rows.length <= most) return [...rows];
+  const missing = counted(rows.length - most + 1, "more line", "more lines");
+  const text = `  ${glyph(look, "ellipsis")} ${missing}: w writes all of it to a file`;
+  return [...rows.slice(0, most - 1), spanRow(look, [{ text, style: "grey" }], width)];
 }
 
 export function failureTable(
@@ -84,7 +93,7 @@ export function failureTable(
   return tableRows(state, { list, kind: "failures", columns, ...room, empty });
 }
 
-function aboutGroup(state: State, group: FailureGroup, width: number): string[] {
+function aboutGroup(state: State, group: FailureGroup, { width, height: below }: Room): string[] {
   const { look } = state.settings;
   const row = (name: string, ...spans: Span[]) =>
     spanRow(look, [{ text: ` ${name.padEnd(14)}`, style: "grey" }, ...spans], width);
@@ -96,6 +105,7 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
   const advice = adviceOnFailure(group, sample, state.now - Date.parse(group.first_at));
   const held = group.held > 0 ? ` ${countText(group.held)} are held until it is enabled.` : "";
   const answer = sample === undefined ? "…" : `${sample.detail}, in ${tookText(sample.duration_ms)}`;
+  const whose = whoseText(state, group.endpoint);
   const last = health?.last_success_at;
   const success =
     health === undefined
@@ -105,9 +115,11 @@ function aboutGroup(state: State, group: FailureGroup, width: number): string[] 
         : ` The last success was ${age(state.now - Date.parse(last))} ago.`;
   return [
     paint(look, "grey", glyph(look, "rule").repeat(width)),
-    row("What happened", {
-      text: `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}${held}`,
-    }),
+    ...(whose === "" || below < FAILURE_ROWS ? [] : [row("Endpoint", { text: whose })]),
+    ...paragraph(
+      "What happened",
+      `${endpointName(state, group.endpoint)}: ${causeText(group.error, group.status_code)}, for ${since}.${success}${held}`,
+    ),
     row("Last answer", { text: answer }),
     ...(sample === undefined || sample.response_body === "" ? [] : [row("", { text: sample.response_body })]),
     ...paragraph("What it means", `${advice.meaning} ${advice.outlook}`),

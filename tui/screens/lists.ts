@@ -110,6 +110,12 @@ export function endpointName(
     : name.slice(0, head) + glyph(look, "ellipsis") + name.slice(name.length - (width - 1 - head));
 }
 
+/** Whose it is, as far as anyone said so: `ACME Corp, production (tenant acme)`. */
+export function whoseText({ known }: State, id: string): string {
+  const { description = "", tenant = "default" } = known.endpoints.get(id) ?? {};
+  return [description, ...(tenant === "default" ? [] : [`(tenant ${tenant})`])].filter((part) => part !== "").join(" ");
+}
+
 const hosts = new WeakMap<Known["endpoints"], ReadonlyMap<string, number>>();
 
 /** How many endpoints have the same host: counted once for as long as the endpoints are the same. */
@@ -171,9 +177,13 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Room): st
   return tableRows(state, { list, kind: "deliveries", columns, ...room, empty: firstRun(state) });
 }
 
-export function nextText({ now }: State, at: string | null): string {
+/** Due for longer than this, it is on its way or waits its turn: an endpoint is sent only so many at a time. */
+export const TURN_MS = 2000;
+
+export function nextText({ now, known }: State, at: string | null): string {
   if (at === null) return "";
   const left = Date.parse(at) - now;
+  if (left < -TURN_MS) return (known.status?.value.paused ?? null) === null ? "queued" : "paused";
   return left <= 0 ? "due" : left < 60_000 ? age(left) : longAge(left).slice(0, 6);
 }
 

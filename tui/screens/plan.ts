@@ -178,6 +178,10 @@ function healthSpan({ known, now }: State, id: string): Span {
   if (found === undefined) return { text: "..." };
   const { consecutive_failures: failures, last_failure_at: last } = found.health;
   if (failures === 0 || last === null) return { text: "answers", style: "green" };
+  const tested = known.tested.get(id);
+  if (tested?.attempt.outcome === "succeeded" && tested.at >= Date.parse(last)) {
+    return { text: `test: ${tested.attempt.status_code}, ${age(now - tested.at)} ago`, style: "green" };
+  }
   return { text: `failing, last ${age(now - Date.parse(last))} ago`, style: "red" };
 }
 

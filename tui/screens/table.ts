@@ -1,8 +1,9 @@
 /** A list as a table: its head, the rows on the screen, and what is said when there are none. */
-import { glyph, paint } from "../draw/look.ts";
+import { glyph, paint, type Look } from "../draw/look.ts";
 import { spanRow, tableRow, type Cell } from "../draw/row.ts";
 import { readFilter } from "../../src/client/filter.ts";
 import { age, shortCount } from "../draw/numbers.ts";
+import { prose } from "../draw/text.ts";
 import type { List, RowsKind, Searched } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { visibleRows, type KeyOf } from "../state/lists/paged-list.ts";
@@ -60,8 +61,17 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
     });
   });
   const said =
-    rows.length > 0 ? [] : emptyText(state, table).map((text) => spanRow(look, [{ text: `  ${text}` }], width));
+    rows.length > 0
+      ? []
+      : emptyText(state, table)
+          .flatMap((text) => emptyLines(text, width - 3, look))
+          .map((text) => spanRow(look, [{ text: `  ${text}` }], width));
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
+}
+
+/** What is set in, such as a command, stays on a line of its own. */
+function emptyLines(text: string, width: number, look: Look): string[] {
+  return text.startsWith(" ") ? [text] : prose(text, width, look);
 }
 
 /** With a mark on the column that the list is sorted by, unless it is in the order it begins with. */

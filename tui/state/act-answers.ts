@@ -65,6 +65,9 @@ export function knownAfter(known: Known, { call, answer }: Answered, now: number
     case "pauseDaemon":
     case "resumeDaemon":
       return withPause(known, (answer as Answers["pauseDaemon" | "resumeDaemon"]).paused);
+    case "sendTestEvent":
+      if (!("outcome" in (answer as object))) return known;
+      return { ...known, tested: new Map(known.tested).set(id, { attempt: answer as Attempt, at: now }) };
     case "createJob":
     case "pauseJob":
     case "resumeJob":

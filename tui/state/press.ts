@@ -6,7 +6,7 @@ import type { Mode, State, Step } from "../model/state.ts";
 import { pasteInto, pressDialog } from "./dialogs/dialog-keys.ts";
 import { editLine, insert } from "./line-editor.ts";
 import { isBoxed, retry } from "./connection.ts";
-import { filterFault, findEndpoint, isSearch, jump, setFilter } from "./lists/navigation.ts";
+import { filterEvents, filterFault, findEndpoint, isSearch, jump, setFilter } from "./lists/navigation.ts";
 import { here } from "./lists/places.ts";
 import { toast } from "./toast.ts";
 
@@ -75,6 +75,8 @@ function acceptLine(state: State, line: Line): State {
     return there ?? withTop(state, { kind: "line", line: { ...line, mistake } });
   }
   if (isSearch(state, text)) return findEndpoint(pop(state), text);
+  const events = filterEvents(state, text);
+  if (events !== null) return pop(events);
   const mistake = filterFault(state, text);
   return mistake === null ? setFilter(pop(state), text) : withTop(state, { kind: "line", line: { ...line, mistake } });
 }

@@ -53,6 +53,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
       causes: new Map(),
       endpointStats: new Map(),
       lastAttempts: new Map(),
+      tested: new Map(),
       events: new Map(),
       attempts: new Map(),
       samples: new Map(),

@@ -128,8 +128,8 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
     const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`;
     const facts = [...(waiting > 0 ? [retries] : []), ...(missing > 0 ? [lost] : [])];
     return missing > 0
-      ? { ...WARN, title: "NOTHING FAILS NOW, BUT SOME IS MISSING", facts }
-      : { ...WELL, title: "NOTHING FAILS NOW", facts };
+      ? { ...WARN, title: "NOTHING IS FAILING NOW, BUT SOME IS MISSING", facts }
+      : { ...WELL, title: "NOTHING IS FAILING NOW", facts };
   }
   const endpoints = new Set(going.map(({ endpoint }) => endpoint)).size;
   const [first, ...others] = going as [FailureGroup, ...FailureGroup[]];

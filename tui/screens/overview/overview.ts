@@ -4,7 +4,7 @@ import { chart, ageAxis, spread } from "../../draw/chart.ts";
 import { glyph, paint, type Style } from "../../draw/look.ts";
 import { age, countText, shortCount, tookText } from "../../draw/numbers.ts";
 import { spanRow, tableRow, widthOfSpans, type Cell, type Span } from "../../draw/row.ts";
-import { fit, prose } from "../../draw/text.ts";
+import { firstLines, fit, prose } from "../../draw/text.ts";
 import { overviewLayout } from "../../layout.ts";
 import type { List } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
@@ -56,9 +56,8 @@ function conditionRows(state: State, list: List<FailureGroup>, width: number, fa
   const { look } = state.settings;
   const condition = conditionOf(state, list.next === undefined ? null : list.rows);
   const title = fit(` ${glyph(look, condition.glyph)} ${condition.title}`, width, look);
-  const lines = prose(condition.facts.join(" "), width - 4, look).map((text) =>
-    spanRow(look, [{ text: `   ${text}` }], width),
-  );
+  const said = prose(condition.facts.join(" "), width - 4, look);
+  const lines = firstLines(said, facts, width - 4, look).map((text) => spanRow(look, [{ text: `   ${text}` }], width));
   return [paint(look, condition.style, title), ...filled(lines, width, facts)];
 }
 

@@ -47,7 +47,17 @@ export function filterFault(state: State, text: string): string | null {
   const known = Object.keys(FILTER_PARAMETERS[rowsKind(place)]).filter(
     (word) => word !== "match" || place.kind === "endpoints",
   );
-  return `${stranger}: does not apply here. These do: ${known.join(", ")}.`;
+  const isOfEvents = place.kind !== "events" && strangerIn(text, "events") === undefined;
+  const where = isOfEvents ? " Of events it does: press Esc, then 1." : "";
+  return `${stranger}: does not apply here. These do: ${known.join(", ")}.${where}`;
+}
+
+/** The events that a filter describes, for one that this list does not take: nobody looks for payloads elsewhere. */
+export function filterEvents(state: State, text: string): State | null {
+  const place = here(state);
+  if (place.kind !== "overview" || mistakeIn(text) !== null) return null;
+  if (strangerIn(text, rowsKind(place)) === undefined || strangerIn(text, "events") !== undefined) return null;
+  return setFilter(showTab(showTab(state, "events"), "events"), text);
 }
 
 /** A word that this list does not take; what an endpoint is found by, only theirs does. */

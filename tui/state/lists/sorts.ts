@@ -40,10 +40,10 @@ export const SORTS: { readonly [K in RowsKind]: readonly Sort[] } = {
   events: [NEWEST, OLDEST],
   deliveries: [NEWEST, OLDEST],
   endpoints: [
+    { name: "failing", text: "most failures in a row first", head: "STATE", falls: true, query: { sort: "failing" } },
     { ...NEWEST, head: "" },
     { ...OLDEST, head: "" },
     { name: "host", text: "by host", head: "ENDPOINT", falls: false, query: { sort: "host" } },
-    { name: "failing", text: "most failures in a row first", head: "STATE", falls: true, query: { sort: "failing" } },
     { name: "success", text: "longest without success first", head: "", falls: true, query: { sort: "last_success" } },
     { name: "failure", text: "latest failure first", head: "", falls: true, query: { sort: "last_failure" } },
   ],
