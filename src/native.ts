@@ -52,12 +52,28 @@ export function nativeBinding(dataDir?: string): string | undefined {
   return typeof __ADDONS__ === "undefined" ? undefined : extracted(addonsIn(__ADDONS__).sqlite, dataDir);
 }
 
+/** As much of koffi as is used. */
+export interface Koffi {
+  load(library: null): { func(declaration: string): unknown };
+}
+
 /** Loads koffi. Throws where it cannot be had. */
-export function loadKoffi(dataDir: string): unknown {
-  if (typeof __ADDONS__ === "undefined") return requireFile(`@koromix/koffi-${platform}`);
+export function loadKoffi(dataDir: string): Koffi {
+  if (typeof __ADDONS__ === "undefined") return requireFile(`@koromix/koffi-${platform}`) as Koffi;
   const { koffi } = addonsIn(__ADDONS__);
   if (koffi === null) throw new Error(`there is no koffi for ${platform} in this executable`);
-  return requireFile(extracted(koffi, dataDir));
+  return requireFile(extracted(koffi, dataDir)) as Koffi;
+}
+
+/** Of freed memory the C library keeps some 30 MiB after a flood, and gives it back only if it is asked to: glibc alone. */
+export function giveBackMemory(dataDir: string): void {
+  if (process.platform !== "linux") return;
+  try {
+    const trim = loadKoffi(dataDir).load(null).func("int malloc_trim(size_t keep)") as (keep: number) => number;
+    trim(0);
+  } catch {
+    // Without koffi, or with another C library, it keeps what it has.
+  }
 }
 
 function addonsIn(all: Readonly<Record<string, Addons>>): Addons {

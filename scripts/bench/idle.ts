@@ -1,17 +1,23 @@
 /** What a daemon costs that has nothing to do: P10, P14. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { BATCH } from "./capacity.ts";
 import { MANY } from "./flat.ts";
 import { atMost, Measures, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { measure } from "./run.ts";
 import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
+import { rssMiB } from "./usage.ts";
 
 /** A whole minute, because the sweep for lost deliveries comes once in it. */
 const SECONDS = 60;
 const ROUNDS = 1;
 /** What a start leaves behind, compiled code and garbage, is seen to after some seconds. */
 const WARM_MS = 20_000;
+const FLOOD_MS = 8000;
+const SETTLE_MS = 15_000;
+/** A thread of senders ends after a minute that began with little to send. */
+const REST_MS = 75_000;
 
 export async function idle(options: BenchOptions): Promise<Measure[]> {
   const kept = await seeded(MANY, options.note);
@@ -25,9 +31,13 @@ export async function idle(options: BenchOptions): Promise<Measure[]> {
     for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
       const trial = await Trial.start({ threads: options.threads, ...(prepare && { prepare }) });
       await sleep(WARM_MS);
-      const { cores, rssMiB } = await measure(trial.daemon.pid, trial.site.ledger, options.seconds ?? SECONDS);
+      const { cores, rssMiB: resident } = await measure(
+        trial.daemon.pid,
+        trial.site.ledger,
+        options.seconds ?? SECONDS,
+      );
       await trial.end("stop");
-      samples.push({ startMs: trial.daemon.startMs, rssMiB, percent: 100 * cores });
+      samples.push({ startMs: trial.daemon.startMs, rssMiB: resident, percent: 100 * cores });
     }
     const each = (value: keyof (typeof samples)[number]) => samples.map((sample) => sample[value]);
     options.note(`${name}: ${Math.round(samples[0]!.rssMiB)} MiB`);
@@ -35,5 +45,25 @@ export async function idle(options: BenchOptions): Promise<Measure[]> {
     measures.add(`${name}: RSS`, "MiB", each("rssMiB"), atMost("P10", 120, " MiB"));
     measures.add(`${name}: CPU`, "% of a core", each("percent"), atMost("P14", 0.5, " %"));
   }
+  const after: number[] = [];
+  for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
+    after.push(await afterFlood(options));
+    options.note(`after a flood: ${Math.round(after.at(-1)!)} MiB`);
+  }
+  measures.add("a minute after a flood: RSS", "MiB", after, atMost("", 120, " MiB"));
   return measures.all;
+}
+
+/** In MiB, once the sender's thread has ended. */
+async function afterFlood(options: BenchOptions): Promise<number> {
+  const trial = await Trial.start({ threads: options.threads });
+  await trial.register(["/ok/daemon"]);
+  const stop = trial.publish({ ...BATCH, tenants: 0 });
+  await sleep(FLOOD_MS);
+  await stop();
+  await trial.site.settle(SETTLE_MS);
+  await sleep(REST_MS);
+  const resident = rssMiB(trial.daemon.pid);
+  await trial.end("stop");
+  return resident;
 }

@@ -11,6 +11,7 @@ import type { StartThread } from "../delivery/threads/thread-port.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
 import { roomWithin } from "../domain/files.ts";
 import type { Log } from "../log.ts";
+import { giveBackMemory } from "../native.ts";
 import { startThread } from "../thread.ts";
 import { version } from "../build.ts";
 
@@ -70,5 +71,6 @@ export async function loadSenders(
       endpointMaxInFlight,
       clock,
       onEnded,
+      onThreadsEnded: () => giveBackMemory(config.data.dir),
     });
 }

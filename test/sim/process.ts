@@ -140,6 +140,7 @@ export class Process {
       endpointMaxInFlight: settings.endpointMaxInFlight,
       clock,
       onEnded,
+      onThreadsEnded() {},
     });
   }
 

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
 import type { Socket } from "node:net";
 import type { Log } from "../../log.ts";
+import type { Koffi } from "../../native.ts";
 
 interface SocketPlace {
   readonly path: string;
@@ -71,14 +72,9 @@ export interface Peer {
 
 type GetSockOpt = (fd: number, level: number, option: number, value: Int32Array, length: number[]) => number;
 
-/** As much of koffi as is used. */
-interface Koffi {
-  load(library: null): { func(declaration: string): GetSockOpt };
-}
-
 interface PeersParts {
   /** Throws where it cannot be had. */
-  readonly loadKoffi: () => unknown;
+  readonly loadKoffi: () => Koffi;
   readonly log: Log;
   readonly platform: NodeJS.Platform;
 }
@@ -125,7 +121,7 @@ export class Peers {
 
   #load(): GetSockOpt | null {
     try {
-      return (this.#parts.loadKoffi() as Koffi).load(null).func(DECLARATION);
+      return this.#parts.loadKoffi().load(null).func(DECLARATION) as GetSockOpt;
     } catch (error) {
       // Of a module that is not found Node says more lines, about who asked for it.
       this.#trouble = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]!;

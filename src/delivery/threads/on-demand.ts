@@ -25,6 +25,7 @@ export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyP
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
   readonly onEnded: OnEnded;
+  readonly onThreadsEnded: () => void;
 }
 
 type Place = "here" | "threads";
@@ -286,14 +287,13 @@ export class ThreadsOnDemand implements Sending {
 
   /** In all, too, what is out at the old place counts against the limit at the new one; without any, threads end. */
   #adjust(): void {
-    const { maxInFlight } = this.#parts;
-    this.#at(this.#place)?.setMaxInFlight(Math.max(0, maxInFlight - this.#outstanding[other(this.#place)]));
+    this.#at(this.#place)?.setMaxInFlight(Math.max(0, this.#parts.maxInFlight - this.#outstanding[other(this.#place)]));
     const threads = this.#threads;
     const isNeeded = this.#place === "threads" || this.#isWanted || this.#suspicious;
     if (isNeeded || threads === null || this.#outstanding.threads > 0) return;
     this.#threads = null;
     for (const endpoint of this.#endpoints.values()) if (endpoint.place === "threads") endpoint.place = null;
-    void threads.close();
+    void threads.close().then(() => this.#parts.onThreadsEnded());
   }
 }
 

@@ -2,10 +2,11 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Peers } from "../../../src/api/server/socket.ts";
 import { silentLog } from "../../../src/log.ts";
+import type { Koffi } from "../../../src/native.ts";
 
 const socket = { _handle: { fd: 0 } } as unknown as Socket;
 
-function peers(platform: NodeJS.Platform, loadKoffi: () => unknown) {
+function peers(platform: NodeJS.Platform, loadKoffi: () => Koffi) {
   const warnings: string[] = [];
   const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) };
   return { warnings, peers: new Peers({ platform, loadKoffi, log }) };

@@ -46,6 +46,8 @@ class World {
   readonly urls = new Map<string, readonly string[]>();
   /** How long an attempt takes at most. */
   slowest = 50;
+  /** How often all threads have ended. */
+  rests = 0;
   sent = 0;
   versions = 0;
 
@@ -84,6 +86,7 @@ class World {
       endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
       clock,
       onEnded: ended,
+      onThreadsEnded: () => void this.rests++,
     });
   }
 
@@ -211,6 +214,7 @@ it("no thread is started while little is sent, and none is left a minute after m
   expect(world.running).toBe(2);
   await world.pass(REST_MS);
   expect(world.running).toBe(0);
+  expect(world.rests).toBe(1);
   world.send("plain-1", 1);
   await world.settle();
   expect(world.threads).toHaveLength(2);
