@@ -152,7 +152,8 @@ export function verifyingKey(text: string): VerifyingKey {
 }
 
 function kindOf(text: string): Kind {
-  const begins = (form: Form | undefined) => form !== undefined && text.startsWith(form.prefix);
+  // White space before a public key, which anyone may know, must not make it a plain secret.
+  const begins = (form: Form | undefined) => form !== undefined && text.trimStart().startsWith(form.prefix);
   return KINDS.find(({ secret, publicKey }) => begins(secret) || begins(publicKey))!;
 }
 
