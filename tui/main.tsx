@@ -75,7 +75,8 @@ export async function openDashboard({
   around.mouse(settings.mouse);
   program.start();
   try {
-    await app.waitUntilExit();
+    // Ink waits until what it wrote has arrived, which on a terminal that is gone it never does.
+    await Promise.race([app.waitUntilExit(), terminalGone(stdin, stdout).then(() => around.quit(SIGNALS.SIGHUP))]);
   } finally {
     program.stop();
     stdin.setRawMode(false);
@@ -188,6 +189,17 @@ class Loan {
     });
     this.#isLent = false;
   }
+}
+
+/**
+ * Resolves when it can be neither read nor written any more. Its hang-up is a signal only to the session that it
+ * controls, and without one a dashboard would go on for ever, unseen. The listeners stay: giving it back fails as well.
+ */
+function terminalGone(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ["end", "close", "error"]) stdin.on(event, () => resolve());
+    for (const event of ["close", "error"]) stdout.on(event, () => resolve());
+  });
 }
 
 function sizeOf({ columns, rows }: NodeJS.WriteStream) {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -24,6 +25,14 @@ async function nonsense() {
   return { socket, shows: /bug in webhookd[^]*\$\s*$/ };
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 inTerminal("a terminal", () => {
   it("is taken, and given back as it was", async () => {
     const dashboard = await RunningDashboard.open(await site());
@@ -41,6 +50,22 @@ inTerminal("a terminal", () => {
     const dashboard = await RunningDashboard.open(await site());
     process.kill(await dashboard.terminal.foreground(), signal);
     await dashboard.isOver(exit);
+  });
+
+  it.each([
+    ["hangs up", "exec"],
+    // Of a session of its own: nothing tells it but reading and writing, which fail.
+    ["fails without a word", "exec setsid -w"],
+  ])("takes the dashboard with it when it %s", async (_, way) => {
+    const file = join(aDirectory(), "pid");
+    const script = `echo $$ > ${file}; exec node ${MAIN} "$@"`;
+    const program = `(${way} sh -c '${script}' sh`;
+    const { terminal } = await RunningDashboard.open({ ...(await site()), program, flags: ")" });
+    const pid = Number(readFileSync(file, "utf8"));
+    onTestFinished(() => void (isAlive(pid) && process.kill(pid, "SIGKILL")));
+    expect(isAlive(pid)).toBe(true);
+    await terminal.close();
+    await expect.poll(() => isAlive(pid), { timeout: 5000 }).toBe(false);
   });
 
   it("is given back by a crash, which is printed where it can be read", async () => {
