@@ -103,8 +103,9 @@ async function settle(tx: Queries, placed: readonly Placed[]): Promise<ReadonlyS
   if (some.length === 0) return new Set();
   const rows = await tx.rows<{ event: number; endpoint: number }>(
     `UPDATE delivery d SET status = n.status, attempts = n.attempts, retry = n.retry, trigger = n.trigger, due_at = n.due_at
-     FROM unnest($1::bigint[], $2::integer[], $3::smallint[], $4::integer[], $5::integer[], $6::smallint[], $7::bigint[])
-       AS n (event, endpoint, status, attempts, retry, trigger, due_at)
+     FROM (SELECT unnest($1::bigint[]) AS event, unnest($2::integer[]) AS endpoint, unnest($3::smallint[]) AS status,
+         unnest($4::integer[]) AS attempts, unnest($5::integer[]) AS retry, unnest($6::smallint[]) AS trigger,
+         unnest($7::bigint[]) AS due_at) n
      WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status <= ${WAITING} AND d.attempts = n.attempts - 1
      RETURNING d.event, d.endpoint`,
     [
@@ -124,7 +125,7 @@ async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> 
   await Promise.all([
     tx.change(
       `DELETE FROM started s USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-       WHERE s.event = n.event AND s.endpoint = n.endpoint`,
+       WHERE s.event = n.event AND s.endpoint = n.endpoint AND EXISTS (SELECT 1 FROM started)`,
       [placed.map(({ event }) => event), placed.map(({ endpoint }) => endpoint)],
     ),
     dropRequests(
@@ -191,7 +192,7 @@ export async function dropRequests(tx: Queries, pairs: readonly { event: number;
   if (pairs.length === 0) return;
   await tx.change(
     `DELETE FROM manual_attempt m USING unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
-     WHERE m.event = n.event AND m.endpoint = n.endpoint`,
+     WHERE m.event = n.event AND m.endpoint = n.endpoint AND EXISTS (SELECT 1 FROM manual_attempt)`,
     [pairs.map(({ event }) => event), pairs.map(({ endpoint }) => endpoint)],
   );
 }
