@@ -150,7 +150,8 @@ export async function openPostgresDatabase(
     leaseMs,
     schema = SCHEMA_VERSION,
     alone = false,
-  }: StoreLimits & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number; alone?: boolean },
+    ...hooks
+  }: StoreLimits & NodeHooks & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number; alone?: boolean },
 ): Promise<Store> {
   const file = join(dir, "secret.key");
   const store = await openPostgresStore({
@@ -161,17 +162,34 @@ export async function openPostgresDatabase(
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    ...(leaseMs !== undefined && { node: nodeOf(alone ? SoleOwner : SharedOwnership, leaseMs, schema) }),
+    ...(leaseMs !== undefined && { node: nodeOf(alone ? SoleOwner : SharedOwnership, leaseMs, schema, hooks) }),
     adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
   });
   onTestFinished(() => store.close());
   return store;
 }
 
-function nodeOf(Owner: typeof SoleOwner | typeof SharedOwnership, leaseMs: number, schema: number) {
-  const owner = new Owner(leaseMs, { host: "host", version: "1.2.3", schema }, () => {});
+interface NodeHooks {
+  /** Its connections, before anything is asked of them. */
+  readonly onDatabase?: (database: PostgresDatabase) => void;
+  readonly onLost?: (error: Error) => void;
+}
+
+function nodeOf(
+  Owner: typeof SoleOwner | typeof SharedOwnership,
+  leaseMs: number,
+  schema: number,
+  { onDatabase = () => {}, onLost = () => {} }: NodeHooks,
+) {
+  const owner = new Owner(leaseMs, { host: "host", version: "1.2.3", schema }, onLost);
   const wait = { isStandby: false, onWait: () => {}, onLong: () => {} };
-  return { owner, take: async (database: PostgresDatabase) => (await owner.take(database, wait)).number };
+  return {
+    owner,
+    take: async (database: PostgresDatabase) => {
+      onDatabase(database);
+      return (await owner.take(database, wait)).number;
+    },
+  };
 }
 
 async function connectUntilEnd(url: string): Promise<Client> {
