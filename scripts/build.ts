@@ -24,6 +24,8 @@ export interface Bundle {
   readonly program: Metafile;
   /** The same of the parts that are compiled. */
   readonly parts: Metafile;
+  /** The same of the packages that few daemons need. */
+  readonly rare: Metafile;
   /** The same of the threads. */
   readonly threads: readonly Metafile[];
   /** The same of the page. */
@@ -58,7 +60,8 @@ export async function bundle(
   const threads = await bundleThreads(define, directory);
   const portal = await bundlePortal(directory);
   const inParts = { __THREADS__: JSON.stringify(threads.files), __PORTAL__: JSON.stringify(portal.files) };
-  const parts = await bundleParts({ ...define, ...inParts }, directory);
+  const parts = await bundleModules("parts", PARTS, { ...define, ...inParts }, directory);
+  const rare = await bundleModules("rare", RARE, define, directory);
   const program = await bundleProgram(define, directory);
   await bundleStart(define, directory);
   if (target === `${process.platform}-${process.arch}`) {
@@ -71,6 +74,7 @@ export async function bundle(
     size,
     program,
     parts,
+    rare,
     threads: threads.metafiles,
     portal: portal.metafile,
     addons: addons.packages,
@@ -122,25 +126,37 @@ const PARTS = [
   "src/delivery/http/egress-guard.ts",
 ] as const;
 
+/** A fifth of the source, which most daemons load late or never, and would read at each start. */
+const RARE = ["ajv/dist/2020.js", "nodemailer", "pg", "prom-client"] as const;
+
 /** As functions, each of one script: V8 keeps compiled code for a script, but for no ES module. */
 const scriptsOwn = { "import.meta.dirname": "__dirname", "import.meta.url": "$url" };
 const GIVEN =
   '(require, module, __filename, __dirname, $part) { "use strict"; const $url = require("node:url").pathToFileURL(__filename).href;';
 
-async function bundleParts(define: Record<string, string>, directory: string): Promise<Metafile> {
-  const parts = PARTS.map((path) => `${JSON.stringify(path)}: () => require("./${path}")`);
+async function bundleModules(
+  name: "parts" | "rare",
+  modules: readonly string[],
+  define: Record<string, string>,
+  directory: string,
+): Promise<Metafile> {
+  const each = modules.map((path) => {
+    const file = path.startsWith("src/") ? `./${path}` : path;
+    return `${JSON.stringify(path)}: () => require("${file}")`;
+  });
   const { metafile, outputFiles } = await build({
     ...common,
-    stdin: { contents: `module.exports = { ${parts.join(", ")} };`, resolveDir: root },
-    outfile: join(directory, "parts.cjs"),
+    stdin: { contents: `module.exports = { ${each.join(", ")} };`, resolveDir: root },
+    outfile: join(directory, `${name}.cjs`),
     write: false,
     format: "cjs",
     define: { ...define, ...scriptsOwn },
+    plugins: name === "parts" ? [rarePackages, ...common.plugins] : common.plugins,
     banner: { js: `(function ${GIVEN}` },
     footer: { js: "})" },
   });
   requireSelfContained(metafile);
-  writeCompressed(directory, "parts.cjs", ascii(outputFiles[0]!.text));
+  writeCompressed(directory, `${name}.cjs`, ascii(outputFiles[0]!.text));
   return metafile;
 }
 
@@ -195,6 +211,19 @@ const compiledParts: Plugin = {
     });
     onLoad({ filter: /.*/, namespace: "compiled" }, async ({ path }) => ({
       contents: `export const { ${(await exportsOf(path)).join(", ")} } = $part(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/** What the parts import of rare packages comes out of those. */
+const rarePackages: Plugin = {
+  name: "rare-packages",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^[a-z]/ }, ({ path }) =>
+      RARE.some((name) => name === path) ? { path, namespace: "rare" } : null,
+    );
+    onLoad({ filter: /.*/, namespace: "rare" }, ({ path }) => ({
+      contents: `module.exports = $part(${JSON.stringify(path)});`,
     }));
   },
 };

@@ -22,8 +22,11 @@ export function asset(name: string, directory = import.meta.dirname): Buffer {
 /** The file that runs as it is: Node is started with it, and in the executable it is the main script. */
 export const START = "webhookd.cjs";
 
-/** The commands, and what some of them load: modules by their paths in a checkout, each evaluated when first asked for. */
-export const SCRIPTS = { program: "program.cjs", parts: "parts.cjs.zst" } as const;
+/**
+ * The commands, what some of them load, and packages that few daemons need: modules by their paths in a checkout or their
+ * names, each evaluated when first asked for.
+ */
+export const SCRIPTS = { program: "program.cjs", parts: "parts.cjs.zst", rare: "rare.cjs.zst" } as const;
 type ScriptName = keyof typeof SCRIPTS;
 type Parts = Readonly<Record<string, () => unknown>>;
 /** Called in place of `import()`, by modules that scripts/build.ts writes. */
@@ -32,9 +35,13 @@ type Part = (path: string) => unknown;
 /** What V8 made of a script; there is none in a bundle for another kind of machine than the one that made it. */
 export const codeOf = (name: string): string => `${name}.code`;
 
-/** Runs the bundle in `directory`. The answer grows: the parts are added when the program first loads one. */
+/** Runs the bundle in `directory`. The answer grows: a script is added when something of it is first loaded. */
 export function runProgram(directory = import.meta.dirname): ReadonlyMap<string, Script> {
   const scripts = new Map<string, Script>();
+  const partsOf = (name: ScriptName, part?: Part): Part => {
+    let parts: Parts | undefined;
+    return (path) => (parts ??= run(name, part) as Parts)[path]!();
+  };
   const run = (name: ScriptName, part?: Part) => {
     const script = compiled(name, directory);
     scripts.set(name, script);
@@ -44,8 +51,7 @@ export function runProgram(directory = import.meta.dirname): ReadonlyMap<string,
     main(createRequire(filename), module, filename, directory, part);
     return module.exports;
   };
-  let parts: Parts | undefined;
-  run("program", (path) => (parts ??= run("parts") as Parts)[path]!());
+  run("program", partsOf("parts", partsOf("rare")));
   return scripts;
 }
 

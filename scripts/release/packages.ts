@@ -14,12 +14,13 @@ export interface Package extends Locked {
 
 /** Sorted by name and version, each once. */
 export function packagesIn(
-  ...bundles: readonly Pick<Bundle, "program" | "parts" | "threads" | "portal" | "addons">[]
+  ...bundles: readonly Pick<Bundle, "program" | "parts" | "rare" | "threads" | "portal" | "addons">[]
 ): Package[] {
   const paths = new Set(bundles.flatMap(({ addons }) => addons));
-  for (const { outputs } of bundles.flatMap(({ program, parts, threads, portal }) => [
+  for (const { outputs } of bundles.flatMap(({ program, parts, rare, threads, portal }) => [
     program,
     parts,
+    rare,
     ...threads,
     portal,
   ])) {

@@ -117,6 +117,20 @@ describe("the bundle", () => {
       expect(compiled(name, made.directory).cachedDataRejected, name).toBe(false);
   });
 
+  machineIt("loads the packages that few daemons need when something needs them", async ({ machine }) => {
+    expect(matches(new Set(Object.keys(made.parts.inputs)), /node_modules\/(ajv|nodemailer|pg|prom-client)\//)).toEqual(
+      [],
+    );
+    expect(
+      matches(new Set(Object.keys(made.rare.inputs)), /node_modules\/(pg|prom-client)\/lib\/(client|registry)\./),
+    ).toHaveLength(2);
+    const settings = { METRICS_PUBLIC: "true" };
+    const daemon = await machine.serve({ program: [process.execPath, join(made.directory, START)], settings });
+    const metrics = await (await fetch(new URL("/metrics", daemon.url))).text();
+    expect(metrics).toContain("webhookd_paused 0");
+    expect(await daemon.stop()).toBe(0);
+  });
+
   it("leaves room for Node in an executable of 115 MB", () => {
     // The stripped Node is 108.5 MB, and the packer adds 0.4.
     expect(made.size).toBeLessThan(5.7e6);
