@@ -1,7 +1,7 @@
 /** Attempts in words. */
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
-import { hostOf, span } from "../output/words.ts";
+import { ago, hostOf, span } from "../output/words.ts";
 
 /** What came back: `503`, or why nothing did. */
 export function answerOf({ status_code, error, outcome }: Attempt): string {
@@ -34,8 +34,17 @@ export function lastResultOf(
   return next === null ? `${what}; no attempts left` : `${what}; next attempt ${whenOf(next, now)}`;
 }
 
-/** `in 29m 12s`, or `now` for what is due. */
+/** What has been due for longer waits behind others. */
+const WAITS_S = 5;
+
+/** Whether it is due and waits for its turn, because no more are attempted at a time. */
+export function waitsForTurn(instant: string, now: number): boolean {
+  return (now - Date.parse(instant)) / 1000 >= WAITS_S;
+}
+
+/** `in 29m 12s`, or `now` for what has just fallen due. */
 export function whenOf(instant: string, now: number): string {
+  if (waitsForTurn(instant, now)) return `when its turn comes, due ${ago(instant, now)}`;
   const seconds = Math.round((Date.parse(instant) - now) / 1000);
   return seconds <= 0 ? "now" : `in ${span(seconds)}`;
 }

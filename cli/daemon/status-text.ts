@@ -21,7 +21,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
   const [soon = 0, ...later] = seen.due_by_minute ?? [];
   const hour = later.reduce((sum, count) => sum + count, soon);
   const due = [
-    oldest === null ? "nothing overdue" : `the oldest due ${ago(oldest, now)}`,
+    ...overdueWords(seen.overdue?.deliveries ?? 0, oldest, now),
     ...(seen.due_by_minute ? [`${grouped(soon)} due within a minute, ${grouped(hour)} within the hour`] : []),
   ];
   return [
@@ -31,8 +31,20 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
         ]
       : []),
     `  due       ${due.join("; ")}`,
+    ...(seen.overdue?.behind ?? [])
+      .slice(0, NAMED)
+      .map(
+        ({ url, oldest_due_at: since, at_once: atOnce }) =>
+          `  behind    ${hostOf(url)}: deliveries wait for their turn, ${atOnce} at a time, the oldest due ${ago(since, now)}`,
+      ),
     ...(statistics === null ? [] : lastHour(statistics)),
   ];
+}
+
+function overdueWords(overdue: number, oldest: string | null, now: number): string[] {
+  if (oldest === null) return ["nothing overdue"];
+  const number = overdue === 0 ? "" : `${grouped(overdue)} overdue, `;
+  return [`${number}the oldest due ${ago(oldest, now)}`];
 }
 
 function lastHour({ published, deliveries, attempts }: Statistics): string[] {
@@ -108,6 +120,7 @@ export function hostLines(status: Status, now: number): string[] {
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,
     ...(backup.failure === null ? [] : [`  BACKUP FAILED ${ago(backup.failure.at, now)}: ${backup.failure.detail}`]),
+    ...moveLines(status, now),
     ...damagedLines(status),
     ...(status.damaged_database === null
       ? []
@@ -116,6 +129,18 @@ export function hostLines(status: Status, now: number): string[] {
         ]),
     ...(status.careful ? ["  careful mode: the process died twice in quick succession"] : []),
     ...status.departures.map((sentence) => `  ${sentence}`),
+  ];
+}
+
+/** A daemon older than this command says nothing of it. */
+function moveLines(status: Partial<Status> & Pick<Status, "disk">, now: number): string[] {
+  const { open_move: move } = status;
+  if (!move) return [];
+  const since = move.since === null ? "" : ` ${ago(move.since, now)}`;
+  const [flag, whole] = hasOwnDisk(status) ? ["--to", "to PostgreSQL"] : ["--from", "into a file"];
+  return [
+    `  MOVE OPEN an online move ${whole} was begun${since} and is not over: each change is listed for it, on this disk`,
+    `            to go on: webhookd migrate ${flag} postgres://… --online --resume; to end it: webhookd migrate ${flag} postgres://… --give-up`,
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { Delivery } from "../../src/client/operations.ts";
-import { answerOf, whenOf } from "../attempts/text.ts";
+import { answerOf, waitsForTurn, whenOf } from "../attempts/text.ts";
 import { command, FILTER, FOUND_BY, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { byWord, joined } from "../events/by-word.ts";
@@ -8,6 +8,11 @@ import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
 import { age, ago, hostOf, hostsOf } from "../output/words.ts";
+
+function nextOf(next: string | null, now: number): string {
+  if (next === null) return "-";
+  return waitsForTurn(next, now) ? `its turn, due ${ago(next, now)}` : whenOf(next, now);
+}
 
 /** What happened, and where to, is the last to go. */
 function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery>[] {
@@ -26,8 +31,8 @@ function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery
       name: "next_attempt_at",
       title: "NEXT",
       rank: 7,
-      text: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now)),
-      brief: ({ next_attempt_at: next }, now) => (next === null ? "-" : whenOf(next, now).replace(/ \d+\w$/, "")),
+      text: ({ next_attempt_at: next }, now) => nextOf(next, now),
+      brief: ({ next_attempt_at: next }, now) => nextOf(next, now).replace(/ \d+\w$|,.*$/, ""),
     },
     {
       name: "received_at",

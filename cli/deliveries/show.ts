@@ -3,7 +3,7 @@ import { EXIT } from "../exit-code.ts";
 import { connectFor } from "../find-id.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
 import { ago } from "../output/words.ts";
-import { deliveryLines } from "./text.ts";
+import { atOnceOf, deliveryLines } from "./text.ts";
 
 export const deliveriesShow = command({
   args: { delivery: byId("dlv", "Id of the delivery"), ...CLIENT },
@@ -16,7 +16,9 @@ export const deliveriesShow = command({
       return EXIT.ok;
     }
     const attempts = await Array.fromAsync(client.every("listDeliveryAttempts", { id, query: { order: "oldest" } }));
-    for (const line of deliveryLines(delivery, delivery.event, attempts, io.now())) say(io, line);
+    const atOnce = (await atOnceOf(client, [delivery], io.now())).get(delivery.endpoint);
+    for (const line of deliveryLines(delivery, delivery.event, { attempts, atOnce: atOnce ?? null }, io.now()))
+      say(io, line);
     sayFields(io, [
       ["event", `${delivery.event}  ${delivery.type}`],
       ["received", `${delivery.received_at}, ${ago(delivery.received_at, io.now())}`],

@@ -1,13 +1,19 @@
 /** A delivery in words: what was tried, and what is to come. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
+import type { Client } from "../../src/client/client.ts";
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
-import { answerLines, resultOf, whenOf } from "../attempts/text.ts";
-import { count, hostOf } from "../output/words.ts";
+import { answerLines, resultOf, waitsForTurn, whenOf } from "../attempts/text.ts";
+import { ago, count, endpointsOf, hostOf } from "../output/words.ts";
 
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
 
-/** `attempts` oldest first; as many as are kept. */
-export function deliveryLines(delivery: Shown, event: string, attempts: readonly Attempt[], now: number): string[] {
+/** `attempts` oldest first, as many as are kept; `atOnce` is how many its endpoint gets at a time, where it is known. */
+export function deliveryLines(
+  delivery: Shown,
+  event: string,
+  { attempts, atOnce = null }: { readonly attempts: readonly Attempt[]; readonly atOnce?: number | null },
+  now: number,
+): string[] {
   const url = attempts.at(-1)?.url;
   const where = url === undefined ? "" : `  ${hostOf(url)}`;
   return [
@@ -16,7 +22,7 @@ export function deliveryLines(delivery: Shown, event: string, attempts: readonly
     ...attempts.map(attemptLine),
     ...answerOfLast(attempts),
     ...(isOpen(delivery) ? todo(delivery, attempts, now) : []).map((line) => `  ${line}`),
-    ...tocome(delivery, event, now).map((line) => `  ${line}`),
+    ...tocome(delivery, event, atOnce, now).map((line) => `  ${line}`),
   ];
 }
 
@@ -38,6 +44,23 @@ function answerOfLast(attempts: readonly Attempt[]): string[] {
 
 /** The others are in `attempts show`. */
 const MOST_HEADERS = 6;
+
+/** How many attempts each endpoint gets at a time behind which one of these waits for its turn. */
+export async function atOnceOf(
+  client: Client,
+  deliveries: readonly Shown[],
+  now: number,
+): Promise<Map<string, number>> {
+  const waiting = deliveries.filter(
+    ({ status, next_attempt_at: next }) => status === "pending" && next !== null && waitsForTurn(next, now),
+  );
+  const found = await endpointsOf(
+    client,
+    waiting.map(({ endpoint: id }) => ({ id })),
+  );
+  // A daemon older than this command does not say it.
+  return new Map([...found].flatMap(([id, { health }]) => (health.at_once ? [[id, health.at_once]] : [])));
+}
 
 /** What needs somebody first: failed, then what was tried in vain, then what waits, then what is over. */
 export function worstFirst<T extends Pick<Shown, "status" | "attempts">>(deliveries: readonly T[]): T[] {
@@ -82,9 +105,18 @@ function attemptLine(attempt: Attempt): string {
   return `  ${String(number).padStart(2)}  ${started_at}  ${outcome.padEnd(9)}  ${resultOf(attempt)}  ${trigger}${why}`;
 }
 
-function tocome({ id, endpoint, status, next_attempt_at: next }: Shown, event: string, now: number): string[] {
+function tocome(
+  { id, endpoint, status, next_attempt_at: next }: Shown,
+  event: string,
+  atOnce: number | null,
+  now: number,
+): string[] {
   switch (status) {
     case "pending": {
+      if (next !== null && waitsForTurn(next, now)) {
+        const turns = atOnce === null ? "" : `, ${atOnce} at a time to this endpoint`;
+        return [`due ${ago(next, now)}, and waits for its turn${turns}; to see who is slow: webhookd status`];
+      }
       const when = next === null ? "soon" : `${whenOf(next, now)}, at ${next}`;
       return [`next attempt ${when}; to try now: webhookd deliveries attempt ${id}`];
     }

@@ -41,6 +41,12 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
     const what = `damage to the database was found at ${at}; ${damageText(status.damaged_database)}`;
     yield fail("database", what, `check the disk (smartctl, dmesg); then remove or move ${file}`);
   }
+  if (status.open_move) {
+    const flag = hasOwnDisk(status) ? "--to" : "--from";
+    const since = status.open_move.since === null ? "" : ` at ${status.open_move.since}`;
+    const what = `an online move that was begun${since} is not over, and what changes is listed for it`;
+    yield warn("move", what, `webhookd migrate ${flag} postgres://… --online --resume, or --give-up in place of both`);
+  }
   if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
   if (typeof status.socket_uid_trouble === "string") {
     const what = `it cannot tell who is calling over the unix socket: ${status.socket_uid_trouble}`;

@@ -2,7 +2,7 @@ import type { Attempt, Delivery, Event, EventDelivery } from "../../src/client/o
 import type { Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { type ArgsOf, byId, CLIENT, command } from "../command.ts";
-import { deliveryLines, worstFirst } from "../deliveries/text.ts";
+import { atOnceOf, deliveryLines, worstFirst } from "../deliveries/text.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -45,7 +45,9 @@ export const eventsShow = command({
     else if (args.json) sayJsonText(io, answer);
     else {
       const attempts = client.every("listEventAttempts", { id, query: { order: "oldest" } });
-      show(answer, { attempts: await Array.fromAsync(attempts), failed: await failedOf(client, answer) }, io);
+      const { deliveries } = JSON.parse(answer) as Event;
+      const known = { attempts: await Array.fromAsync(attempts), failed: await failedOf(client, answer) };
+      show(answer, { ...known, atOnce: await atOnceOf(client, deliveries, io.now()) }, io);
     }
     return EXIT.ok;
   },
@@ -92,9 +94,10 @@ async function failedOf(client: Client, answer: string): Promise<readonly Delive
 interface Known {
   readonly attempts: readonly Attempt[];
   readonly failed: readonly Delivery[];
+  readonly atOnce: ReadonlyMap<string, number>;
 }
 
-function show(answer: string, { attempts, failed }: Known, io: Io): void {
+function show(answer: string, { attempts, failed, atOnce }: Known, io: Io): void {
   const { data: _, deliveries: some, ...event } = JSON.parse(answer) as Event;
   const now = io.now();
   say(io, `${event.id}  ${event.type}  ${event.status}`);
@@ -109,7 +112,8 @@ function show(answer: string, { attempts, failed }: Known, io: Io): void {
   const deliveries = [...failed, ...some.filter(({ id }) => !failed.some((one) => one.id === id))];
   for (const delivery of worstFirst<EventDelivery>(deliveries)) {
     const own = attempts.filter((attempt) => attempt.delivery === delivery.id);
-    for (const line of deliveryLines(delivery, event.id, own, now)) say(io, line);
+    const waits = { attempts: own, atOnce: atOnce.get(delivery.endpoint) ?? null };
+    for (const line of deliveryLines(delivery, event.id, waits, now)) say(io, line);
   }
   if (deliveries.length === 0) say(io, "no endpoint chose this type when it was published");
   if (event.more_deliveries) {

@@ -54,6 +54,8 @@ export async function openStorelessApi(
       resume() {},
       inFlight: 0,
       oldestDueAt: () => null,
+      queues: () => [],
+      atOnce: () => null,
     },
     feed: new Feed({
       clock: systemClock,

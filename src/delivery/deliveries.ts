@@ -2,6 +2,7 @@
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
+import type { Queue } from "./memory/memory.ts";
 import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded } from "../store/store.ts";
 
 export interface Deliveries {
@@ -33,6 +34,10 @@ export interface Deliveries {
   resume(): void;
   /** When the oldest delivery fell due that is due by `now` and has no attempt recorded since; null when none is. */
   oldestDueAt(now: number): number | null;
+  /** Where more is due than is attempted at a time, the longest wait first. */
+  queues(now: number): readonly Queue[];
+  /** How many attempts the endpoint may have on the wire at a time, as fast as it answers; null if another node sends. */
+  atOnce(endpoint: string): number | null;
   /** The store owes one attempt of this delivery, outside the ladder. */
   attempt(requested: EventDelivery): void;
   /**

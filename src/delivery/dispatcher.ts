@@ -18,7 +18,7 @@ import type { Deliveries, DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { findOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Lease } from "./lease.ts";
-import type { AutoDisableRules, Memory } from "./memory/memory.ts";
+import type { AutoDisableRules, Memory, Queue } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 
 /** A death of the process after this long is no sign of a deadly delivery. */
@@ -202,8 +202,15 @@ export class Dispatcher implements Deliveries {
   }
 
   oldestDueAt(now: number): number | null {
-    const { endpoints, windows } = this.#memory;
-    return windows.oldestDueAt(now, (endpoint) => endpoints.isOpen(endpoint));
+    return this.#memory.oldestDueAt(now);
+  }
+
+  queues(now: number): readonly Queue[] {
+    return this.#memory.queues(now);
+  }
+
+  atOnce(endpoint: string): number | null {
+    return this.#isElsewhere(endpoint) ? null : this.#executor.sending.cap(endpoint);
   }
 
   attempt(owed: EventDelivery): void {

@@ -65,6 +65,7 @@ export class ApiServer {
   halts: readonly Halt[] = [];
   backupRules: BackupRules = { every: 0, dir: "/nonexistent/backups", mayMake: false, keep: 7 };
   oldestDueAt: number | null = null;
+  queues: ReturnType<Deliveries["queues"]> = [];
   refreshing: (endpoint: string) => Promise<void> = async () => {};
   readonly refreshed: string[] = [];
   readonly logged: { level: string; fields: object; message: string }[] = [];
@@ -176,6 +177,8 @@ export class ApiServer {
       resume: () => void (this.paused = false),
       inFlight: 0,
       oldestDueAt: () => this.oldestDueAt,
+      queues: () => this.queues,
+      atOnce: () => 16,
       hasRoom: () => true,
       accept: (handover) => void this.accepted.push(handover),
       released: ({ delivery }, enough) =>

@@ -219,6 +219,8 @@ describe("doctor", () => {
     not_sending: [],
     damaged_database: null,
     oldest_due_at: null,
+    overdue: { deliveries: 0, behind: [] },
+    open_move: null,
     nodes: [],
     due_by_minute: null,
     deliveries: { pending: 0, held: 0, failed: 0 },

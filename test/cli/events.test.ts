@@ -7,6 +7,7 @@ import { curlScript } from "../../cli/events/curl.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aDelivery, aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { receiverOf } from "../harness/exchange.ts";
@@ -72,6 +73,24 @@ describe("webhookd events show", () => {
     const { out } = await events(["show", id], { answers: { getEvent: large } });
     expect(out.length).toBeLessThan(5000);
     expect(out).toMatch(/x…\n {2}for the whole body: webhookd events show evt_\S+ --raw\n$/);
+  });
+
+  it("says of what is due that it waits for its turn, and how many go at a time", async () => {
+    const due = { ...aDelivery, status: "pending", next_attempt_at: "2023-11-14T22:09:17.000Z" };
+    const health = { ...aHealth, at_once: 1 };
+    const { out } = await events(["show", id], {
+      answers: {
+        getEvent: { ...anEvent, deliveries: [due] },
+        getEndpoint: { ...anEndpoint, id: due.endpoint, health },
+      },
+    });
+    expect(out).toContain("  due 4m 3s ago, and waits for its turn, 1 at a time to this endpoint; to see who is slow");
+    const row = { ...aWholeDelivery, status: "pending", next_attempt_at: due.next_attempt_at };
+    const list = await typed(["deliveries", "list"], {
+      answers: { listDeliveries: { data: [row], next_cursor: null } },
+    });
+    expect(list.out).toContain("its turn, due 4m 3s ago");
+    expect(list.out).not.toContain("now");
   });
 
   it("says of each delivery what was tried, what is to come and what to type", async () => {

@@ -48,6 +48,7 @@ async function status(
   return { code, io, daemon, looked: look };
 }
 
+const WAITS = { endpoint: ENDPOINT, tenant: "default", at_once: 1 };
 const failing = { consecutive_failures: 1204, last_failure_at: at(3000), last_success_at: at(7_800_000) };
 
 describe("webhookd status", () => {
@@ -63,6 +64,28 @@ describe("webhookd status", () => {
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
     expect((await status({ status: { paused: aPause } })).io.out).toMatch(/webhookd resume\n$/);
     expect((await status({})).io.out).toMatch(/webhookd replay --all-failed --dry-run\n$/);
+  });
+
+  it("says how many are overdue, and behind whom they wait for their turn", async () => {
+    const behind = [
+      { ...WAITS, url: "https://user:secret@slow.example/hook?token=hidden", oldest_due_at: at(243_000) },
+    ];
+    const own = { oldest_due_at: at(243_000), overdue: { deliveries: 1402, behind } };
+    const { io } = await status({ status: own });
+    expect(io.out).toContain("  due       1,402 overdue, the oldest due 4m 3s ago; 2 due");
+    expect(io.out).toContain(
+      "  behind    slow.example/hook: deliveries wait for their turn, 1 at a time, the oldest due 4m 3s ago\n",
+    );
+  });
+
+  it("says of an open move of the store how old it is, and what to type", async () => {
+    const { io } = await status({ status: { open_move: { since: at(10_800_000) } } });
+    expect(io.out).toContain("  MOVE OPEN an online move to PostgreSQL was begun 3h ago and is not over");
+    expect(io.out).toContain("webhookd migrate --to postgres://… --give-up\n");
+    const disk = { ...aStatus.disk, free_bytes: Number.MAX_SAFE_INTEGER };
+    const back = await status({ status: { disk, open_move: { since: null } } });
+    expect(back.io.out).toContain("  MOVE OPEN an online move into a file was begun and is not over");
+    expect(back.io.out).toContain("webhookd migrate --from postgres://… --give-up\n");
   });
 
   it("says in 80 columns since when and why nothing is sent, what failed and which three are the worst", async () => {

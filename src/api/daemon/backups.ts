@@ -1,14 +1,37 @@
-/** Backups on demand, and changing the key that seals what is secret in them and in the store. */
+/** Backups on demand, what of the database is lost without one, and changing the key that seals what is secret in them and in the store. */
 import * as v from "valibot";
 import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../passphrase.ts";
-import { formatInstant } from "../../domain/time/instant.ts";
-import type { BackupFile } from "../../store/store.ts";
+import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
+import type { BackupFile, Damage as StoredDamage } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { requireEveryTenant } from "../pipeline/access.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
 import { readJson } from "../pipeline/body.ts";
+
+export const Damage = titled(
+  "Damage",
+  v.object({
+    at: described(Instant, "When it was found."),
+    file: described(v.string(), "The damaged database, which is kept. Null once you have removed or moved it."),
+    pages: described(
+      v.array(v.object({ name: v.string(), pages: v.array(Count) })),
+      "Damaged pages by table or index, as far as they were checked.",
+    ),
+    lost: described(
+      v.array(
+        v.object({
+          table: v.string(),
+          rows: described(v.nullable(Count), "How many rows could not be read; null if unknown."),
+          from: described(v.nullable(Instant), "When the first of their events was received; null if unknown."),
+          until: described(v.nullable(Instant), "When the last of their events was received; null if unknown."),
+        }),
+      ),
+      "What could not be read and is lost; empty if nothing is lost.",
+    ),
+  }),
+);
 
 export const BackupDraft = titled(
   "BackupDraft",
@@ -140,4 +163,15 @@ export function secretKeyRoutes({ store, log }: ApiParts): Route[] {
       handle: changeKey,
     },
   ];
+}
+
+export function presentDamage({ at, file, pages, lost }: StoredDamage) {
+  return {
+    at: formatInstant(at),
+    file,
+    pages,
+    lost: lost.map(({ table, rows, from, until }) => {
+      return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
+    }),
+  };
 }

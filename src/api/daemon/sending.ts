@@ -255,3 +255,21 @@ export function presentNode({ isThis, isLost, since, renewedAt, report, ...node 
     not_sending: report?.halts ?? [],
   };
 }
+
+/** Longer than a wait that passes with the next few answers. */
+const BEHIND_MS = 10_000;
+const MOST_BEHIND = 5;
+
+/** Endpoints behind which deliveries wait for their turn. */
+export async function behind({ deliveries, store }: ApiParts, now: number) {
+  const queues = deliveries.queues(now).filter(({ oldestDueAt }) => now - oldestDueAt >= BEHIND_MS);
+  const found = await Promise.all(
+    queues.slice(0, MOST_BEHIND).map(async ({ endpoint: id, oldestDueAt, atOnce }) => {
+      const endpoint = await store.endpoints.get(null, id);
+      if (endpoint === null) return [];
+      const { tenant, url } = endpoint;
+      return [{ endpoint: id, tenant, url, oldest_due_at: formatInstant(oldestDueAt), at_once: atOnce }];
+    }),
+  );
+  return found.flat();
+}

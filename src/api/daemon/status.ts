@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
-import type { Census, Damage as StoredDamage } from "../../store/store.ts";
+import type { Census } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, requireEveryTenant, tenantToRead } from "../pipeline/access.ts";
@@ -10,32 +10,9 @@ import { pageParameters, pageOf, callerOf, pageReply } from "../pipeline/lists.t
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
-import { aBackup, Backup, presentBackup } from "./backups.ts";
-import { Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
+import { aBackup, Backup, Damage, presentBackup, presentDamage } from "./backups.ts";
+import { behind, Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
 import { stateOf } from "./probes.ts";
-
-export const Damage = titled(
-  "Damage",
-  v.object({
-    at: described(Instant, "When it was found."),
-    file: described(v.string(), "The damaged database, which is kept. Null once you have removed or moved it."),
-    pages: described(
-      v.array(v.object({ name: v.string(), pages: v.array(Count) })),
-      "Damaged pages by table or index, as far as they were checked.",
-    ),
-    lost: described(
-      v.array(
-        v.object({
-          table: v.string(),
-          rows: described(v.nullable(Count), "How many rows could not be read; null if unknown."),
-          from: described(v.nullable(Instant), "When the first of their events was received; null if unknown."),
-          until: described(v.nullable(Instant), "When the last of their events was received; null if unknown."),
-        }),
-      ),
-      "What could not be read and is lost; empty if nothing is lost.",
-    ),
-  }),
-);
 
 /** The schema of v1 wants a number where none is known. */
 const UNKNOWN_BYTES = Number.MAX_SAFE_INTEGER;
@@ -71,6 +48,28 @@ export const Status = titled(
     due_by_minute: described(
       v.nullable(v.array(Count)),
       "How many deliveries wait for an attempt that is due in each of the next 60 minutes, beginning with this one, which includes what is overdue. Counted like `deliveries`.",
+    ),
+    overdue: described(
+      v.object({
+        deliveries: described(
+          v.nullable(Count),
+          "Deliveries that fell due in an earlier minute and were not attempted since, counted like `deliveries`; null until the first count.",
+        ),
+        behind: v.array(
+          v.object({
+            endpoint: id("ep"),
+            tenant: Tenant,
+            url: v.string(),
+            oldest_due_at: Instant,
+            at_once: described(Count, "How many attempts are made at a time: fewer where it is slow to answer."),
+          }),
+        ),
+      }),
+      "What waits for its turn, and the endpoints behind which it has waited for ten seconds or longer, the longest wait first, at most five of them, and only those that this process sends to.",
+    ),
+    open_move: described(
+      v.nullable(v.object({ since: described(v.nullable(Instant), "Null if it is not known.") })),
+      "A move of the store with `webhookd migrate --online` that was begun, and neither finished nor given up: each change is listed for it. Null if there is none.",
     ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
@@ -145,6 +144,8 @@ export const aStatus = {
   oldest_due_at: null,
   nodes: [],
   deliveries: { pending: 9, held: 4, failed: 12 },
+  overdue: { deliveries: 0, behind: [] },
+  open_move: null,
   due_by_minute: [2, 0, 5, ...Array<number>(57).fill(0)],
   data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
   disk: { free_bytes: 52_613_349_376, floor_bytes: 536_870_912 },
@@ -179,7 +180,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
   async function status({ principal, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
-    const [pause, space, size, last, damage, counts, nodes] = await Promise.all([
+    const [pause, space, size, last, damage, counts, nodes, openMove] = await Promise.all([
       store.operations.getPause(),
       store.upkeep.checkSpace(),
       store.operations.size(),
@@ -187,6 +188,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       store.operations.damage(),
       metrics.census.get(COUNT_PATIENCE_MS),
       store.ownership.nodes(),
+      store.operations.openMove(),
     ]);
     const dueSince = [deliveries.oldestDueAt(now), ...nodes.map(({ report }) => report?.oldestDueAt ?? null)];
     const { rules, failure } = backups;
@@ -202,6 +204,8 @@ export function statusRoutes(parts: ApiParts): Route[] {
       nodes: nodes.map(presentNode),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       due_by_minute: counts && dueByMinute(counts, now),
+      overdue: { deliveries: counts && overdue(counts, now), behind: await behind(parts, now) },
+      open_move: openMove && { since: formatInstantOrNull(openMove.since) },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes ?? UNKNOWN_BYTES, floor_bytes: space.floorBytes },
       database: { bytes: size.databaseBytes, wal_bytes: size.logBytes, wal_trouble: space.trouble },
@@ -235,6 +239,11 @@ function dueByMinute({ due }: Census, now: number): number[] {
   return minutes;
 }
 
+function overdue({ due }: Census, now: number): number {
+  const first = Math.floor(now / MINUTE_MS);
+  return [...due].reduce((sum, [minute, count]) => (minute < first ? sum + count : sum), 0);
+}
+
 function earliest(instants: readonly (number | null)[]): number | null {
   const known = instants.filter((at) => at !== null);
   return known.length === 0 ? null : Math.min(...known);
@@ -249,17 +258,6 @@ function presentDamaged(all: readonly Endpoint[]) {
     reason: damaged?.reason ?? "",
   }));
   return { total: all.length, endpoints };
-}
-
-function presentDamage({ at, file, pages, lost }: StoredDamage) {
-  return {
-    at: formatInstant(at),
-    file,
-    pages,
-    lost: lost.map(({ table, rows, from, until }) => {
-      return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
-    }),
-  };
 }
 
 export const TenantSummary = titled(

@@ -206,13 +206,15 @@ async function chosenType(parts: ApiParts, query: Query, tenant: string | null):
   return type;
 }
 
-async function show({ store }: ApiParts, call: Call): Promise<Reply> {
+async function show({ store, deliveries }: ApiParts, call: Call): Promise<Reply> {
   const { principal, query } = call;
   const id = await endpointId(store, call);
   const tenant = tenantToRead(principal, namedTenant(query));
   const [endpoint, health] = await Promise.all([store.endpoints.get(tenant, id), store.endpoints.health(tenant, id)]);
   if (endpoint === null || health === null) throw notFound();
-  return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health) }, [etagOf(endpoint)]);
+  return json(200, { ...presentEndpoint(endpoint), health: presentHealth(health, deliveries.atOnce(id)) }, [
+    etagOf(endpoint),
+  ]);
 }
 
 async function remove({ store, deliveries }: ApiParts, call: Call): Promise<Reply> {

@@ -24,6 +24,10 @@ export const Health = titled(
     ),
     held: Some,
     failed: Some,
+    at_once: described(
+      v.nullable(Count),
+      "How many attempts it may have on the wire at a time now: fewer where it is slow to answer. Others that are due wait for their turn. Null if another node sends to it.",
+    ),
   }),
 );
 
@@ -49,9 +53,10 @@ export const aHealth = {
   pending: 2,
   held: 0,
   failed: 0,
+  at_once: 16,
 };
 
-export function presentHealth(health: EndpointHealth) {
+export function presentHealth(health: EndpointHealth, atOnce: number | null) {
   return {
     last_success_at: formatInstantOrNull(health.lastSuccessAt),
     last_failure_at: formatInstantOrNull(health.lastFailureAt),
@@ -59,6 +64,7 @@ export function presentHealth(health: EndpointHealth) {
     pending: health.pending,
     held: health.held,
     failed: health.failed,
+    at_once: atOnce,
   };
 }
 

@@ -7,7 +7,14 @@ import { Endpoints } from "./endpoints.ts";
 import { Halts, Shortage } from "./halts.ts";
 import { ManualAttempts } from "./manual-attempts.ts";
 import { Reachability } from "./reachability.ts";
-import { Windows } from "./windows.ts";
+import { Windows, type Window } from "./windows.ts";
+
+/** What waits for its turn at an endpoint, because no more are attempted at a time. */
+export interface Queue {
+  readonly endpoint: string;
+  readonly atOnce: number;
+  readonly oldestDueAt: number;
+}
 
 export interface DeliveryRules {
   readonly ladder: Ladder;
@@ -77,4 +84,34 @@ export class Memory {
     const all = this.windows.endpoints();
     return elsewhere === null ? all : [...all].filter((endpoint) => !elsewhere(endpoint));
   }
+
+  /** When the oldest delivery fell due; null when none is due. Looks at all of memory. */
+  oldestDueAt(now: number): number | null {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const window of this.windows.all()) {
+      if (this.endpoints.isOpen(window.endpoint)) oldest = Math.min(oldest, oldestOf(window));
+    }
+    return oldest <= now ? oldest : null;
+  }
+
+  /** Endpoints with more due than may be attempted at a time, those that wait longest first. Looks at all of memory. */
+  queues(now: number): Queue[] {
+    const queues: Queue[] = [];
+    for (const window of this.windows.all()) {
+      const { endpoint, loaded, nextDueAt } = window;
+      const atOnce = this.capOf(endpoint);
+      const oldestDueAt = oldestOf(window);
+      const isLong = loaded.size > atOnce || nextDueAt <= now;
+      if (isLong && oldestDueAt <= now && this.endpoints.isOpen(endpoint))
+        queues.push({ endpoint, atOnce, oldestDueAt });
+    }
+    return queues.sort((one, other) => one.oldestDueAt - other.oldestDueAt);
+  }
+}
+
+/** What is loaded is due, or is being attempted; what lies behind it the window says. */
+function oldestOf({ loaded, nextDueAt }: Window): number {
+  let oldest = nextDueAt;
+  for (const { dueAt } of loaded.values()) oldest = Math.min(oldest, dueAt);
+  return oldest;
 }

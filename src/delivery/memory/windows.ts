@@ -42,6 +42,10 @@ export class Windows {
     return this.#windows.get(endpoint)?.loaded.get(delivery);
   }
 
+  all(): Iterable<Window> {
+    return this.#windows.values();
+  }
+
   endpoints(): Iterable<string> {
     return this.#windows.keys();
   }
@@ -89,17 +93,6 @@ export class Windows {
   /** When the next read is worth it; Infinity when nothing is planned. */
   get nextDueAt(): number {
     return this.#planned.wakeAt;
-  }
-
-  /** What is loaded is due, or is being attempted; what lies behind it the window says. Looks at all of memory. */
-  oldestDueAt(now: number, counts: (endpoint: string) => boolean): number | null {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { endpoint, loaded, nextDueAt } of this.#windows.values()) {
-      if (!counts(endpoint)) continue;
-      oldest = Math.min(oldest, nextDueAt);
-      for (const { dueAt } of loaded.values()) oldest = Math.min(oldest, dueAt);
-    }
-    return oldest <= now ? oldest : null;
   }
 
   get isFull(): boolean {

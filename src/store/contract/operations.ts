@@ -32,8 +32,15 @@ export interface OperationsStore {
   lastBackup(): Promise<BackupFile | null>;
   /** Of the database that this one was mended from; null when there was none, or the damaged file was removed. */
   damage(): Promise<Damage | null>;
+  /** A move of the store beside its daemon that was begun, and neither finished nor given up; null when there is none. */
+  openMove(): Promise<OpenMove | null>;
   /** The number of the schema's last step. */
   readonly schemaVersion: number;
+}
+
+export interface OpenMove {
+  /** Null when it is not known. */
+  readonly since: number | null;
 }
 
 export interface StoreSize {

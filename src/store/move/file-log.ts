@@ -42,7 +42,9 @@ export class FileLog {
 
   begin(): string {
     this.end();
-    const id = randomUUID();
+    const now = this.#db.prepare<[], number>("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)").pluck().get()!;
+    // Its beginning says since when.
+    const id = `${now}-${randomUUID()}`;
     const columns = widest.map((_, at) => columnOf(at)).join();
     this.#change(() => {
       this.#db.exec(`CREATE TABLE ${LOG} (n INTEGER PRIMARY KEY, name TEXT NOT NULL, ${columns});

@@ -1,7 +1,8 @@
 /** What an operator asks of the store as a whole. */
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
-import type { BackupFile, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
+import type { BackupFile, Damage, OpenMove, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
+import { openMove } from "./engine/change-log.ts";
 import { getMeta, setMeta, type Engine } from "./engine/engine.ts";
 import { SCHEMA_VERSION } from "./engine/schema.ts";
 
@@ -64,6 +65,10 @@ export class PostgresOperations implements OperationsStore {
 
   async damage(): Promise<Damage | null> {
     return null;
+  }
+
+  openMove(): Promise<OpenMove | null> {
+    return openMove(this.#engine.database.lists);
   }
 
   /** Called each second or so: what the database did not take is written as soon as it takes it. */

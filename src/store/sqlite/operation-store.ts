@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import { Backup, type StartBackup } from "../backup/backup.ts";
-import type { BackupFile, BackupPlace, Damage, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
+import type { BackupFile, BackupPlace, Damage, OpenMove, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { StatFs } from "./engine/condition.ts";
 import type { NativeBinding } from "./engine/open-database.ts";
@@ -105,6 +105,10 @@ export class SqliteOperations implements OperationsStore {
   async damage(): Promise<Damage | null> {
     const damage = this.#engine.read(() => this.#engine.meta.damage);
     return damage !== null && existsSync(damage.file) ? damage : null;
+  }
+
+  async openMove(): Promise<OpenMove | null> {
+    return this.#engine.read(() => this.#engine.meta.openMove);
   }
 
   /** By the files' names: opening the database would drop the locks on it. */

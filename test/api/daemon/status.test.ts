@@ -37,6 +37,25 @@ describe("GET /v1/status", () => {
   });
 });
 
+describe("what waits for its turn", () => {
+  it("is told with the endpoints behind which it waits, once it has waited for ten seconds", async () => {
+    const store = await aStore();
+    const own = await ApiServer.start(store);
+    const endpoint = await addEndpoint(store);
+    own.queues = [{ endpoint, atOnce: 1, oldestDueAt: own.clock.now() }];
+    const overdue = async () => (await own.get("/v1/status")).body.overdue;
+    expect((await overdue()).behind).toEqual([]);
+    own.clock.advance("10s");
+    const { url } = (await store.endpoints.get(null, endpoint))!;
+    const waiting = { tenant: "default", url, oldest_due_at: "2026-11-20T09:55:00.000Z", at_once: 1 };
+    expect((await overdue()).behind).toEqual([{ endpoint, ...waiting }]);
+  });
+
+  it("is nothing while no move of the store is open", async () => {
+    expect((await api.get("/v1/status")).body.open_move).toBe(null);
+  });
+});
+
 describe("its counts", () => {
   it("say how many attempts are due in which minute of the next hour, overdue ones now", async () => {
     const store = await aStore();
@@ -49,6 +68,7 @@ describe("its counts", () => {
     expect(await due()).toEqual([0, 0, 1, ...rest]);
     own.clock.advance("3m");
     expect(await due()).toEqual([1, 0, 0, ...rest]);
+    expect((await own.get("/v1/status")).body.overdue.deliveries).toBe(1);
   });
 
   it("are of what is failed, held and pending now, and follow what changes within seconds", async () => {

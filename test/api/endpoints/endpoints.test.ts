@@ -69,6 +69,7 @@ describe("registering", () => {
       pending: 0,
       held: 0,
       failed: 0,
+      at_once: 16,
     };
     expect((await api.get(`${PATH}/${body.id}`)).body).toEqual({ ...rest, health });
     const list = await api.get(PATH);

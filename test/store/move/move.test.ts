@@ -325,10 +325,14 @@ describe.skipIf(server === null)("a store that is moved", () => {
     let stopped: Promise<void> = Promise.resolve();
     const beside = { beside: true, onProgress, onReady: () => void (stopped = stopping()) };
 
+    const begun = Date.now();
     dies = "copying attempt";
     expect(await refusal(move(dir, url, "to_postgres", beside))).toMatch(/^killed/);
     dies = "";
     await daemon.publish();
+    const open = async () => (await daemon.request("GET", "/v1/status")).body.open_move;
+    // By the clock of the host.
+    expect(Date.parse((await open()).since)).toBeGreaterThan(begun - 1);
     const there = await move(dir, url, "to_postgres", { ...beside, resume: true });
     await stopped;
     expect(there.tables.find(({ name }) => name === "event")!.rows).toBeGreaterThan(12);

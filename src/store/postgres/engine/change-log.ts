@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import type { Changes, Key, Table } from "../../move/tables.ts";
 import type { Queries } from "./database.ts";
+import type { OpenMove } from "../../store.ts";
 import { getMeta, setMeta } from "./engine.ts";
 
 const SOME = 2000;
@@ -15,6 +16,16 @@ export const FULL = 2 ** 31;
 const TAKEN = "moving_taken";
 const ID = "moving_out";
 const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
+
+/** Null when no move was begun, or when it is over. */
+export async function openMove(queries: Queries): Promise<OpenMove | null> {
+  const [list] = await queries.rows<{ is: boolean; id: string | null }>(
+    `SELECT to_regclass('${LOG}') IS NOT NULL AS is, (SELECT value FROM meta WHERE name = '${ID}') AS id`,
+  );
+  if (!list!.is) return null;
+  const [, since] = /^(\d{13,})-/.exec(list!.id ?? "") ?? [];
+  return { since: since === undefined ? null : Number(since) };
+}
 
 export class ChangeLog {
   readonly #queries: Queries;
@@ -39,7 +50,11 @@ export class ChangeLog {
   /** Each table in a transaction of its own, so that no two are locked together. */
   async begin(): Promise<string> {
     await this.end();
-    const id = randomUUID();
+    const [clock] = await this.#queries.rows<{ now: number }>(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
+    );
+    // Its beginning says since when.
+    const id = `${clock!.now}-${randomUUID()}`;
     await this.#queries.script(`CREATE TABLE ${LOG} (name text NOT NULL, key jsonb NOT NULL)`);
     // First: from its trigger on, no change of a table may be left out.
     await setMeta(this.#queries, ID, id);

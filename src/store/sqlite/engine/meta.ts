@@ -2,7 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Pause } from "../../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../../files/refused.ts";
-import type { BackupFile, Damage } from "../../store.ts";
+import type { BackupFile, Damage, OpenMove } from "../../store.ts";
 import type { Box } from "./box.ts";
 
 export class Meta {
@@ -134,6 +134,14 @@ export class Meta {
   }
 
   /** Of the database that this one was mended from. */
+  /** Another process moves the store, and says so here. */
+  get openMove(): OpenMove | null {
+    const id = this.#select.get("moving_out");
+    if (id === undefined) return null;
+    const [, since] = /^(\d{13,})-/.exec(String(id)) ?? [];
+    return { since: since === undefined ? null : Number(since) };
+  }
+
   get damage(): Damage | null {
     const text = this.#select.get("damage") ?? "null";
     return JSON.parse(String(text)) as Damage | null;
