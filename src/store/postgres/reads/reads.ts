@@ -221,13 +221,18 @@ export class PostgresReads implements ReadStore {
     const values = new Values();
     const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
     const statuses = severalOf(query.status);
-    const has = `SELECT 1 FROM delivery d WHERE d.event = e.key ${ofDelivery("d", query, endpoint, values)}`;
-    const needs = endpoint !== null || statuses.length > 0 || seeksResult(query);
-    const unmatched = statuses.includes("unmatched") ? "e.unmatched = 1 OR" : "";
+    const seeksDelivery = endpoint !== null || seeksResult(query);
+    // What nobody chose has no delivery.
+    const unmatched = statuses.includes("unmatched") && !seeksDelivery ? "e.unmatched = 1" : null;
+    const needs = seeksDelivery || statuses.some((status) => status !== "unmatched");
+    // No value is added that the statement does not name: the server would not know what it is.
+    const has = () =>
+      `EXISTS (SELECT 1 FROM delivery d WHERE d.event = e.key ${ofDelivery("d", query, endpoint, values)})`;
+    const wanted = [unmatched, needs ? has() : null].filter((one) => one !== null);
     const sql = `SELECT e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased FROM event e
       WHERE e.key ${compare} ${values.add(after)}::bigint AND e.key ${back} ${values.add(end)}::bigint
         ${ofEvent("e", query, values)}
-        ${statuses.join() === "unmatched" ? "AND e.unmatched = 1" : needs ? `AND (${unmatched} EXISTS (${has}))` : ""}
+        ${wanted.length === 0 ? "" : `AND (${wanted.join(" OR ")})`}
       ORDER BY e.key ${way} LIMIT ${values.add(limit)}`;
     return this.#engine.database.lists.rows<EventRow>(sql, values.all);
   }

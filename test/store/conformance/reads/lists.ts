@@ -70,6 +70,9 @@ export function lists(openFresh: OpenFresh): void {
       expect(await list({ endpoint: b, status: "delivered" })).toEqual([one.id]);
       expect(await list({ endpoint: b, status: "failed" })).toEqual([]);
       expect(await list({ endpoint: held, status: "held" })).toEqual([three.id]);
+      expect(await list({ endpoint: b, status: "unmatched" })).toEqual([]);
+      expect(await list({ endpoint: b, status: ["unmatched", "delivered"] })).toEqual([one.id]);
+      expect(await list({ statusCode: { least: 200, most: 299 }, status: "unmatched" })).toEqual([]);
       expect(await list({ test: true })).toEqual([test.id]);
       expect(await list({ test: false, order: "newest" })).toEqual([four.id, three.id, two.id, one.id]);
       expect(await list({ since: START + 1000, until: START + 3000 })).toEqual([two.id, three.id]);
