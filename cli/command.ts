@@ -159,7 +159,7 @@ export const FILTER = {
   since: {
     type: "string",
     valueHint: "WHEN",
-    description: "Only events received since this time: 2h, or 2026-11-20T09:00Z",
+    description: "Only events received since this time: 2h (ago), 12:00 (UTC) or 2026-11-20T09:00Z",
   },
   until: { type: "string", valueHint: "WHEN", description: "Only events received before this time" },
 } as const;

@@ -19,7 +19,11 @@ const FIELDS: readonly Field<AuditRecord>[] = [
 export const auditList = command({
   args: {
     action: { type: "string", valueHint: "ACTION", description: "Only calls of this kind, such as job.create" },
-    since: { type: "string", valueHint: "WHEN", description: "Only calls since this time: 2h, or 2026-11-20T09:00Z" },
+    since: {
+      type: "string",
+      valueHint: "WHEN",
+      description: "Only calls since this time: 2h (ago), 12:00 (UTC) or 2026-11-20T09:00Z",
+    },
     until: { type: "string", valueHint: "WHEN", description: "Only calls before this time" },
     tenant: TENANT,
     ...LIST,

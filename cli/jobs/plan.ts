@@ -31,12 +31,10 @@ const AIMS: Readonly<Record<Job["action"], string>> = {
 
 /** More would scroll away what matters. */
 const SHOWN = 20;
-/** They are listed by their events, and an old event may have been attempted just now. */
-const LATEST = 20;
 
 export interface PlanContext {
   readonly endpoints: ReadonlyMap<string, EndpointWithHealth>;
-  /** When the latest attempt was answered with a 2xx that health does not count, such as that of a test event. */
+  /** When a test event was delivered, which health does not count, after all that failed. */
   readonly worked: ReadonlyMap<string, string>;
   /** Of the oldest event that the set names or holds; null when that is not known. */
   readonly oldest: string | null;
@@ -54,7 +52,9 @@ export async function contextOf(
   );
   const endpoints = new Map(found.flatMap((endpoint) => (endpoint === null ? [] : [[endpoint.id, endpoint]])));
   const failing = [...endpoints.values()].filter(({ health }) => health.consecutive_failures > 0);
-  const worked = await Promise.all(failing.map(async ({ id }) => [id, await workedAt(client, id, tenant)] as const));
+  const worked = await Promise.all(
+    failing.map(async (endpoint) => [endpoint.id, await workedAt(client, endpoint, tenant)] as const),
+  );
   return {
     endpoints,
     worked: new Map(worked.flatMap(([id, at]) => (at === null ? [] : [[id, at]]))),
@@ -62,11 +62,17 @@ export async function contextOf(
   };
 }
 
-/** Null unless the attempt that was made last has succeeded. */
-async function workedAt(client: Client, id: string, tenant: string | undefined): Promise<string | null> {
-  const page = await client.call("listEndpointAttempts", { id, query: { tenant, limit: LATEST } }).catch(() => null);
-  const [last] = (page?.data ?? []).toSorted((one, other) => (one.started_at < other.started_at ? 1 : -1));
-  return last?.outcome === "succeeded" ? last.started_at : null;
+/** When a test event was delivered to it after all that failed; null if none was. */
+async function workedAt(
+  client: Client,
+  { id, health }: EndpointWithHealth,
+  tenant: string | undefined,
+): Promise<string | null> {
+  const query = { tenant, test: "true", limit: 1 };
+  const page = await client.call("listEndpointAttempts", { id, query }).catch(() => null);
+  const last = page?.data[0];
+  if (last?.outcome !== "succeeded") return null;
+  return Date.parse(last.started_at) > Date.parse(health.last_failure_at ?? last.started_at) ? last.started_at : null;
 }
 
 async function oldestOf(
@@ -125,7 +131,7 @@ function healthOf(endpoint: EndpointWithHealth | undefined, worked: string | und
   if (endpoint === undefined) return "";
   const { consecutive_failures: failures, last_failure_at: last } = endpoint.health;
   if (worked !== undefined) {
-    return `  ${hostOf(endpoint.url)}  answered with success ${ago(worked, now)}, after ${count(failures, "failure", "failures")}`;
+    return `  ${hostOf(endpoint.url)}  answered a test event ${ago(worked, now)}, after ${count(failures, "failure", "failures")}`;
   }
   const health =
     failures === 0 || last === null ? "answers" : `still failing: ${failures} in a row, the last ${ago(last, now)}`;

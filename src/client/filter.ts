@@ -109,7 +109,9 @@ export function faultOf(word: FilterWord, value: string): string | null {
       return /^[1-9](?:\d\d|xx)$/.test(value) ? null : "It must be a status such as 503, or 5xx for 500 to 599.";
     case "since":
     case "until":
-      return readInstant(value, 0) === null ? "It must be a time such as 2h (ago) or 2026-11-20T09:00Z." : null;
+      return readInstant(value, 0) === null
+        ? "It must be a time such as 2h (ago), 12:00 (UTC) or 2026-11-20T09:00Z."
+        : null;
     case "endpoint":
       return isId("ep", value) ? null : "It must be the id of an endpoint: ep_ followed by 26 characters.";
     case "event":
@@ -129,10 +131,19 @@ export function faultOf(word: FilterWord, value: string): string | null {
   }
 }
 
-/** A duration ago, or an instant; without an offset it is UTC. Null for what is neither. */
+const DAY_MS = 86_400_000;
+
+/** A duration ago, a time of the day when it last was, or an instant; without an offset it is UTC. Null for what is neither. */
 export function readInstant(text: string, now: number): { readonly instant: string } | null {
   const duration = parseDuration(text);
   if (duration !== null) return { instant: new Date(now - duration).toISOString() };
+  if (/^\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?$/.test(text)) {
+    const today = readInstant(`${new Date(now).toISOString().slice(0, 10)}T${text}`, now);
+    if (today === null) return null;
+    // With an offset it may be tomorrow's day here, or yesterday's.
+    const since = (((now - Date.parse(today.instant)) % DAY_MS) + DAY_MS) % DAY_MS;
+    return { instant: new Date(now - since).toISOString() };
+  }
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text)) return null;
   const zoned = /T/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text;
   const time = Date.parse(zoned);

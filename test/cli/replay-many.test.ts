@@ -108,23 +108,25 @@ describe("webhookd replay of many", () => {
 
   it("says that a failing endpoint has answered a test since", async () => {
     const health = { ...aHealth, consecutive_failures: 5, last_failure_at: "2023-11-14T22:10:00.000Z" };
-    const attempt = (at: string, outcome: string) => ({
-      ...anAttempt,
-      outcome,
-      started_at: `2023-11-14T22:${at}.000Z`,
-    });
-    const say = async (attempts: object[]) => {
+    const say = async (...attempts: object[]) => {
       const answers = {
         createJob: aJobPlan,
         getEndpoint: { ...anEndpoint, health },
-        listEndpointAttempts: { data: attempts, next_cursor: null },
+        listEndpointAttempts: { data: attempts.map((one) => ({ ...anAttempt, ...one })), next_cursor: null },
       };
-      return (await typed(["replay", "--all-failed", "--dry-run"], { answers })).out;
+      const { out, daemon } = await typed(["replay", "--all-failed", "--dry-run"], { answers });
+      // Attempts of tests are in no list but their own.
+      expect(daemon.seen.map(({ path }) => path)).toContainEqual(
+        expect.stringContaining("/attempts?test=true&limit=1"),
+      );
+      return out;
     };
-    const [before, test] = [attempt("10:00", "failed"), attempt("12:20", "succeeded")];
-    expect(await say([before, test])).toContain("answered with success 1m ago, after 5 failures");
-    expect(await say([test, attempt("13:00", "failed")])).toContain("still failing: 5 in a row");
-    expect(await say([])).toContain("still failing: 5 in a row");
+    const worked = { outcome: "succeeded", started_at: "2023-11-14T22:12:20.000Z" };
+    expect(await say(worked)).toContain("answered a test event 1m ago, after 5 failures");
+    const still = "still failing: 5 in a row";
+    expect(await say({ ...worked, started_at: "2023-11-14T22:09:00.000Z" })).toContain(still);
+    expect(await say({ ...worked, outcome: "failed" })).toContain(still);
+    expect(await say()).toContain(still);
   });
 
   it("takes ids from arguments and from stdin, each once, up to what one job takes", async () => {
