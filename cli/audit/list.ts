@@ -1,5 +1,7 @@
 import type { AuditRecord } from "../../src/client/operations.ts";
+import { isAnyId } from "../../src/domain/id.ts";
 import { command, LIST, TENANT } from "../command.ts";
+import { findEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { age, ago } from "../output/words.ts";
@@ -18,6 +20,12 @@ const FIELDS: readonly Field<AuditRecord>[] = [
 
 export const auditList = command({
   args: {
+    about: {
+      type: "positional",
+      required: false,
+      valueHint: "ID",
+      description: "Only calls about this: the id of anything, or a part of an endpoint's URL, uid or description",
+    },
     action: { type: "string", valueHint: "ACTION", description: "Only calls of this kind, such as job.create" },
     since: {
       type: "string",
@@ -28,10 +36,18 @@ export const auditList = command({
     tenant: TENANT,
     ...LIST,
   },
-  examples: ["webhookd audit list --since 24h", "webhookd audit list --action secret.read --json"],
+  examples: [
+    "webhookd audit list --since 24h",
+    "webhookd audit list acme",
+    "webhookd audit list --action secret.read --json",
+  ],
   async run(args, io) {
-    const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action };
-    const asked = { client: connect(args, io), operation: "listAudit", query } as const;
+    const client = connect(args, io);
+    // Whatever is deleted, or has another id, is still in the log.
+    const isId = args.about === undefined || isAnyId(args.about);
+    const object = isId ? args.about : await findEndpoint(args.about!, client);
+    const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action, object };
+    const asked = { client, operation: "listAudit", query } as const;
     await list(asked, args, { id: ({ request_id: id }) => id, fields: FIELDS }, io);
     return EXIT.ok;
   },

@@ -67,3 +67,13 @@ describe("nothing is done", () => {
     }
   });
 });
+
+it("is what the audit log is asked about; any other id is asked about as it is", async () => {
+  const none = { data: [], next_cursor: null };
+  const answers = { listAudit: none, listEndpoints: { data: [anEndpoint], next_cursor: null } };
+  const word = await typed(["audit", "list", "example"], { answers });
+  expect(word.last!.path).toContain(`object=${anEndpoint.id}`);
+  const job = "job_06fbqxvy4r2s4t6v8w0x2y4z60";
+  const whole = await typed(["audit", "list", job], { answers });
+  expect(whole.daemon.seen.map(({ path }) => path)).toEqual([expect.stringContaining(`/v1/audit?object=${job}`)]);
+});

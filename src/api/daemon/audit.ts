@@ -5,7 +5,7 @@ import { formatInstant } from "../../domain/time/instant.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, tenantToRead } from "../pipeline/access.ts";
 import { pageReply, PAGE_PARAMETERS, pageOf, callerOf } from "../pipeline/lists.ts";
-import { choiceParameter, instantParameter } from "../pipeline/query.ts";
+import { choiceParameter, instantParameter, textParameter } from "../pipeline/query.ts";
 import { type Call, type Route, type Operation } from "../pipeline/route.ts";
 import { type Reply } from "../pipeline/reply.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
@@ -60,6 +60,7 @@ export const listAudit: Operation = {
 
 const PATH = "/v1/audit";
 const Action = choiceParameter("action", AUDIT_ACTIONS, "Only calls of this kind.");
+const About = textParameter("object", "Only calls about what has this id, such as an endpoint.");
 const Since = instantParameter("since", "Only calls at or after this instant.");
 const Until = instantParameter("until", "Only calls before this instant.");
 
@@ -71,13 +72,14 @@ export function auditRoutes({ store }: ApiParts): Route[] {
       since: Since.read(query),
       until: Until.read(query),
       action: Action.read(query),
+      object: About.read(query),
     };
     const page = await store.audit.list(asked, callerOf(call));
     const items = page.data.map((item) => JSON.stringify(presentRecord(item)));
     return pageReply(PATH, query, page, items);
   }
 
-  const query = [...PAGE_PARAMETERS, Action, Since, Until];
+  const query = [...PAGE_PARAMETERS, Action, About, Since, Until];
   return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
 }
 

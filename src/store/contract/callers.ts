@@ -40,6 +40,8 @@ export interface AuditStore {
 
 export interface AuditQuery extends PageQuery, Period {
   readonly action?: AuditAction;
+  /** The id of what it was about. */
+  readonly object?: string;
 }
 
 /** Requests that come again. */

@@ -183,6 +183,11 @@ describe("the audit log", () => {
     api.clock.advance("1m");
     await api.request("DELETE", `/v1/keys/${id}`);
     expect(await log(api, "&action=key.revoke")).toMatchObject([{ action: "key.revoke" }]);
+    const [revoked] = await log(api, "&action=key.revoke");
+    const about = await log(api, `&object=${revoked!.object}`);
+    expect(about.map(({ action }: { action: string }) => action)).toContain("key.revoke");
+    expect(about.filter(({ object }: { object: string }) => object !== revoked!.object)).toEqual([]);
+    expect(await log(api, "&object=key_00000000000000000000000000")).toEqual([]);
     expect(await log(api, "&until=2026-11-20T09:56:00Z")).toMatchObject([{ action: "key.create" }]);
     expect(await log(api, "&since=2026-11-20T09:56:00Z")).toMatchObject([{ action: "key.revoke" }]);
     const first = await api.get(`${PATH}?limit=1`);

@@ -156,7 +156,8 @@ export class PostgresAudit implements AuditStore {
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const within = (values: Values) =>
       `AND key ${query.order === "oldest" ? "<" : ">"} ${values.add(end)}::bigint` +
-      (query.action === undefined ? "" : ` AND action = ${values.add(query.action)}`);
+      (query.action === undefined ? "" : ` AND action = ${values.add(query.action)}`) +
+      (query.object === undefined ? "" : ` AND object = ${values.add(query.object)}`);
     const walk = {
       list: "audit",
       start: [start],

@@ -101,7 +101,11 @@ export class AuditList {
       rows: ([key], limit) => statement.all({ key, end, limit, tenant: query.tenant }),
       keysOf: (row) => [row.key],
       look: (row) => ({
-        item: query.action === undefined || query.action === row.action ? view(row) : null,
+        item:
+          (query.action === undefined || query.action === row.action) &&
+          (query.object === undefined || query.object === row.object)
+            ? view(row)
+            : null,
         rows: 0,
       }),
     };
