@@ -47,7 +47,7 @@ export const TENANTS_CASES: Cases<"tenants"> = {
 
 export const AUDIT_CASES: Cases<"audit"> = {
   "audit list": {
-    words: ["--action", "endpoint.register", "--since", "2h"],
+    words: ["ep_01m7w8bx02jeyjr53r14y5rmma", "--action", "endpoint.register", "--since", "2h"],
     asks: ["listAudit"],
     out: /^WHEN +ACTOR +ACTION +OUTCOME +OBJECT +TENANT\n.+ key_\S+ +endpoint\.register +ok +ep_\S+ +default\n$/,
     json: { next_cursor: null },
