@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
@@ -23,6 +24,15 @@ describe("a reader's thread answers as the store does", () => {
   lists(openFresh);
   statistics(openFresh);
   failures(openFresh);
+});
+
+it.runIf(process.platform === "linux")("leaves a core that both want to those who publish", async () => {
+  const { store } = await watched();
+  const niceness = () => readdirSync("/proc/self/task").map((thread) => getPriority(Number(thread)) - getPriority());
+  const before = niceness().filter((more) => more === 5).length;
+  await store.reads.listEvents(NEWEST);
+  expect(niceness().filter((more) => more === 5)).toHaveLength(before + 1);
+  await store.close();
 });
 
 /** A store whose readers can be seen. */
