@@ -110,7 +110,7 @@ export const COMMANDS = {
     async () => (await import("./deliveries/cancel.ts")).deliveriesCancel,
   ),
   "deliveries attempt": listed(
-    "Try one delivery now, or all that wait and match a filter; their ladders stay as they are",
+    "Try one delivery now, or all waiting ones that match a filter; their ladders stay as they are",
     async () => (await import("./deliveries/attempt.ts")).deliveriesAttempt,
   ),
   "attempts list": listed(

@@ -7,7 +7,7 @@ import type { Io } from "./io.ts";
 export function readFile(file: string, what: string, maxBytes: number): Buffer {
   try {
     const { size } = statSync(file);
-    if (size > maxBytes) throw usage(`${what}: ${file} has ${size} bytes, and the limit is ${maxBytes}`);
+    if (size > maxBytes) throw usage(`${what}: ${file} is ${size} bytes, and the limit is ${maxBytes}`);
     return readFileSync(file);
   } catch (error) {
     if (error instanceof Failure) throw error;

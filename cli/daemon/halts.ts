@@ -21,7 +21,7 @@ export function troubleText({ reason, since, detail }: Halt, now: number): strin
 const WHAT_TO_TYPE: Partial<Readonly<Record<Halt["reason"], string>>> = {
   unreachable: "check this host's network and DNS: ip route, resolvectl status",
   shortage: "raise LimitNOFILE in the unit, or ulimit -n, or lower [delivery] max_in_flight",
-  lease: "make sure that PostgreSQL runs and can be reached",
+  lease: "make sure that PostgreSQL is running and can be reached",
   unrecorded: "run webhookd doctor to see what is wrong with the disk",
 };
 

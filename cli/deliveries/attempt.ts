@@ -21,7 +21,7 @@ const ARGS = {
   tenant: TENANT,
   "all-pending": { type: "boolean", description: "Try everything that is pending; required if there is no filter" },
   "dry-run": { type: "boolean", description: "Of many: show the plan and do nothing" },
-  yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
+  yes: { type: "boolean", description: "Skip the confirmation; required for more than one without a terminal" },
   expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
   pace: { type: "string", valueHint: "N/s", description: "Of many: at most this many to each endpoint [20/s]" },
   canary: { type: "boolean", description: "Of many: try one per endpoint first; a failure pauses the job" },

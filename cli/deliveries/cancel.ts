@@ -12,7 +12,7 @@ export const deliveriesCancel = command({
     tenant: TENANT,
     "all-open": { type: "boolean", description: "Cancel everything that is open; required if there is no filter" },
     "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
-    yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
+    yes: { type: "boolean", description: "Skip the confirmation; required for more than one without a terminal" },
     expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
     wait: {
       type: "boolean",

@@ -17,7 +17,7 @@ const ARGS = {
   },
   force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
-  yes: { type: "boolean", description: "Skip the confirmation; required for many without a terminal" },
+  yes: { type: "boolean", description: "Skip the confirmation; required for more than one without a terminal" },
   expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
   pace: { type: "string", valueHint: "N/s", description: "Send at most this many to each endpoint [20/s]" },
   canary: { type: "boolean", description: "Try one delivery per endpoint first; a failure pauses the job" },

@@ -10,7 +10,7 @@ import { Count, described, titled } from "../pipeline/shapes.ts";
 const Share = v.object({
   weight: described(
     Count,
-    "How many turns it gets to publish, while several tenants wait, for each turn of the others.",
+    "While several tenants wait to publish: how many turns this one gets for each turn of another.",
   ),
   rate_per_second: described(v.nullable(Count), "Events that it may publish; null is no limit."),
   max_pending: described(v.nullable(Count), "Deliveries that it may have pending; null: as many as everyone."),

@@ -153,7 +153,7 @@ export const Node = titled(
     this: described(v.boolean(), "Whether it is the one that answers."),
     since: described(Instant, "When it was started."),
     renewed_at: described(Instant, "When it last renewed its lease, which it does every second."),
-    lost: described(v.boolean(), "Whether its lease has run out: the others take over what it has."),
+    lost: described(v.boolean(), "Whether its lease has run out; if so, the other nodes take over what it has."),
     draining: described(v.boolean(), "Whether it gives up its endpoints and takes no more."),
     slots: described(Count, "How many of the 1,024 slots it has."),
     endpoints: described(Count, "How many endpoints are in its slots, counted within the last 10 s."),

@@ -160,7 +160,7 @@ export const deleteEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Delete an endpoint",
   description:
-    "The answer comes once nothing more starts for it. Its open deliveries become `cancelled`; its history stays " +
+    "The answer comes once no attempt for it can start any more. Its open deliveries become `cancelled`; its history stays " +
     "until retention removes it.",
   params,
   replies: { 204: { description: "The endpoint is deleted." } },

@@ -53,7 +53,7 @@ export function pageParameters(sorts: readonly string[]): Parameter[] {
 }
 
 function sortParameter(sorts: readonly string[]): Parameter<string> {
-  const more = sorts.length === 0 ? "" : "; with a minus sign before it, from the other end";
+  const more = sorts.length === 0 ? "" : "; with a minus sign before it, in reverse order";
   const all = ["newest", "oldest", ...sorts.flatMap((sort) => [sort, `-${sort}`])];
   return choiceParameter("sort", all, `What the list is sorted by${more}. It takes the place of \`order\`.`);
 }

@@ -123,7 +123,7 @@ export const Portal = titled(
     colors: v.object({ accent: described(v.nullable(v.string()), "`[portal] accent`, as `#rrggbb`.") }),
     retry_schedule: described(
       v.array(Count),
-      "How many seconds after each failure the next attempt is made, for as long as there are any.",
+      "The seconds from each failure to the next attempt: one number for each retry.",
     ),
     signature_header: described(v.string(), "`[signature] header`: the header that receivers verify."),
   }),
@@ -147,7 +147,7 @@ export const createPortalLink: Operation = {
   summary: "Make a link to the portal",
   description:
     "The link opens a page where a customer sees and manages the endpoints of one tenant. It holds a key that expires. " +
-    "You can only hand out what your own key may do; if that key is revoked, its links stop working too.",
+    "You can grant only what your own key may do; if that key is revoked, its links stop working too.",
   example: { tenant: aLink.tenant, expires_in: HOUR_SECONDS, can: ["replay"], return_url: aLink.return_url },
   replies: { 201: { description: "The link can be opened.", schema: PortalLink, example: aLink } },
   problems: ["already_created"],

@@ -51,7 +51,10 @@ function None({ choice }: { choice: Choice }) {
     failed: ["Nothing has failed", "Deliveries whose retries are used up would be listed here."],
     waiting: ["Nothing is waiting", "Deliveries that will be tried again would be listed here."],
     delivered: ["Nothing has been delivered yet", "Deliveries that your receiver accepted will be listed here."],
-    test: ["No test events", "Test events are samples. They are listed here only, and in no statistics."],
+    test: [
+      "No test events",
+      "Test events are samples. They are listed only here, and are not counted in any statistics.",
+    ],
   };
   const [title, text] = words[choice];
   return (

@@ -215,7 +215,7 @@ export class FileSide {
     if (Object.keys(facts).length > 0) this.#complete(facts);
     const broken = db.pragma("foreign_key_check") as readonly { readonly table: string }[];
     if (broken.length > 0)
-      throw new StoreRefused(65, `${broken[0]!.table} refers to what is not there`, "say so to us");
+      throw new StoreRefused(65, `${broken[0]!.table} refers to rows that do not exist`, "say so to us");
     requireDurable(db);
     db.pragma("wal_checkpoint(TRUNCATE)");
     db.close();

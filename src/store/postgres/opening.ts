@@ -163,6 +163,7 @@ export function refusalOf(error: unknown, url: string): unknown {
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;
   if (cause === null) return error;
   const said = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : "no answer";
-  const todo = "make sure that it runs and can be reached, and that the user and database of [data] store are right";
+  const todo =
+    "make sure that it is running and can be reached, and that the user and database of [data] store are right";
   return new StoreRefused(74, `the PostgreSQL at ${hostsOf(url)} cannot be used: ${said}`, todo, error);
 }

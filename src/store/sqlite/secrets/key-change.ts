@@ -203,7 +203,7 @@ export class Rekey {
       const { message } = error as Error;
       throw new WebhookdError(
         "rekey_failed",
-        `everything is sealed with a new key, but its file could not be renamed (${message}): it is ${file}.next, keep that file; ask again, or start the daemon again, once the directory can be written`,
+        `everything is sealed with a new key, but its file could not be renamed (${message}). The key is in ${file}.next: keep that file. Once the directory can be written to, run the command again or restart the daemon`,
         { cause: error },
       );
     }
