@@ -168,9 +168,9 @@ it("cancels all that waits, and sends an endpoint what it never got", async () =
   await site!.shows("Cancel 5 waiting deliveries");
   site!.type("5", "enter");
   await site!.until("done; 5 cancelled");
-  // The newest endpoint is the first, and chose what was published before it was there.
+  // The newest endpoint stands below what fails, and chose what was published before it was there.
   await daemon.register(receiver.url);
-  site!.type("ctrl+r", "g");
+  site!.type("ctrl+r", "G");
   await site!.shows("▶ ✓ ok");
   site!.type("M");
   await site!.shows("Back-fill 35 missing deliveries");

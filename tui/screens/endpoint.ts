@@ -14,20 +14,20 @@ import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
 import { counted } from "../../src/domain/wording.ts";
 
-/** With fewer rows above the list, one says what a failure means. */
-const LOW_HEAD_ROWS = 12;
+/** At most, on what a failure means. */
+const MEANING_ROWS = 2;
 
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
   const headRows = endpointHeadRows(room.height);
   const rule = paint(state.settings.look, "grey", glyph(state.settings.look, "rule").repeat(room.width));
-  const head = headOf(state, place.id, { width: room.width, isHigh: headRows > LOW_HEAD_ROWS }).slice(0, headRows - 1);
+  const head = headOf(state, place.id, room.width).slice(0, headRows - 1);
   while (head.length < headRows - 1) head.push(" ".repeat(room.width));
   const list = { width: room.width, height: room.height - headRows };
   return [...head, rule, ...deliveryRows(state, place.list, list)];
 }
 
 /** The most telling first: a low screen has room for some of it. */
-function headOf(state: State, id: string, { width, isHigh }: { width: number; isHigh: boolean }): string[] {
+function headOf(state: State, id: string, width: number): string[] {
   const { look } = state.settings;
   const { known } = state;
   const endpoint = known.gone.has(id) ? undefined : (known.health.get(id)?.value ?? known.endpoints.get(id));
@@ -39,7 +39,7 @@ function headOf(state: State, id: string, { width, isHigh }: { width: number; is
   const stats = known.endpointStats.get(id)?.value;
   return [
     titleRow(state, endpoint, width),
-    ...whyRows(state, endpoint, { width, lines: isHigh ? 2 : 1 }),
+    ...whyRows(state, endpoint, width),
     row("url", { text: endpoint.url }),
     row("types", { text: endpoint.events.join("  ") }),
     row("waiting", { text: waitingText(state, id) }),
@@ -58,7 +58,7 @@ function headOf(state: State, id: string, { width, isHigh }: { width: number; is
 }
 
 /** What fails there and what that means; nothing where nothing does. */
-function whyRows(state: State, endpoint: Endpoint, { width, lines }: { width: number; lines: number }): string[] {
+function whyRows(state: State, endpoint: Endpoint, width: number): string[] {
   const { known, now, settings } = state;
   const { look } = settings;
   const groups = known.causes.get(endpoint.id)?.value ?? [];
@@ -81,7 +81,9 @@ function whyRows(state: State, endpoint: Endpoint, { width, lines }: { width: nu
     );
   return [
     line("why", isOn ? cause : `it was ${cause}`, isOn ? "red" : "yellow"),
-    ...firstLines(prose(meaning, width - 13, look), lines, width - 13, look).map((text) => line("", text, undefined)),
+    ...firstLines(prose(meaning, width - 13, look), MEANING_ROWS, width - 13, look).map((text) =>
+      line("", text, undefined),
+    ),
   ];
 }
 

@@ -30,7 +30,7 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     verb: "Replay",
     adjective: "failed",
     agree: "To replay all now",
-    nothing: "None of them has failed for good: there is nothing to replay.",
+    nothing: "None of them has failed for good. N tries what waits for a retry now.",
   },
   attempt: {
     verb: "Try",
