@@ -146,4 +146,25 @@ describe("alerts of several nodes", () => {
     await run();
     await expect.poll(kinds).toHaveLength(3);
   });
+
+  it("leave out of a notice whom people were told of when another node reported it", async () => {
+    const [handed, clock] = [new Handed(), new ManualClock()];
+    // It reports what it had, and has not heard yet.
+    const node = await aNode(handed, clock, { isFirst: true, isOn: true, owns: () => false });
+    handed.failing.set("ep_1", { endpoint: "ep_1", failingSince: clock.now() });
+    for (const endpoint of ["ep_1", "ep_2"]) {
+      for (let times = 20; times > 0; times--) {
+        node.alerts.attempted(
+          {
+            claim: { endpoint },
+            outcome: { outcome: "failed", error: "http_status", statusCode: 503 },
+            verdict: {},
+          } as never,
+          { result: "applied" } as never,
+        );
+      }
+    }
+    await node.alerts.run();
+    await expect.poll(node.texts).toEqual([expect.stringMatching(/^Endpoints are failing: 1\n/)]);
+  });
 });

@@ -175,6 +175,24 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
   });
 
+  it("take nothing over in the middle of a commit, though the lease has run out", async () => {
+    const { runOut, start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; LOCK TABLE event IN ACCESS EXCLUSIVE MODE");
+      const publishing = publishOne(a);
+      const isHeldUp = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'event'::regclass";
+      await expect.poll(async () => (await client.query(isHeldUp)).rowCount, { interval: 10 }).toBe(1);
+      await runOut(0);
+      expect((await renew(b)).size).toBe(0);
+      await client.query("COMMIT");
+      await publishing;
+      expect((await renew(b)).size).toBe(1024);
+    });
+  });
+
   it("renew their lease and take over from the dead while the stream is slow, and while it fails", async () => {
     const { runOut, start, url } = await shared();
     const a = await start();
