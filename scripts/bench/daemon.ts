@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { START } from "../../src/bundle.ts";
@@ -20,6 +20,9 @@ let bundled: Promise<string> | undefined;
 function program(): Promise<string> {
   return (bundled ??= bundle(`${process.platform}-${process.arch}`).then(({ directory }) => join(directory, START)));
 }
+
+/** An executable to measure in place of the bundle. */
+const EXECUTABLE = process.env["WEBHOOKD_BENCH_EXECUTABLE"];
 
 export interface DaemonOptions {
   readonly dir: string;
@@ -52,14 +55,17 @@ export class DaemonUnderTest {
 
   static async start(options: DaemonOptions): Promise<DaemonUnderTest> {
     const { dir, threads, profile = false, settings = {}, keyDir = join(dir, "data") } = options;
-    const flags = [...NODE_FLAGS, ...(profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [])];
     const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
     const logFile = join(dir, "daemon.log");
     const log = openSync(logFile, "a");
-    const file = profile ? SOURCE : await program();
+    const flags = [...NODE_FLAGS, ...(profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [])];
+    const command =
+      EXECUTABLE !== undefined && !profile
+        ? [resolve(EXECUTABLE)]
+        : [process.execPath, ...flags, profile ? SOURCE : await program()];
     const startedAt = monotonic();
     const child = watchOver(
-      spawn(process.execPath, [...flags, file, ...args], {
+      spawn(command[0]!, [...command.slice(1), ...args], {
         cwd: dir,
         env: { ...environment(threads), ...settings },
         stdio: ["ignore", "pipe", log],

@@ -13,11 +13,11 @@ const HORIZON_BUGS = [
 ] as const;
 
 async function violationsOf(plant: PlantName, sweeps: boolean, expected: RegExp): Promise<void> {
-  for (let seed = 0; seed < 20; seed++) {
+  for (let seed = 0; seed < 40; seed++) {
     const { violations } = await simulate(seed, plant, sweeps);
     if (violations.some((violation) => expected.test(violation))) return;
   }
-  expect.fail("twenty seeds did not notice it");
+  expect.fail("forty seeds did not notice it");
 }
 
 /** A test that cannot fail shows nothing: each of these bugs is put in on purpose. */

@@ -14,6 +14,8 @@ export interface DemandParts {
 }
 
 const LOOK_MS = 1000;
+/** A rest is told in so many parts, so that it begins soon after a flood has ended, and not with the next whole minute. */
+const PARTS_OF_REST = 4;
 
 export class Demand {
   readonly #parts: DemandParts;
@@ -21,7 +23,8 @@ export class Demand {
   #countedSince: number;
   /** In the busy seconds up to this one. */
   #busySends = 0;
-  #sinceRest = 0;
+  /** In this part of a rest, or of what may become one. */
+  #inPart = 0;
   #cancelTimer: (() => void) | null = null;
 
   constructor(parts: DemandParts) {
@@ -31,7 +34,7 @@ export class Demand {
 
   sent(sends: number): void {
     const { busyInAll, busyPerSecond, clock, onBusy } = this.#parts;
-    this.#sinceRest += sends;
+    this.#inPart += sends;
     const now = clock.monotonic();
     const past = now - this.#countedSince;
     if (past >= LOOK_MS) {
@@ -45,13 +48,16 @@ export class Demand {
     if (isBusy && this.#cancelTimer === null) onBusy();
   }
 
-  /** From now on `onRest` is to come, and `onBusy` is not. */
-  awaitRest(): void {
+  /** From now on `onRest` is to come, and `onBusy` is not. `quiet`: how many parts of a rest are over. */
+  awaitRest(quiet = 0): void {
     const { busyPerSecond, clock, onRest, restMs } = this.#parts;
-    this.#sinceRest = 0;
-    this.#cancelTimer = clock.after(restMs, () => {
+    const partMs = restMs / PARTS_OF_REST;
+    this.#inPart = 0;
+    this.#cancelTimer = clock.after(partMs, () => {
       this.#cancelTimer = null;
-      if (this.#sinceRest > (busyPerSecond / 2) * (restMs / 1000)) this.awaitRest();
+      const isQuiet = this.#inPart <= (busyPerSecond / 2) * (partMs / 1000);
+      if (!isQuiet) this.awaitRest();
+      else if (quiet + 1 < PARTS_OF_REST) this.awaitRest(quiet + 1);
       else onRest();
     });
   }

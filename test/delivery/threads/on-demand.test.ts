@@ -202,6 +202,17 @@ async function aWorld(seed: number, isSuspicious = false, busyInAll = 0): Promis
   return world;
 }
 
+it("counts a rest from soon after the flood, and not from the next whole minute", async () => {
+  const world = await aWorld(2);
+  for (let spent = 0; spent < 0.3 * REST_MS; spent += 1000) {
+    world.send("plain-1", 30);
+    await world.pass(1000);
+  }
+  expect(world.running).toBe(2);
+  await world.pass(1.3 * REST_MS);
+  expect(world.running).toBe(0);
+});
+
 it("no thread is started while little is sent, and none is left a minute after much was", async () => {
   const world = await aWorld(1);
   for (let i = 0; i < 30; i++) {
