@@ -1,7 +1,7 @@
 /** What does not arrive, grouped by endpoint and cause: the page for bad days. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
-import type { FailureGroup as StoredGroup } from "../../domain/deliveries/failure.ts";
+import type { FailureGroup as StoredGroup, Parts } from "../../domain/deliveries/failure.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import { anAttempt } from "../deliveries/attempts.ts";
 import type { ApiParts } from "../parts.ts";
@@ -35,7 +35,10 @@ export const Failures = titled(
       Instant,
       "Only events received since this instant were counted. It is later than you asked for if more deliveries have failed than can be counted.",
     ),
-    series_since: described(Instant, "When the first step of each series begins."),
+    series_since: described(
+      Instant,
+      "When the first step of each series begins: a full minute, or a full hour if a step is an hour or longer. What failed earlier counts in that step.",
+    ),
     step_seconds: described(Count, "How long each step of a series is."),
     total: described(Count, "How many groups there are; at most 500 are returned."),
     data: described(v.array(FailureGroup), "The groups with the most deliveries first."),
@@ -44,7 +47,7 @@ export const Failures = titled(
 
 export const someFailures = {
   since: "2026-11-19T09:55:00.000Z",
-  series_since: "2026-11-19T09:55:00.000Z",
+  series_since: "2026-11-19T10:00:00.000Z",
   step_seconds: 3600,
   total: 1,
   data: [
@@ -75,6 +78,8 @@ export const listFailures: Operation = {
 
 const DEFAULT_PERIOD_MS = 7 * 86_400_000;
 const PARTS = 24;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const MAX_GROUPS = 500;
 const Since = instantParameter("since", "Only events received at this instant or later; seven days ago by default.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
@@ -83,22 +88,21 @@ export function failureRoutes({ store }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
     const since = Math.min(Since.read(query) ?? now - DEFAULT_PERIOD_MS, now);
-    const stepMs = Math.max(1000, Math.ceil((now - since) / PARTS / 1000) * 1000);
+    const series = seriesOf(since, now);
     const endpoint = Endpoint.read(query);
     const asked = {
       tenant: tenantToRead(principal, namedTenant(query)),
       ...(endpoint !== undefined && { endpoint }),
       since,
-      stepMs,
-      parts: PARTS,
+      ...series,
       limit: MAX_GROUPS,
     };
     const report = await store.statistics.failures(asked, callerOf(call));
     if (report === null) throw notFound();
     return json(200, {
       since: formatInstant(report.since),
-      series_since: formatInstant(since),
-      step_seconds: stepMs / 1000,
+      series_since: formatInstant(series.from),
+      step_seconds: series.stepMs / 1000,
       total: report.total,
       data: report.groups.map(presentGroup),
     });
@@ -115,6 +119,17 @@ export function failureRoutes({ store }: ApiParts): Route[] {
       handle: list,
     },
   ];
+}
+
+/**
+ * Up to the next full minute, or full hour where a step is an hour or longer. The rest of the period before the 24 steps
+ * is shorter than that, and counts in the first one.
+ */
+function seriesOf(since: number, now: number): Parts {
+  const stepOf = (unit: number) => Math.max(1, Math.ceil((now - since - unit) / PARTS / unit)) * unit;
+  const unit = stepOf(MINUTE_MS) < HOUR_MS ? MINUTE_MS : HOUR_MS;
+  const stepMs = stepOf(unit);
+  return { from: Math.ceil(now / unit) * unit - PARTS * stepMs, stepMs, parts: PARTS };
 }
 
 function presentGroup(group: StoredGroup) {

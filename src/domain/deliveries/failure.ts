@@ -31,7 +31,7 @@ export interface FailureGroup {
 
 /** `parts` parts of `stepMs` each; what lies before or after them counts in the first or last one. */
 export interface Parts {
-  readonly since: number;
+  readonly from: number;
   readonly stepMs: number;
   readonly parts: number;
 }
@@ -61,8 +61,8 @@ export class FailureGroups {
   }
 
   add(failure: Failure): void {
-    const { since, stepMs, parts } = this.#parts;
-    const part = Math.floor((failure.lastAt - since) / stepMs);
+    const { from, stepMs, parts } = this.#parts;
+    const part = Math.floor((failure.lastAt - from) / stepMs);
     const group = this.#of(failure);
     group.series[Math.min(Math.max(part, 0), parts - 1)]!++;
     grow(group, failure, 1);

@@ -19,8 +19,8 @@ export interface StatisticsStore {
   /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
   census(from: string | null): Promise<CensusStep>;
   /**
-   * Groups what has failed, or has failed and is tried again, of events received since then. It is read from the rows,
-   * some of them a turn, so that it is right after every replay, cancel and prune; tests are left out.
+   * Groups what has failed, or has failed and is tried again, of events received since then; tests are left out. It is
+   * right after every replay, cancel and prune.
    * Null when the tenant has, and had, no such endpoint.
    */
   failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null>;
@@ -73,9 +73,12 @@ export interface Stats extends Counted {
   readonly series: readonly Counted[];
 }
 
+/** `from` and `stepMs` are whole minutes; a series in whole hours takes less to count. */
 export interface FailureQuery extends Parts {
   readonly tenant: string | null;
   readonly endpoint?: string;
+  /** Of events received since then. */
+  readonly since: number;
   /** Groups to be answered at most. */
   readonly limit: number;
 }

@@ -139,6 +139,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   meta: "facts, which are moved by their names",
   url: "a table of names: attempts bring theirs along",
   late_attempt: "an index of attempts, which is made anew",
+  failure_count: "counts of deliveries, which triggers keep",
   settled: "about deliveries above the mark of what is fresh, which nothing lies above after a move",
   node: "who has the store at present",
   slot: "who has the store at present",

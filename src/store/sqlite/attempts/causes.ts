@@ -47,7 +47,7 @@ export function causeOf(number: number): Cause {
 
 interface Row {
   readonly status: number;
-  readonly trigger: number;
+  readonly test: number;
   readonly outcome: number | null;
   readonly error: AttemptError | null;
   readonly statusCode: number | null;
@@ -72,12 +72,12 @@ export class Causes {
 
   constructor(db: Database) {
     this.#row = db.prepare(
-      `SELECT d.status, d.trigger, last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
+      `SELECT d.status, e.test, last.outcome, last.error, last.status_code AS statusCode, last.started_at AS lastAt,
          CASE last.number WHEN 1 THEN last.started_at ELSE (
            SELECT started_at FROM attempt
            WHERE event = last.event AND endpoint = last.endpoint AND round = last.round AND outcome = last.outcome
              AND error IS last.error AND status_code IS last.status_code ORDER BY number LIMIT 1) END AS firstAt
-       FROM delivery d
+       FROM delivery d JOIN event e ON e.key = d.event
        LEFT JOIN attempt last ON last.event = d.event AND last.endpoint = d.endpoint AND last.number = (
          SELECT number FROM attempt
          WHERE event = d.event AND endpoint = d.endpoint AND outcome <> ${outcomeCode("interrupted")}
@@ -96,9 +96,9 @@ export class Causes {
   note(event: number, endpoint: number): void {
     const row = this.#row.get(event, endpoint);
     if (row === undefined) return;
-    const { status, trigger, lastAt, firstAt, statusCode } = row;
+    const { status, lastAt, firstAt, statusCode } = row;
     const failed = row.outcome === outcomeCode("failed");
-    const [error, test] = [failed ? row.error : null, trigger === triggerCode("test")];
+    const [error, test] = [failed ? row.error : null, row.test === 1];
     const isPlain = !failed && status !== FAILED && status !== CANCELLED;
     const cause = isPlain ? null : causeNumber({ status, test, error, statusCode: failed ? statusCode : null });
     this.#set.run(cause, failed ? lastAt : null, failed ? firstAt : null, event, endpoint);

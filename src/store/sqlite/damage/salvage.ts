@@ -7,7 +7,7 @@ import { isDamage } from "../engine/condition.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { Meta } from "../engine/meta.ts";
 import { applySteps, shapePages } from "../engine/open-database.ts";
-import type { Migration } from "../engine/schema.ts";
+import { COUNT_FAILURES, type Migration } from "../engine/schema.ts";
 import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
 
 /** A store goes on without some of their rows, and of events'. Of all others a missing row would be wrong in silence. */
@@ -16,6 +16,8 @@ const MAY_LOSE = ["event", "late_attempt", "health", "counter", "settled", "idem
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
 /** Late attempts are noted anew where a row of these is lost. */
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
+/** Made of deliveries. */
+const COUNTS = "failure_count";
 const BATCH = 10_000;
 
 interface Table {
@@ -45,7 +47,8 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   to.pragma("synchronous = OFF");
   to.pragma("foreign_keys = OFF");
   const indexes = makeTables(to, migrations);
-  const losses = tablesOf(to).flatMap((table) => copyTable(table, { from, to, file }));
+  const tables = tablesOf(to).filter(({ name }) => name !== COUNTS);
+  const losses = tables.flatMap((table) => copyTable(table, { from, to, file }));
   rebuildDeliveries({ from, to, gaps: losses.find(({ table }) => table === "delivery")?.gaps ?? [] });
   for (const sql of indexes) to.exec(sql);
   const lost = losses.map((loss) => ({ ...loss, rows: lostRows(loss, from, to) }));
@@ -53,6 +56,7 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
     for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
   if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
+  to.exec(`DELETE FROM ${COUNTS}; ${COUNT_FAILURES}`);
   if (losses.length > 0) new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
   const found = to.pragma("quick_check(1)", { simple: true });
   const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];

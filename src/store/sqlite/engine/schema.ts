@@ -19,6 +19,27 @@ export interface Migration {
   readonly sql: string;
 }
 
+/** Counts all that have failed, in an empty table. */
+export const COUNT_FAILURES = `
+  INSERT INTO failure_count (endpoint, cause, minutes, event, failed, count, first_at)
+    SELECT endpoint, cause, 1, event / 122880000 AS came, failed_at / 60000 AS ended, count(*),
+      min(coalesce(failing_since, failed_at))
+    FROM delivery INDEXED BY delivery_failing
+    WHERE failed_at IS NOT NULL AND cause / 1000000 IN (1, 3) GROUP BY endpoint, cause, came, ended;
+  INSERT INTO failure_count (endpoint, cause, minutes, event, failed, count, first_at)
+    SELECT endpoint, cause, 60, event / 60 AS came, failed / 60 AS ended, sum(count), min(first_at)
+    FROM failure_count WHERE minutes = 1 GROUP BY endpoint, cause, came, ended;
+`;
+
+/** In a trigger: a delivery leaves its counts. */
+function uncounted(minutes: 1 | 60): string {
+  const at = `endpoint = old.endpoint AND cause = old.cause AND minutes = ${minutes}
+      AND event = old.event / ${minutes * 122_880_000} AND failed = old.failed_at / ${minutes * 60_000}`;
+  return `UPDATE failure_count SET count = count - 1, first_gone = iif(first_at = old.failing_since, 1, first_gone)
+      WHERE ${at};
+    DELETE FROM failure_count WHERE ${at} AND count <= 0;`;
+}
+
 /** The step at place n takes a store from schema n to n + 1. */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -176,6 +197,53 @@ export const MIGRATIONS: readonly Migration[] = [
   CREATE INDEX delivery_cause ON delivery (endpoint, cause, event) WHERE cause IS NOT NULL;
   CREATE INDEX delivery_failing ON delivery (endpoint, cause, failed_at, event, failing_since)
     WHERE failed_at IS NOT NULL;
+  `,
+  },
+  {
+    name: "failures are counted",
+    sql: `
+  -- How many deliveries of events of an hour (minutes = 60), or of a minute (1), last failed of that cause in another:
+  -- both in units of \`minutes\` since 1970. Only of what waits or has failed, and no tests.
+  CREATE TABLE failure_count (
+    endpoint INTEGER NOT NULL,
+    cause INTEGER NOT NULL,
+    minutes INTEGER NOT NULL CHECK (minutes IN (1, 60)),
+    event INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    -- None of them has an earlier failing_since, and one has this, unless that one has gone.
+    first_at INTEGER NOT NULL,
+    first_gone INTEGER NOT NULL DEFAULT 0 CHECK (first_gone IN (0, 1)),
+    PRIMARY KEY (endpoint, cause, minutes, event, failed)
+  ) STRICT, WITHOUT ROWID;
+${COUNT_FAILURES}
+  -- Whatever changes a delivery, its counts follow. No delivery has failed when it is inserted; a plain success names none
+  -- of these columns.
+  CREATE TRIGGER failure_counted AFTER UPDATE OF cause, failed_at, failing_since ON delivery
+    WHEN new.failed_at IS NOT NULL AND new.cause / 1000000 IN (1, 3)
+      AND (new.cause, new.failed_at, new.failing_since) IS NOT (old.cause, old.failed_at, old.failing_since)
+  BEGIN
+    INSERT INTO failure_count (endpoint, cause, minutes, event, failed, count, first_at) VALUES
+      (new.endpoint, new.cause, 1, new.event / 122880000, new.failed_at / 60000, 1,
+        coalesce(new.failing_since, new.failed_at)),
+      (new.endpoint, new.cause, 60, new.event / 7372800000, new.failed_at / 3600000, 1,
+        coalesce(new.failing_since, new.failed_at))
+    ON CONFLICT DO UPDATE SET count = count + 1, first_at = min(first_at, excluded.first_at),
+      first_gone = iif(excluded.first_at <= first_at, 0, first_gone);
+  END;
+  CREATE TRIGGER failure_changed AFTER UPDATE OF cause, failed_at, failing_since ON delivery
+    WHEN old.failed_at IS NOT NULL AND old.cause / 1000000 IN (1, 3)
+      AND (new.cause, new.failed_at, new.failing_since) IS NOT (old.cause, old.failed_at, old.failing_since)
+  BEGIN
+    ${uncounted(1)}
+    ${uncounted(60)}
+  END;
+  CREATE TRIGGER failure_removed AFTER DELETE ON delivery
+    WHEN old.failed_at IS NOT NULL AND old.cause / 1000000 IN (1, 3)
+  BEGIN
+    ${uncounted(1)}
+    ${uncounted(60)}
+  END;
   `,
   },
 ];

@@ -1,13 +1,14 @@
 /**
- * What does not arrive, by endpoint and cause: an index has these deliveries by both, and by when they last failed, with
- * all that is told of them. So each part of a series is a stretch of it, which SQLite counts without handing rows out.
+ * What does not arrive, by endpoint and cause. Triggers count each delivery that fails among those whose events came in
+ * one minute and that failed in one minute, and the same by hours. So a report adds up counts, however many have failed;
+ * it looks at deliveries only in the minute in which its period begins.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { FailureGroups, type FailureGroup } from "../../../domain/deliveries/failure.ts";
+import { FailureGroups, type Failure, type FailureGroup } from "../../../domain/deliveries/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
 import { CauseList, causeOf, type Group } from "../attempts/causes.ts";
-import type { Reading } from "../engine/page.ts";
 import { Meta } from "../engine/meta.ts";
+import type { Reading } from "../engine/page.ts";
 import {
   attemptId,
   eventId,
@@ -18,29 +19,44 @@ import {
   outcomeCode,
   WAITING,
 } from "../numbers/codes.ts";
-import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 
-/** Deliveries of one slice. */
-const CHUNK = 5000;
-/** A group with more of them is counted, part by part of the series; to read the rows of others takes less. */
-const LARGE = 1000;
-/** Of a large group in one slice, some milliseconds. */
-const LARGE_CHUNK = 50_000;
+const MINUTE_MS = 60_000;
+const HOUR = 60;
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** An attempt begins after its event was received, unless the clock was set back meanwhile: by less than this. */
-const SET_BACK_MS = 24 * 3_600_000;
 
-/** Those of a group that are of events above a key, and failed last from one instant until before another. */
-interface Stretch extends Group {
-  readonly event: number;
-  readonly from: number;
-  readonly to: number;
+/** Those of a group that are of events above a key. */
+interface Above extends Group {
+  readonly low: number;
+  /** The first whole minute above it, which begins with this key: deliveries before it are counted one by one. */
+  readonly minute: number;
+  readonly key: number;
+  /** The first whole hour after that, from which on hours are counted; never, where parts are made of minutes. */
+  readonly hour: number;
 }
 
-interface Row {
-  readonly event: number;
-  readonly lastAt: number;
+interface Found {
+  readonly above: Above;
+  readonly of: Pick<Failure, "endpoint" | "status" | "error" | "statusCode">;
+  readonly count: number;
+  readonly series: readonly number[];
+  /** The minute, or the first one of the hour, in which one failed last. */
+  readonly last: number;
+  /** Of counts that know it; of the others it is not before `notBefore`. */
   readonly firstAt: number;
+  readonly notBefore: number;
+}
+
+/** `first` is negative of those whose first one has gone: none of the others began to fail before it. */
+type Counted = [failedMinute: number, count: number, first: number];
+
+/** A row of counts. */
+interface Count {
+  readonly minutes: number;
+  readonly event: number;
+  readonly failed: number;
+  readonly firstAt: number;
+  readonly firstGone: number;
 }
 
 interface Names {
@@ -48,15 +64,23 @@ interface Names {
   readonly tenants: Interned;
 }
 
+const OF_GROUP = "endpoint = @endpoint AND cause = @cause";
+const HOURS = `failure_count WHERE ${OF_GROUP} AND minutes = ${HOUR} AND event >= @hour`;
+const MINUTES = `failure_count WHERE ${OF_GROUP} AND minutes = 1 AND event >= @minute AND event < @hour * ${HOUR}`;
+const ONES = `delivery INDEXED BY delivery_cause
+  WHERE ${OF_GROUP} AND event > @low AND event < @key AND failed_at IS NOT NULL`;
+const COUNT = "minutes, event, failed, first_at AS firstAt, first_gone AS firstGone";
+
 export class Failures {
   readonly #parts: Names;
   readonly #meta: Meta;
   readonly #causes: CauseList;
   readonly #endpoints: Statement<[number], number>;
-  readonly #rows: Statement<[Stretch], Row>;
-  readonly #next: Statement<[Stretch], number>;
-  readonly #count: Statement<[Stretch], { count: number; firstAt: number | null }>;
-  readonly #last: Statement<[Stretch], Pick<Row, "event" | "lastAt">>;
+  readonly #counted: Statement<[Above], Counted>;
+  readonly #counts: Statement<[Above & { before: number }], Count>;
+  readonly #within: Statement<[Group & Count & { before: number }], Count>;
+  readonly #first: Statement<[Group & { low: number; high: number; from: number; to: number }], number | null>;
+  readonly #last: Statement<[Group & { low: number; to: number }], Pick<Failure, "event" | "lastAt">>;
   readonly #sample: Statement<[number, number], { random: string; number: number }>;
 
   constructor(db: Database, parts: Names) {
@@ -66,16 +90,29 @@ export class Failures {
     this.#endpoints = db
       .prepare<[number], number>("SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ?")
       .pluck();
-    const rows = `delivery INDEXED BY delivery_failing
-      WHERE endpoint = @endpoint AND cause = @cause AND event > @event AND failed_at >= @from AND failed_at < @to`;
-    this.#rows = db.prepare(
-      `SELECT event, failed_at AS lastAt, failing_since AS firstAt FROM ${rows}
-       ORDER BY failed_at DESC, event DESC LIMIT ${LARGE}`,
+    const first = "iif(first_gone, -first_at, first_at)";
+    this.#counted = db
+      .prepare<[Above], Counted>(
+        `SELECT failed * ${HOUR}, count, ${first} FROM ${HOURS} UNION ALL SELECT failed, count, ${first} FROM ${MINUTES}
+         UNION ALL SELECT failed_at / ${MINUTE_MS}, 1, failing_since FROM ${ONES}`,
+      )
+      .raw();
+    const gone = "first_at < @before ORDER BY first_at";
+    this.#counts = db.prepare(
+      `SELECT ${COUNT} FROM ${HOURS} AND first_gone = 1 AND first_at < @before
+       UNION ALL SELECT ${COUNT} FROM ${MINUTES} AND first_gone = 1 AND ${gone}`,
     );
-    this.#next = db
-      .prepare<[Stretch], number>(`SELECT failed_at FROM ${rows} ORDER BY failed_at LIMIT 1 OFFSET ${LARGE_CHUNK}`)
+    this.#within = db.prepare(
+      `SELECT ${COUNT} FROM failure_count
+       WHERE ${OF_GROUP} AND minutes = 1 AND event BETWEEN @event * ${HOUR} AND @event * ${HOUR} + ${HOUR - 1}
+         AND failed BETWEEN @failed * ${HOUR} AND @failed * ${HOUR} + ${HOUR - 1} AND ${gone}`,
+    );
+    const rows = `delivery INDEXED BY delivery_failing WHERE ${OF_GROUP} AND event > @low AND failed_at < @to`;
+    this.#first = db
+      .prepare<[object], number | null>(
+        `SELECT min(failing_since) FROM ${rows} AND event <= @high AND failed_at >= @from`,
+      )
       .pluck();
-    this.#count = db.prepare(`SELECT count(*) AS count, min(failing_since) AS firstAt FROM ${rows}`);
     this.#last = db.prepare(
       `SELECT event, failed_at AS lastAt FROM ${rows} ORDER BY failed_at DESC, event DESC LIMIT 1`,
     );
@@ -85,58 +122,93 @@ export class Failures {
     );
   }
 
+  /** In one slice, or what moves from one group to another meanwhile would count in both. */
+  // eslint-disable-next-line require-yield -- answers are read in slices, and this one takes one
   *report(query: FailureQuery): Reading<FailureReport | null> {
-    const { index } = this.#parts;
-    const found = this.#groups(query);
-    if (found === null) return null;
+    const all = this.#groups(query);
+    if (all === null) return null;
     // Deliveries of an older version get their causes by and by, the newest first.
     const known = this.#meta.causesNoted;
     const low = Math.max(firstKeyAt(query.since), known ?? 0) - 1;
-    const begin = Math.max(instantOf(low) - SET_BACK_MS, -1);
+    const troubles = new Map<string, Found[]>();
+    for (const group of all) {
+      const found = this.#found(group, low, query);
+      if (found === null) continue;
+      const name = `${group.endpoint} ${found.of.error} ${found.of.statusCode}`;
+      troubles.set(name, [...(troubles.get(name) ?? []), found]);
+    }
+    const sizes = [...troubles.values()].map((found) => found.reduce((sum, { count }) => sum + count, 0));
+    const least = sizes.toSorted((a, b) => b - a)[query.limit - 1] ?? 0;
     const groups = new FailureGroups(query);
-    let read = 0;
-    for (const { endpoint, cause } of found) {
-      const { status: state, test, error, statusCode } = causeOf(cause);
-      if (test || error === null || (state !== WAITING && state !== FAILED)) continue;
-      // What fails again between two slices goes beyond this, so that it is not counted twice.
-      let end = NEVER;
-      for (let from = begin; from < end; yield) {
-        const entry = index.byNumber(endpoint);
-        const status = state === FAILED ? "failed" : entry.enabled ? "pending" : "held";
-        const event = state === FAILED ? low : Math.max(low, cancelledTo(entry));
-        const of = { endpoint: entry.id, status, error, statusCode } as const;
-        const all = { endpoint, cause, event, from, to: end };
-        const rows = from === begin ? this.#rows.all(all) : [];
-        read += rows.length;
-        if (from === begin && rows.length < LARGE) {
-          for (const row of rows) groups.add({ ...of, ...row });
-          break;
-        }
-        if (from === begin) end = rows[0]!.lastAt + 1;
-        const next = this.#next.get(all);
-        const stretch = { ...all, to: next === undefined ? end : Math.max(next, from + 1) };
-        const { series, ...seen } = this.#counted(stretch, query);
-        groups.addCounted({ ...of, ...seen }, series);
-        from = stretch.to;
-      }
-      if (read < CHUNK) continue;
-      read = 0;
-      yield;
+    for (const [at, found] of [...troubles.values()].entries()) {
+      if (sizes[at]! >= least)
+        for (const { of, series, ...each } of found) groups.addCounted({ ...of, ...this.#ends(each) }, series);
     }
     const since = known === null ? query.since : Math.max(query.since, instantOf(known));
-    return { since, total: groups.size, groups: groups.largest(query.limit, (group) => this.#sampleOf(group)) };
+    return { since, total: troubles.size, groups: groups.largest(query.limit, (group) => this.#sampleOf(group)) };
   }
 
-  #counted(stretch: Stretch, { since, stepMs, parts }: FailureQuery) {
-    const counts = Array.from({ length: parts }, (_, part) => {
-      // What lies before or after all of them counts in the first or last one.
-      const from = part === 0 ? stretch.from : Math.max(stretch.from, since + part * stepMs);
-      const to = part === parts - 1 ? stretch.to : Math.min(stretch.to, since + (part + 1) * stepMs);
-      return from < to ? this.#count.get({ ...stretch, from, to })! : { count: 0, firstAt: null };
-    });
-    const firstAt = Math.min(...counts.map((each) => each.firstAt ?? NEVER));
-    const { event, lastAt } = this.#last.get(stretch) ?? { event: 0, lastAt: -1 };
-    return { series: counts.map(({ count }) => count), firstAt, lastAt, event };
+  /** Null where there is none. */
+  #found(group: Group, low: number, query: FailureQuery): Found | null {
+    const { status: state, test, error, statusCode } = causeOf(group.cause);
+    if (test || error === null || (state !== WAITING && state !== FAILED)) return null;
+    const entry = this.#parts.index.byNumber(group.endpoint);
+    // What waits for what is deleted, or of events up to `cancelTo`, counts as cancelled.
+    if (state === WAITING && entry.deleted) return null;
+    const status = state === FAILED ? "failed" : entry.enabled ? "pending" : "held";
+    const [from, step] = [query.from / MINUTE_MS, query.stepMs / MINUTE_MS];
+    // Parts of whole hours are made of hours.
+    const byHours = from % HOUR === 0 && step % HOUR === 0;
+    const above = aboveKey(group, state === FAILED ? low : Math.max(low, entry.cancelTo ?? -1), byHours);
+    const series = Array<number>(query.parts).fill(0);
+    let [all, last, firstAt, notBefore] = [0, 0, NEVER, NEVER];
+    for (const [minute, count, first] of this.#counted.all(above)) {
+      series[Math.min(Math.max(Math.floor((minute - from) / step), 0), query.parts - 1)]! += count;
+      all += count;
+      if (minute > last) last = minute;
+      if (first < 0) notBefore = Math.min(notBefore, -first);
+      else if (first < firstAt) firstAt = first;
+    }
+    if (all === 0) return null;
+    return {
+      above,
+      of: { endpoint: entry.id, status, error, statusCode },
+      count: all,
+      series,
+      last,
+      firstAt,
+      notBefore,
+    };
+  }
+
+  /** When the first of them began to fail, and the last one with its event. */
+  #ends({
+    above,
+    last,
+    firstAt,
+    notBefore,
+  }: Omit<Found, "of" | "series">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
+    const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS })!;
+    if (notBefore >= firstAt) return { ...latest, firstAt };
+    return { ...latest, firstAt: this.#earlier(above, this.#counts.all({ ...above, before: firstAt }), firstAt) };
+  }
+
+  /** What is first of counts that do not know it, if it is before that instant: deliveries of a minute say it. */
+  #earlier(group: Group, counts: readonly Count[], before: number): number {
+    let first = before;
+    for (const count of counts.toSorted((a, b) => a.firstAt - b.firstAt)) {
+      const { minutes, event, failed, firstAt, firstGone } = count;
+      if (firstAt >= first) break;
+      if (firstGone === 0) first = firstAt;
+      else if (minutes === HOUR) {
+        first = this.#earlier(group, this.#within.all({ ...group, ...count, before: first }), first);
+      } else {
+        const [low, high] = [firstKeyAt(event * MINUTE_MS) - 1, firstKeyAt((event + 1) * MINUTE_MS) - 1];
+        const at = { ...group, low, high, from: failed * MINUTE_MS, to: (failed + 1) * MINUTE_MS };
+        first = Math.min(first, this.#first.get(at) ?? NEVER);
+      }
+    }
+    return first;
   }
 
   /** Null when the tenant has, and had, no such endpoint. */
@@ -151,7 +223,6 @@ export class Failures {
     return this.#endpoints.all(tenants.find(tenant) ?? -1).flatMap((number) => this.#causes.groups(number));
   }
 
-  /** Null if it was removed while the others were counted. */
   #sampleOf({ endpoint, event }: Pick<FailureGroup, "endpoint"> & { readonly event: number }): string | null {
     const { number: place } = this.#parts.index.byId(endpoint)!;
     const sample = this.#sample.get(event, place);
@@ -159,7 +230,8 @@ export class Failures {
   }
 }
 
-/** What waits of events up to this key counts as cancelled. */
-function cancelledTo({ deleted, cancelTo }: EndpointEntry): number {
-  return deleted ? NEVER : (cancelTo ?? -1);
+function aboveKey({ endpoint, cause }: Group, low: number, byHours: boolean): Above {
+  const minute = Math.floor(instantOf(low) / MINUTE_MS) + 1;
+  const hour = byHours ? Math.ceil(minute / HOUR) : NEVER / HOUR;
+  return { endpoint, cause, low, minute, key: firstKeyAt(minute * MINUTE_MS), hour };
 }

@@ -5,9 +5,19 @@ import type { DeliveryView, FailureQuery, FailureReport, Store } from "../../../
 import { addEndpoint, answered, delivered, draft, dueNow, ended, EVERYTHING, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
-const STEP = 1000;
-const SINCE = START + 2 * STEP;
-const query: FailureQuery = { tenant: null, since: SINCE, stepMs: 2 * STEP, parts: 5, limit: 100 };
+const MINUTE = 60_000;
+const STEP = 20 * MINUTE;
+const SINCE = START + 2 * STEP + 7123;
+const query: FailureQuery = {
+  tenant: null,
+  since: SINCE,
+  from: START + 35 * MINUTE,
+  stepMs: 28 * MINUTE,
+  parts: 5,
+  limit: 100,
+};
+/** Whole hours. */
+const byHours: FailureQuery = { ...query, from: START + 5 * MINUTE, stepMs: 60 * MINUTE, parts: 3 };
 
 const deeds = fc.array(
   fc.oneof(
@@ -53,9 +63,11 @@ export function failures(openFresh: OpenFresh): void {
           ];
           const events: string[] = [];
           for (const [at, deed] of all.entries()) await doIt(store, endpoints, events, deed, START + at * STEP * 0.3);
-          for (const more of [{}, { tenant: "default" }, { tenant: "other" }, { endpoint: endpoints[0]! }]) {
-            const report = await store.statistics.failures({ ...query, ...more });
-            expect(sorted(report!)).toEqual(await modelled(store, { ...query, ...more }));
+          const whose = [{}, { tenant: "default" }, { tenant: "other" }, { endpoint: endpoints[0]! }];
+          const early = { ...byHours, since: START + 30_000 };
+          for (const asked of whose.flatMap((more) => [query, byHours, early].map((one) => ({ ...one, ...more })))) {
+            const report = await store.statistics.failures(asked);
+            expect(sorted(report!)).toEqual(await modelled(store, asked));
             grouped += report!.total;
           }
         }),
@@ -95,6 +107,31 @@ export function failures(openFresh: OpenFresh): void {
       });
     });
 
+    it("says when the first of those that are left began to fail", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const since = START + 70 * MINUTE;
+      const published = await store.events.publish([draft(), draft(), draft()], since + STEP, room);
+      const at = (place: number) => since + STEP + place * 7000;
+      const attempts = published.map(({ fresh }, place) =>
+        ended(fresh[0]!, { status: "failed" }, { startedAt: at(place) }),
+      );
+      await store.deliveries.record(attempts);
+      for (const place of [0, 1, 2]) {
+        for (const asked of [
+          { ...query, since },
+          { ...byHours, since: START },
+        ]) {
+          const report = await store.statistics.failures(asked);
+          expect(report!.groups).toMatchObject([{ failed: 3 - place, firstAt: at(place), lastAt: at(2) }]);
+        }
+        await store.events.replay(null, published[place]!.id, {}, since + 2 * STEP);
+        const [claim] = await dueNow(store, endpoint);
+        await store.deliveries.record([delivered(claim!)]);
+      }
+      expect(await store.statistics.failures(query)).toMatchObject({ total: 0, groups: [] });
+    });
+
     it("knows no endpoint of another tenant", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
@@ -108,15 +145,14 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
   const event = "which" in deed ? events[deed.which % Math.max(events.length, 1)] : undefined;
   if (deed.deed === "publish") {
     const tenant = deed.tenant ? "default" : "other";
-    const [publication] = await store.events.publish(
-      [draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) })],
-      now,
-      () => false,
-    );
-    // Tests are handed over whether there is room or not.
-    for (const claim of publication!.fresh)
-      await store.deliveries.record([ended(claim, { status: "failed" }, { startedAt: now })]);
-    events.push(publication!.id);
+    const one = draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) });
+    const published = await store.events.publish(deed.test > 6 ? [one, one, one] : [one], now, () => false);
+    for (const { id, fresh } of published) {
+      // Tests are handed over whether there is room or not.
+      for (const claim of fresh)
+        await store.deliveries.record([ended(claim, { status: "failed" }, { startedAt: now })]);
+      events.push(id);
+    }
   } else if (deed.deed === "attempt") {
     const claims = (await Promise.all(endpoints.map((endpoint) => dueNow(store, endpoint)))).flat();
     const claim = claims[deed.which % Math.max(claims.length, 1)];
@@ -130,7 +166,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
       interrupted: () => ended(claim, { ...later, retry: claim.retry }, { outcome: noResponse("interrupted", "", 1) }),
     }[deed.comes as "failed"]();
     const outcome = deed.which % 3 === 0 && deed.comes === "again" ? answered(500) : end.outcome;
-    await store.deliveries.record([{ ...end, outcome, startedAt: now }]);
+    await store.deliveries.record([{ ...end, outcome, startedAt: now + (deed.which % 97_000) }]);
   } else if (deed.deed === "replay" && event) await store.events.replay(null, event, { force: deed.force }, now);
   else if (deed.deed === "cancel" && event) await store.events.cancel(null, event, null);
   else if (deed.deed === "erase" && event) await store.events.erase(null, event);
@@ -144,7 +180,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
 }
 
 /** What the lists say, grouped by hand. */
-async function modelled(store: Store, { tenant, endpoint, since, stepMs, parts }: FailureQuery) {
+async function modelled(store: Store, { tenant, endpoint, since, from, stepMs, parts }: FailureQuery) {
   const groups = new Map<string, any>();
   for (const delivery of await everyDelivery(store, tenant)) {
     const { status, test, receivedAt } = delivery;
@@ -161,7 +197,7 @@ async function modelled(store: Store, { tenant, endpoint, since, stepMs, parts }
     const key = `${delivery.endpoint} ${error} ${statusCode}`;
     const group = groups.get(key) ?? { failed: 0, pending: 0, held: 0, series: Array(parts).fill(0), all: [] };
     group[status]++;
-    group.series[Math.min(Math.max(Math.floor((startedAt - since) / stepMs), 0), parts - 1)]++;
+    group.series[Math.min(Math.max(Math.floor((startedAt - from) / stepMs), 0), parts - 1)]++;
     group.all.push({ first: first.startedAt, last: startedAt, id: last.id });
     groups.set(key, { ...group, endpoint: delivery.endpoint, error, statusCode });
   }

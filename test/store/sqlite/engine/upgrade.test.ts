@@ -42,6 +42,8 @@ function dropNewerFields(db: Database.Database, schema: number): void {
 function toSchema6(dir: string): void {
   const db = new Database(join(dir, "webhookd.db"));
   db.exec(`
+    ${["counted", "changed", "removed"].map((name) => `DROP TRIGGER failure_${name};`).join("\n")}
+    DROP TABLE failure_count;
     DROP INDEX delivery_cause;
     DROP INDEX delivery_failing;
     DROP TABLE event_label;
@@ -173,7 +175,14 @@ async function found(store: Store) {
         .filter((filter) => !("status" in filter && filter.status === "unmatched"))
         .map((filter) => ids("listDeliveries", filter)),
     ),
-    failures: await store.statistics.failures({ tenant: null, since: START - 1, stepMs: 1000, parts: 5, limit: 10 }),
+    failures: await store.statistics.failures({
+      tenant: null,
+      since: START - 1,
+      from: START - 60_000,
+      stepMs: 60_000,
+      parts: 5,
+      limit: 10,
+    }),
   };
 }
 
