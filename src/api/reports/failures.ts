@@ -81,13 +81,16 @@ const PARTS = 24;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const MAX_GROUPS = 500;
-const Since = instantParameter("since", "Only events received at this instant or later; seven days ago by default.");
+const Since = instantParameter(
+  "since",
+  "Only events received at this instant or later; by default the full hour seven days ago.",
+);
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");
 
 export function failureRoutes({ store }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
     const { principal, query, now } = call;
-    const since = Math.min(Since.read(query) ?? now - DEFAULT_PERIOD_MS, now);
+    const since = Math.min(Since.read(query) ?? Math.floor((now - DEFAULT_PERIOD_MS) / HOUR_MS) * HOUR_MS, now);
     const series = seriesOf(since, now);
     const endpoint = Endpoint.read(query);
     const asked = {

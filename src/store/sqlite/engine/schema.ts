@@ -214,7 +214,7 @@ export const MIGRATIONS: readonly Migration[] = [
     -- None of them has an earlier failing_since, and one has this, unless that one has gone.
     first_at INTEGER NOT NULL,
     first_gone INTEGER NOT NULL DEFAULT 0 CHECK (first_gone IN (0, 1)),
-    PRIMARY KEY (endpoint, cause, minutes, event, failed)
+    PRIMARY KEY (minutes, endpoint, cause, event, failed)
   ) STRICT, WITHOUT ROWID;
 ${COUNT_FAILURES}
   -- Whatever changes a delivery, its counts follow. No delivery has failed when it is inserted; a plain success names none

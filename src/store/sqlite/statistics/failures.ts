@@ -42,13 +42,13 @@ interface Found {
   readonly series: readonly number[];
   /** The minute, or the first one of the hour, in which one failed last. */
   readonly last: number;
-  /** Of counts that know it; of the others it is not before `notBefore`. */
-  readonly firstAt: number;
-  readonly notBefore: number;
 }
 
-/** `first` is negative of those whose first one has gone: none of the others began to fail before it. */
-type Counted = [failedMinute: number, count: number, first: number];
+interface First {
+  /** Of counts that know it; of the others it is not before `notBefore`. */
+  readonly firstAt: number | null;
+  readonly notBefore: number | null;
+}
 
 /** A row of counts. */
 interface Count {
@@ -69,6 +69,8 @@ const HOURS = `failure_count WHERE ${OF_GROUP} AND minutes = ${HOUR} AND event >
 const MINUTES = `failure_count WHERE ${OF_GROUP} AND minutes = 1 AND event >= @minute AND event < @hour * ${HOUR}`;
 const ONES = `delivery INDEXED BY delivery_cause
   WHERE ${OF_GROUP} AND event > @low AND event < @key AND failed_at IS NOT NULL`;
+/** A count and the minute in which its deliveries failed, as one number: rows of one column take half the time. */
+const COUNTS = 2 ** 27;
 const COUNT = "minutes, event, failed, first_at AS firstAt, first_gone AS firstGone";
 
 export class Failures {
@@ -76,7 +78,10 @@ export class Failures {
   readonly #meta: Meta;
   readonly #causes: CauseList;
   readonly #endpoints: Statement<[number], number>;
-  readonly #counted: Statement<[Above], Counted>;
+  readonly #hours: Statement<[Above], number>;
+  readonly #counted: Statement<[Above], number>;
+  readonly #firstOfHours: Statement<[Above], First>;
+  readonly #firstOf: Statement<[Above], First>;
   readonly #counts: Statement<[Above & { before: number }], Count>;
   readonly #within: Statement<[Group & Count & { before: number }], Count>;
   readonly #first: Statement<[Group & { low: number; high: number; from: number; to: number }], number | null>;
@@ -90,22 +95,30 @@ export class Failures {
     this.#endpoints = db
       .prepare<[number], number>("SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ?")
       .pluck();
-    const first = "iif(first_gone, -first_at, first_at)";
+    const hours = `SELECT failed * ${HOUR * COUNTS} + count FROM ${HOURS}`;
+    this.#hours = db.prepare<[Above], number>(hours).pluck();
     this.#counted = db
-      .prepare<[Above], Counted>(
-        `SELECT failed * ${HOUR}, count, ${first} FROM ${HOURS} UNION ALL SELECT failed, count, ${first} FROM ${MINUTES}
-         UNION ALL SELECT failed_at / ${MINUTE_MS}, 1, failing_since FROM ${ONES}`,
+      .prepare<[Above], number>(
+        `${hours} UNION ALL SELECT failed * ${COUNTS} + count FROM ${MINUTES}
+         UNION ALL SELECT failed_at / ${MINUTE_MS} * ${COUNTS} + 1 FROM ${ONES}`,
       )
-      .raw();
-    const gone = "first_at < @before ORDER BY first_at";
+      .pluck();
+    const firsts = "min(iif(first_gone, NULL, first_at)) AS firstAt, min(iif(first_gone, first_at, NULL)) AS notBefore";
+    this.#firstOfHours = db.prepare(`SELECT ${firsts} FROM ${HOURS}`);
+    this.#firstOf = db.prepare(
+      `SELECT min(firstAt) AS firstAt, min(notBefore) AS notBefore FROM (
+         SELECT ${firsts} FROM ${HOURS} UNION ALL SELECT ${firsts} FROM ${MINUTES}
+         UNION ALL SELECT min(failing_since), NULL FROM ${ONES})`,
+    );
+    const gone = "first_gone = 1 AND first_at < @before";
     this.#counts = db.prepare(
-      `SELECT ${COUNT} FROM ${HOURS} AND first_gone = 1 AND first_at < @before
-       UNION ALL SELECT ${COUNT} FROM ${MINUTES} AND first_gone = 1 AND ${gone}`,
+      `SELECT ${COUNT} FROM ${HOURS} AND ${gone} UNION ALL SELECT ${COUNT} FROM ${MINUTES} AND ${gone}`,
     );
     this.#within = db.prepare(
       `SELECT ${COUNT} FROM failure_count
        WHERE ${OF_GROUP} AND minutes = 1 AND event BETWEEN @event * ${HOUR} AND @event * ${HOUR} + ${HOUR - 1}
-         AND failed BETWEEN @failed * ${HOUR} AND @failed * ${HOUR} + ${HOUR - 1} AND ${gone}`,
+         AND failed BETWEEN @failed * ${HOUR} AND @failed * ${HOUR} + ${HOUR - 1}
+         AND first_at < @before`,
     );
     const rows = `delivery INDEXED BY delivery_failing WHERE ${OF_GROUP} AND event > @low AND failed_at < @to`;
     this.#first = db
@@ -161,34 +174,23 @@ export class Failures {
     const byHours = from % HOUR === 0 && step % HOUR === 0;
     const above = aboveKey(group, state === FAILED ? low : Math.max(low, entry.cancelTo ?? -1), byHours);
     const series = Array<number>(query.parts).fill(0);
-    let [all, last, firstAt, notBefore] = [0, 0, NEVER, NEVER];
-    for (const [minute, count, first] of this.#counted.all(above)) {
+    const counts = (isWhole(above) ? this.#hours : this.#counted).all(above);
+    let [all, last] = [0, 0];
+    for (const each of counts) {
+      const [minute, count] = [Math.floor(each / COUNTS), each % COUNTS];
       series[Math.min(Math.max(Math.floor((minute - from) / step), 0), query.parts - 1)]! += count;
       all += count;
       if (minute > last) last = minute;
-      if (first < 0) notBefore = Math.min(notBefore, -first);
-      else if (first < firstAt) firstAt = first;
     }
     if (all === 0) return null;
-    return {
-      above,
-      of: { endpoint: entry.id, status, error, statusCode },
-      count: all,
-      series,
-      last,
-      firstAt,
-      notBefore,
-    };
+    return { above, of: { endpoint: entry.id, status, error, statusCode }, count: all, series, last };
   }
 
   /** When the first of them began to fail, and the last one with its event. */
-  #ends({
-    above,
-    last,
-    firstAt,
-    notBefore,
-  }: Omit<Found, "of" | "series">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
+  #ends({ above, last }: Pick<Found, "above" | "last">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
     const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS })!;
+    const first = (isWhole(above) ? this.#firstOfHours : this.#firstOf).get(above)!;
+    const [firstAt, notBefore] = [first.firstAt ?? NEVER, first.notBefore ?? NEVER];
     if (notBefore >= firstAt) return { ...latest, firstAt };
     return { ...latest, firstAt: this.#earlier(above, this.#counts.all({ ...above, before: firstAt }), firstAt) };
   }
@@ -228,6 +230,11 @@ export class Failures {
     const sample = this.#sample.get(event, place);
     return sample === undefined ? null : attemptId(eventId(event, sample.random), place, sample.number);
   }
+}
+
+/** Whether hours are all there is to count. */
+function isWhole({ low, minute, key, hour }: Above): boolean {
+  return key === low + 1 && minute === hour * HOUR;
 }
 
 function aboveKey({ endpoint, cause }: Group, low: number, byHours: boolean): Above {
