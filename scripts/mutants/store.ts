@@ -150,6 +150,13 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/store/sqlite.test.ts"],
   },
   {
+    name: "what-was-pruned-counts-among-the-failures",
+    file: "src/store/sqlite/events/prune.ts",
+    find: "if (found.failed) this.#uncount",
+    replace: "if (found.failed && event.key < 0) this.#uncount",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
     name: "a-cancel-takes-what-came-after-it",
     file: "src/store/sqlite/endpoints/sweep.ts",
     find: "for (const { event } of rows) if (event <= upTo) this.#cancel",

@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { COLUMNS, FIRST, KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
 import { LateAttempts } from "../sqlite/attempts/attempts-by-time.ts";
+import { UNCOUNT } from "../sqlite/attempts/causes.ts";
 import { DELIVERED, Interned, isPrompt, WAITING } from "../sqlite/numbers/codes.ts";
 import type { Key, Page, Place, Row, Table, Value } from "./tables.ts";
 
@@ -60,11 +61,13 @@ export class FileRows {
       `DELETE FROM late_attempt WHERE (endpoint, failed, started_at, event, number) IN (
          SELECT endpoint, outcome <> 0, started_at, event, number FROM attempt WHERE event = ? AND endpoint = ?)`,
     );
+    const uncount = this.#db.prepare(`${UNCOUNT} event = ? AND endpoint = ?`);
     const remove = this.#db.prepare(`DELETE FROM ${table.name} WHERE ${where}`);
     for (const key of keys) {
       const stored = this.#stored(table, key);
       if (stored === null) continue;
       if (table.name === "attempt") late.run(...stored);
+      if (table.name === "delivery") uncount.run(...stored);
       remove.run(...stored);
     }
   }

@@ -21,6 +21,9 @@ export const CANCEL = `status = ${CANCELLED}, due_at = NULL,
 export const RESTART = `status = ${WAITING}, round = round + 1, retry = 0,
   cause = cause + (${WAITING} - status) * ${STATE}`;
 
+/** In SQL: before deliveries that have failed are removed, so that they count as failures no more. */
+export const UNCOUNT = "UPDATE delivery SET failed_at = NULL, failing_since = NULL WHERE failed_at IS NOT NULL AND";
+
 export interface Cause {
   readonly status: number;
   readonly test: boolean;

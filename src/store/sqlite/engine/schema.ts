@@ -32,13 +32,13 @@ export const COUNT_FAILURES = `
 `;
 
 /** In a trigger: a delivery leaves its counts. */
-function uncounted(minutes: 1 | 60): string {
+const UNCOUNT = ([1, 60] as const).map((minutes) => {
   const at = `endpoint = old.endpoint AND cause = old.cause AND minutes = ${minutes}
       AND event = old.event / ${minutes * 122_880_000} AND failed = old.failed_at / ${minutes * 60_000}`;
   return `UPDATE failure_count SET count = count - 1, first_gone = iif(first_at = old.failing_since, 1, first_gone)
       WHERE ${at};
     DELETE FROM failure_count WHERE ${at} AND count <= 0;`;
-}
+});
 
 /** The step at place n takes a store from schema n to n + 1. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -217,8 +217,9 @@ export const MIGRATIONS: readonly Migration[] = [
     PRIMARY KEY (minutes, endpoint, cause, event, failed)
   ) STRICT, WITHOUT ROWID;
 ${COUNT_FAILURES}
-  -- Whatever changes a delivery, its counts follow. No delivery has failed when it is inserted; a plain success names none
-  -- of these columns.
+  -- Whatever changes a delivery, its counts follow. No delivery has failed when it is inserted, and whoever removes one that
+  -- has failed uncounts it first (causes.ts): a trigger would cost each that is pruned more than half of its removal. A
+  -- plain success names none of these columns.
   CREATE TRIGGER failure_counted AFTER UPDATE OF cause, failed_at, failing_since ON delivery
     WHEN new.failed_at IS NOT NULL AND new.cause / 1000000 IN (1, 3)
       AND (new.cause, new.failed_at, new.failing_since) IS NOT (old.cause, old.failed_at, old.failing_since)
@@ -235,14 +236,7 @@ ${COUNT_FAILURES}
     WHEN old.failed_at IS NOT NULL AND old.cause / 1000000 IN (1, 3)
       AND (new.cause, new.failed_at, new.failing_since) IS NOT (old.cause, old.failed_at, old.failing_since)
   BEGIN
-    ${uncounted(1)}
-    ${uncounted(60)}
-  END;
-  CREATE TRIGGER failure_removed AFTER DELETE ON delivery
-    WHEN old.failed_at IS NOT NULL AND old.cause / 1000000 IN (1, 3)
-  BEGIN
-    ${uncounted(1)}
-    ${uncounted(60)}
+    ${UNCOUNT.join("\n    ")}
   END;
   `,
   },

@@ -2,6 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { FAILED, WAITING, firstKeyAt, instantOf } from "../numbers/codes.ts";
+import { UNCOUNT } from "../attempts/causes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { Labels } from "../attempts/labels.ts";
 
@@ -40,6 +41,7 @@ export class Prune {
   readonly #late: LateAttempts;
   readonly #labels: Labels;
   readonly #event: Statement<[number]>;
+  readonly #uncount: Statement<[number]>;
 
   constructor(db: Database) {
     this.#late = new LateAttempts(db);
@@ -56,6 +58,7 @@ export class Prune {
     this.#attempts = new Removal(db, "attempt");
     this.#deliveries = new Removal(db, "delivery");
     this.#event = db.prepare("DELETE FROM event WHERE key = ?");
+    this.#uncount = db.prepare(`${UNCOUNT} event = ?`);
   }
 
   /**
@@ -71,6 +74,7 @@ export class Prune {
       if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
       const found = this.#ifOld(event, rules);
       if (found === null) continue;
+      if (found.failed) this.#uncount.run(event.key);
       this.#late.dropOf(event.key);
       this.#labels.drop(event.key);
       rows += this.#attempts.run(event.key, found.attempts, ROWS - rows);
@@ -84,7 +88,10 @@ export class Prune {
   }
 
   /** How many rows belong to the event; null when it stays. */
-  #ifOld(event: Candidate, { delivered, failed }: PruneRules): { attempts: number; deliveries: number } | null {
+  #ifOld(
+    event: Candidate,
+    { delivered, failed }: PruneRules,
+  ): { attempts: number; deliveries: number; failed: boolean } | null {
     const deliveries = this.#countDeliveries.get(event.key)!;
     if (deliveries.open === 1) return null;
     // Nobody looks for a failed test as for a failed delivery.
@@ -93,7 +100,7 @@ export class Prune {
     // A replay makes an old event young: whoever made it wants to see what came of it.
     const attempts = this.#countAttempts.get(event.key)!;
     return Math.max(attempts.last ?? 0, deliveries.last ?? 0) < before
-      ? { attempts: attempts.rows, deliveries: deliveries.rows }
+      ? { attempts: attempts.rows, deliveries: deliveries.rows, failed: deliveries.failed === 1 }
       : null;
   }
 }

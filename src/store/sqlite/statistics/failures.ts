@@ -186,9 +186,10 @@ export class Failures {
     return { above, of: { endpoint: entry.id, status, error, statusCode }, count: all, series, last };
   }
 
-  /** When the first of them began to fail, and the last one with its event. */
+  /** When the first of them began to fail, and when the last one did, with its event. */
   #ends({ above, last }: Pick<Found, "above" | "last">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
-    const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS })!;
+    // A count of nothing would be a mistake of ours, and no reason to answer nothing: without a sample it is left out.
+    const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS }) ?? { event: 0, lastAt: -1 };
     const first = (isWhole(above) ? this.#firstOfHours : this.#firstOf).get(above)!;
     const [firstAt, notBefore] = [first.firstAt ?? NEVER, first.notBefore ?? NEVER];
     if (notBefore >= firstAt) return { ...latest, firstAt };

@@ -132,6 +132,21 @@ export function failures(openFresh: OpenFresh): void {
       expect(await store.statistics.failures(query)).toMatchObject({ total: 0, groups: [] });
     });
 
+    it("counts nothing that was pruned", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const old = await store.events.publish([draft(), draft()], SINCE, room);
+      const young = await store.events.publish([draft()], SINCE + STEP, room);
+      const claims = [...old, ...young].flatMap(({ fresh }) => fresh);
+      await store.deliveries.record(claims.map((claim) => ended(claim, { status: "failed" })));
+      await store.events.replay(null, old[0]!.id, {}, SINCE);
+      const early = { ...query, since: START };
+      expect(await store.statistics.failures(early)).toMatchObject({ groups: [{ failed: 2, pending: 1 }] });
+      const before = SINCE + STEP / 2;
+      await store.upkeep.pruneEvents({ delivered: before, failed: before }, null);
+      expect(await store.statistics.failures(early)).toMatchObject({ groups: [{ failed: 1, pending: 1 }] });
+    });
+
     it("knows no endpoint of another tenant", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);

@@ -42,7 +42,7 @@ function dropNewerFields(db: Database.Database, schema: number): void {
 function toSchema6(dir: string): void {
   const db = new Database(join(dir, "webhookd.db"));
   db.exec(`
-    ${["counted", "changed", "removed"].map((name) => `DROP TRIGGER failure_${name};`).join("\n")}
+    ${["counted", "changed"].map((name) => `DROP TRIGGER failure_${name};`).join("\n")}
     DROP TABLE failure_count;
     DROP INDEX delivery_cause;
     DROP INDEX delivery_failing;

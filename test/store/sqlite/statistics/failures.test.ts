@@ -50,7 +50,7 @@ it("adds up counts, and hands out few rows", { timeout: 60_000 }, async () => {
   await store.close();
 });
 
-it("counts no delivery twice that fails again meanwhile, and none that is pruned", { timeout: 60_000 }, async () => {
+it("counts no delivery twice that fails again meanwhile", { timeout: 60_000 }, async () => {
   const { dir, key, rows } = await manyFailures(60_000);
   const db = new Database(join(dir, "webhookd.db"));
   const tenants = new Interned(db, "tenant");
@@ -58,16 +58,11 @@ it("counts no delivery twice that fails again meanwhile, and none that is pruned
   const since = instantOf(rows.at(-1)!.event);
   const failsAt = db.prepare("UPDATE delivery SET failed_at = ? WHERE event = ?");
   failsAt.run(START - 3000, key);
-  const failed = () => {
-    const slices = new Failures(db, { index, tenants }).report({ ...query, since });
-    const first = slices.next();
-    failsAt.run(START, key);
-    return (first.done === true ? first.value : reportOf(slices))!.groups.map((group) => group.failed);
-  };
-  expect(failed()).toEqual([rows.length + 2]);
-  db.pragma("foreign_keys = off");
-  db.exec("DELETE FROM delivery; DELETE FROM attempt; DELETE FROM event");
-  expect(failed()).toEqual([]);
+  const slices = new Failures(db, { index, tenants }).report({ ...query, since });
+  const first = slices.next();
+  failsAt.run(START, key);
+  const report = first.done === true ? first.value : reportOf(slices);
+  expect(report!.groups.map(({ failed }) => failed)).toEqual([rows.length + 2]);
   db.close();
 });
 
