@@ -102,8 +102,8 @@ export const TENANT = { type: "string", valueHint: "TENANT", description: "Only 
 /** What comes first in a list; `more` are lists that are short enough to be sorted by more than their age. */
 export function sortedBy<const S extends string = never>(...more: readonly S[]) {
   const options = ["newest", "oldest", ...more.flatMap((sort) => [sort, `-${sort}`])];
-  const reversed = more[0] === undefined ? "" : `; --sort=-${more[0]} is the other way round`;
-  return { type: "enum", options, description: `In place of --order: what to sort by${reversed}` } as const;
+  const reversed = more[0] === undefined ? "" : `; --sort=-${more[0]} reverses the order`;
+  return { type: "enum", options, description: `Sort by this, instead of --order${reversed}` } as const;
 }
 
 /** For every command that lists: what is shown, and how. */
@@ -126,10 +126,10 @@ export const FOUND_BY = {
     variadic: true,
     valueHint: "WORDS",
     description:
-      "As --filter; a word by itself is a publisher's id, a tag, or a part of an endpoint's URL or description; data.customer.id:cus_123 looks into what events say",
+      "Same as --filter; a bare word is a publisher's id, a tag, or part of an endpoint's URL or description; data.customer.id:cus_123 searches the data of events",
   },
-  "publisher-id": { type: "string", valueHint: "ID", description: "Only events to which their publisher gave this id" },
-  tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; several with commas between them" },
+  "publisher-id": { type: "string", valueHint: "ID", description: "Only events with this publisher's id" },
+  tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; separate several with commas" },
 } as const;
 
 /** Which deliveries, or events, are meant: the words of `--filter` as flags. */
@@ -137,14 +137,14 @@ export const FILTER = {
   filter: {
     type: "string",
     valueHint: "WORDS",
-    description: 'Several filters in one, such as "status:failed status_code:5xx since:2h"',
+    description: 'Several filters at once, such as "status:failed status_code:5xx since:2h"',
   },
   status: { type: "string", valueHint: "STATUS", description: "pending, held, delivered, failed, cancelled" },
   type: { type: "string", valueHint: "TYPE", description: "Only this event type" },
   endpoint: {
     type: "string",
     valueHint: "ep_…",
-    description: "Only this endpoint: its id, or a part of its URL, uid or description",
+    description: "Only this endpoint: its id, or part of its URL, uid or description",
   },
   error: {
     type: "string",

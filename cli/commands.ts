@@ -126,7 +126,7 @@ export const COMMANDS = {
     async () => (await import("./failures/failures.ts")).failures,
   ),
   stats: listed(
-    "Show how much was sent, and how it went, over the last minutes to days",
+    "Show counts, rates and latencies for the last 5 minutes to 7 days",
     async () => (await import("./stats/stats.ts")).stats,
   ),
   replay: listed(
@@ -156,7 +156,7 @@ export const COMMANDS = {
     async () => (await import("./receiver/trigger.ts")).trigger,
   ),
   demo: listed(
-    "Try it out: run a daemon and two receivers in a temporary folder, with one event per second",
+    "Try webhookd: run a daemon and two receivers in a temporary folder, with one event per second",
     async () => (await import("./receiver/demo.ts")).demo,
   ),
   verify: listed(
@@ -176,11 +176,11 @@ export const COMMANDS = {
   ),
   "tenants list": listed("List tenants", async () => (await import("./tenants/list.ts")).tenantsList),
   "tenants show": listed(
-    "Show a tenant: its last 24 hours, what is failing, and its share",
+    "Show a tenant: its last 24 hours, its failures and its share",
     async () => (await import("./tenants/show.ts")).tenantsShow,
   ),
   "audit list": listed(
-    "List who did what: every change and every look at a secret, including refused ones",
+    "List who changed what and who read a secret, including refused calls",
     async () => (await import("./audit/list.ts")).auditList,
   ),
   "config init": listed(
@@ -188,7 +188,7 @@ export const COMMANDS = {
     async () => (await import("./config/init.ts")).configInit,
   ),
   "config check": listed(
-    "Check the configuration, and list every mistake; exits 0 if there is none, else 8",
+    "Check the configuration, and list every mistake; exits 0 if there are none, else 8",
     async () => (await import("./config/check.ts")).configCheck,
   ),
   "config show": listed(
@@ -212,7 +212,7 @@ export const COMMANDS = {
     async () => (await import("./upkeep/migrate.ts")).migrate,
   ),
   compact: listed(
-    "Write the database anew without its free space while the daemon is stopped; needs as much space again",
+    "Rewrite the database without its free space while the daemon is stopped; needs room for a second copy",
     async () => (await import("./upkeep/compact.ts")).compact,
   ),
   "secrets reissue": listed(
@@ -235,7 +235,7 @@ export type CommandName = keyof typeof COMMANDS;
 export const GROUPS: Readonly<Record<string, string>> = {
   endpoints: "Where events are sent, and the secrets that sign them",
   events: "What happened: publish, inspect, cancel and erase",
-  deliveries: "One event owed to one endpoint: inspect, attempt, cancel",
+  deliveries: "One event for one endpoint: inspect, attempt, cancel",
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
   nodes: "The processes that share one store in PostgreSQL",

@@ -6,7 +6,7 @@ import { note } from "./output/print.ts";
 /** Before anything is asked of the daemon. Throws if there is neither a terminal to ask on nor `--yes`. */
 export function requireConsent(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
   if (yes || (stdin.isTTY && stderr.isTTY)) return;
-  throw usage(`${doing} needs --yes when there is no terminal to ask on`);
+  throw usage(`${doing} needs --yes when there is no terminal`);
 }
 
 /** `facts` say what is about to happen; throws unless `word` is typed, or `--yes` was. */

@@ -44,7 +44,7 @@ export async function findId(prefix: Named, text: string, client: Client): Promi
   }
   const [only, another] = found;
   if (only === undefined) {
-    throw new Failure("not_found", `no id begins with ${typed}`, `An id is ${prefix}_ and 26 characters.`);
+    throw new Failure("not_found", `no id begins with ${typed}`, `An id is ${prefix}_ followed by 26 characters.`);
   }
   if (another === undefined) return only.id;
   const those = found.slice(0, NAMED).map(({ id, what }) => `${id} ${what}`);

@@ -67,7 +67,7 @@ export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = 
       all[word] = value;
     }
     if (all[word] !== undefined && !taken.includes(word)) {
-      const hint = taken.length === 0 ? "No filter applies to it." : `These apply: ${taken.join(", ")}.`;
+      const hint = taken.length === 0 ? "This command takes no filters." : `These apply: ${taken.join(", ")}.`;
       throw usage(`${value === undefined ? `--filter: ${word}:` : `--${flag}`} does not apply here`, hint);
     }
   }

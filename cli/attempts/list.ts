@@ -41,7 +41,7 @@ export const attemptsList = command({
       type: "positional",
       required: true,
       valueHint: "ID",
-      description: "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or a part of its URL)",
+      description: "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or part of its URL)",
     },
     outcome: {
       type: "enum",

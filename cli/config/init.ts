@@ -12,7 +12,7 @@ import { serviceUnit, socketUnit } from "./units.ts";
 const INSTALLED = "/usr/local/bin/webhookd";
 
 const ARGS = {
-  path: { type: "string", valueHint: "FILE", description: "Where to write it [./webhookd.toml; a unit is printed]" },
+  path: { type: "string", valueHint: "FILE", description: "File to write [./webhookd.toml; a unit is printed]" },
   force: { type: "boolean", description: "Overwrite an existing file" },
   systemd: { type: "boolean", description: "Write the unit webhookd.service instead" },
   "systemd-socket": {

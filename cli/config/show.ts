@@ -24,7 +24,7 @@ export const configShow = command({
     origin: { type: "boolean", description: "Show where each value comes from" },
     running: {
       type: "boolean",
-      description: "Show what the running daemon uses, and where the file says something else by now",
+      description: "Show what the running daemon uses, and where the file now differs",
     },
     ...CLIENT,
   },

@@ -25,7 +25,7 @@ ExecStart=${program} serve
 # The unit counts as started once events are accepted. On a full disk they are not, but deliveries continue: hence "-".
 ExecStartPost=-${program} status --wait --brief
 ExecReload=/bin/kill -HUP $MAINPID
-# Attempts in flight get 12 s to end.
+# Attempts in flight get 12 s to finish.
 TimeoutStopSec=30
 KillMode=mixed
 Restart=on-failure
@@ -82,7 +82,7 @@ SystemCallArchitectures=native
 SystemCallFilter=@system-service
 SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
-# The daemon refuses internal addresses itself. To have the kernel refuse them as well, name what your network does not
+# The daemon refuses internal addresses itself. To have the kernel refuse them as well, list what your network does not
 # need; cloud providers serve DNS at link-local addresses.
 #IPAddressDeny=169.254.169.254/32 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16
 
@@ -94,7 +94,7 @@ WantedBy=multi-user.target
 /** Must say what `[server] listen` says. */
 export function socketUnit(listen: Address): string {
   return `[Unit]
-Description=webhookd, where its API listens
+Description=webhookd, the socket of its API
 
 [Socket]
 # The same as [server] listen, or the daemon refuses to start.

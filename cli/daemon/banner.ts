@@ -30,7 +30,7 @@ export function banner(config: Config, daemon: Served, args: Named, place: Place
     `  socket  ${socket ?? "none: commands need --url and --key-file"}`,
     ...(daemon.adminKeyFile === null
       ? []
-      : [`  key     ${daemon.adminKeyFile}   (the admin key; the socket needs none)`]),
+      : [`  key     ${daemon.adminKeyFile}   (the admin key; the socket needs no key)`]),
     `  retry   ${delays.map(printDuration).join(" ")}, timeout ${printDuration(timeout)}`,
     ...(daemon.created ? [`Copy ${config.data.secretKeyFile} off this host: ${WITHOUT_KEY}.`] : []),
     `Next, in another terminal${programAt(place).startsWith("scripts/") ? " and in this folder" : ""}:`,

@@ -14,8 +14,8 @@ export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "no
 
 export function troubleText({ reason, since, detail }: Halt, now: number): string {
   const lasting = `(for ${span(Math.max(0, (now - Date.parse(since)) / 1000))} so far)`;
-  const what = reason === "shortage" ? "not all attempts can be made" : "nothing can be sent";
-  return `${what} ${lasting}: ${detail}. No delivery loses an attempt over it`;
+  const what = reason === "shortage" ? "some attempts cannot be made" : "nothing can be sent";
+  return `${what} ${lasting}: ${detail}. No attempt is used up`;
 }
 
 const WHAT_TO_TYPE: Partial<Readonly<Record<Halt["reason"], string>>> = {
@@ -42,7 +42,7 @@ export async function readTroubles(client: Client): Promise<readonly Halt[]> {
 /** Says beside what was asked for that it has to wait, and why. */
 export async function noteHalt(client: Client, io: Io): Promise<void> {
   const why = await whyNone(client);
-  if (why !== null) note(io, `Nothing is sent now: ${why}.`);
+  if (why !== null) note(io, `Nothing is being sent: ${why}.`);
 }
 
 /** Why no attempt will be made soon, as far as one may know; null when one will. */

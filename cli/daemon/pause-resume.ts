@@ -5,7 +5,7 @@ import { connect } from "../target.ts";
 
 export const pause = command({
   args: {
-    reason: { type: "positional", required: true, valueHint: "REASON", description: "Why, in a few words" },
+    reason: { type: "positional", required: true, valueHint: "REASON", description: "The reason, in a few words" },
     ...CLIENT,
   },
   examples: ["webhookd pause maintenance"],
@@ -13,15 +13,12 @@ export const pause = command({
     const { paused } = await connect(args, io).call("pauseDaemon", { body: { reason: args.reason } });
     if (args.json) sayJson(io, { paused });
     else {
-      say(io, `Sending has been paused since ${paused.at} by ${paused.by}: ${paused.reason}`);
+      say(io, `Sending was paused at ${paused.at} by ${paused.by}: ${paused.reason}`);
       if (paused.reason !== args.reason) note(io, "It was already paused; the earlier reason is kept.");
       if (paused.saved !== false)
         say(io, "No attempt starts, even after a restart; events are still accepted. To resume: webhookd resume");
       else
-        say(
-          io,
-          "No attempt starts. The disk is too full to save this, so a RESTART FORGETS IT until you free some space.",
-        );
+        say(io, "No attempt starts. The disk is too full to save the pause: UNTIL YOU FREE SPACE, A RESTART ENDS IT.");
     }
     return EXIT.ok;
   },
@@ -33,7 +30,7 @@ export const resume = command({
   async run(args, io) {
     await connect(args, io).call("resumeDaemon");
     if (args.json) sayJson(io, { paused: null });
-    else say(io, "Sending is resumed.");
+    else say(io, "Sending has resumed.");
     return EXIT.ok;
   },
 });

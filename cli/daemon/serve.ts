@@ -28,7 +28,7 @@ const DRAIN_MS = 15_000;
 const ABORT_MS = 1000;
 
 const AS_ROOT =
-  "running as root, which webhookd does not need: give it its own user, as the unit of `webhookd config init --systemd` does";
+  "running as root, which webhookd does not need: run it as its own user, like the unit of `webhookd config init --systemd`";
 
 /** Loads the daemon's modules only here: no other command needs them. */
 async function loadDaemon(): Promise<StartDaemon> {
@@ -252,6 +252,6 @@ function fatal(error: Error): Error {
   return new Failure(
     "storage_failed",
     `the daemon cannot continue: ${error.message}`,
-    "Nothing that was acknowledged is lost. Check the disk, then start it again.",
+    "No acknowledged event is lost. Check the disk, then start the daemon again.",
   );
 }

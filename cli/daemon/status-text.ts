@@ -115,7 +115,7 @@ export function hostLines(status: Status, now: number): string[] {
   return [
     hasOwnDisk(status)
       ? `  disk      ${size(disk.free_bytes)} free; new events are refused below ${size(disk.floor_bytes)}`
-      : "  disk      PostgreSQL's own: watch it there",
+      : "  disk      on PostgreSQL's host: watch it there",
     `  database  ${size(database.bytes)}, log ${size(database.wal_bytes)}, schema ${status.schema}`,
     ...(database.wal_trouble === null ? [] : [`  LOG GROWS ${database.wal_trouble}`]),
     `  backup    ${last}`,
@@ -139,8 +139,8 @@ function moveLines(status: Partial<Status> & Pick<Status, "disk">, now: number):
   const since = move.since === null ? "" : ` ${ago(move.since, now)}`;
   const [flag, whole] = hasOwnDisk(status) ? ["--to", "to PostgreSQL"] : ["--from", "into a file"];
   return [
-    `  MOVE OPEN an online move ${whole} was begun${since} and is not over: each change is listed for it, on this disk`,
-    `            to go on: webhookd migrate ${flag} postgres://… --online --resume; to end it: webhookd migrate ${flag} postgres://… --give-up`,
+    `  MOVE OPEN an online move ${whole} began${since} and has not ended: every change is recorded for it, on this disk`,
+    `            to continue: webhookd migrate ${flag} postgres://… --online --resume; to give up: webhookd migrate ${flag} postgres://… --give-up`,
   ];
 }
 
@@ -167,7 +167,7 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
 function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, now: number): string[] {
   const lasting = span(Math.max(0, (now - Date.parse(at)) / 1000));
   // Of one that a full disk did not take.
-  const unsaved = saved !== false ? "" : " (NOT SAVED: a restart forgets it)";
+  const unsaved = saved !== false ? "" : " (NOT SAVED: a restart ends the pause)";
   return [`  sending   PAUSED for ${lasting}: ${reason}${unsaved}`, `            since ${at} by ${by}`];
 }
 

@@ -17,13 +17,16 @@ const WAIT_MS = 30_000;
 const POLL_MS = 200;
 
 const ARGS = {
-  wait: { type: "boolean", description: "Wait up to 30 s for it to accept events, even if it is not up yet" },
+  wait: {
+    type: "boolean",
+    description: "Wait up to 30 s for the daemon to accept events, even if it is not running yet",
+  },
   brief: { type: "boolean", description: "Show only the daemon and skip deliveries, for probes" },
   watch: {
     type: "string",
     bare: "2s",
     valueHint: "DURATION",
-    description: "Repeat at this interval; every 2s if none is given",
+    description: "Repeat at this interval; without a value, every 2s",
   },
   "fail-on": {
     type: "string",

@@ -17,22 +17,21 @@ import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.t
 const ARGS = {
   delivery: { ...byId("dlv", "Id of one delivery; without it, a filter selects many"), required: false },
   ...FILTER,
-  status: { ...FILTER.status, description: "Of many: pending, which is the default, or failed" },
+  status: { ...FILTER.status, description: "For many: pending (the default) or failed" },
   tenant: TENANT,
   "all-pending": { type: "boolean", description: "Try everything that is pending; required if there is no filter" },
-  "dry-run": { type: "boolean", description: "Of many: show the plan and do nothing" },
+  "dry-run": { type: "boolean", description: "For many: show the plan and do nothing" },
   yes: { type: "boolean", description: "Skip the confirmation; required for more than one without a terminal" },
   expect: { type: "string", valueHint: "N", description: "Refuse unless the plan contains exactly N deliveries" },
-  pace: { type: "string", valueHint: "N/s", description: "Of many: at most this many to each endpoint [20/s]" },
-  canary: { type: "boolean", description: "Of many: try one per endpoint first; a failure pauses the job" },
+  pace: { type: "string", valueHint: "N/s", description: "For many: try at most this many at each endpoint [20/s]" },
+  canary: { type: "boolean", description: "For many: try one per endpoint first; a failure pauses the job" },
   wait: {
     type: "boolean",
     negatable: true,
-    description:
-      "Wait until many are done (the default once you have typed the number), or up to 15 s for the answer to one",
+    description: "Wait until all are done (the default after you type the number), or up to 15 s for the answer to one",
     negativeDescription: "Return as soon as it is queued",
   },
-  timeout: { type: "string", valueHint: "DURATION", description: "With --wait, of many: how long [no limit]" },
+  timeout: { type: "string", valueHint: "DURATION", description: "With --wait, for many: how long [no limit]" },
   ...CLIENT,
 } as const;
 type Args = ArgsOf<typeof ARGS>;
@@ -71,7 +70,10 @@ function requireAlone(args: Args): void {
   const texts = [filter, type, endpoint, status, error, since, until, tenant, expect, pace, timeout];
   const flags = args["all-pending"] || args["dry-run"] || args.canary;
   if (!flags && [...texts, args["status-code"]].every((text) => text === undefined)) return;
-  throw usage("a delivery's id cannot be combined with filters, or with what is about many", "Use one or the other.");
+  throw usage(
+    "a delivery's id cannot be combined with filters, or with flags for many deliveries",
+    "Use one or the other.",
+  );
 }
 
 /** Throws a Failure when it names nothing: what is meant must be said. */
@@ -83,13 +85,13 @@ function readMany(args: Args, io: Io): Undertaking {
       ? usage("--all-pending cannot be combined with filters", "Use one or the other.")
       : usage(
           "nothing was selected: give a delivery's id, or a filter",
-          "Or --all-pending, for everything that waits.",
+          "Or use --all-pending for everything that is waiting.",
         );
   }
   if (status !== undefined && status !== "pending" && status !== "failed") {
     throw usage(
       `--status ${status} cannot be tried`,
-      "Use pending or failed; held ones go out when their endpoint is enabled.",
+      "Use pending or failed; held deliveries are sent when their endpoint is enabled.",
     );
   }
   const filter = {

@@ -17,7 +17,7 @@ export const deliveriesCancel = command({
     wait: {
       type: "boolean",
       negatable: true,
-      description: "Wait until it is done, and show how far it is (the default once you have typed the number)",
+      description: "Wait until it is done, and show progress (the default after you type the number)",
       negativeDescription: "Return as soon as it is queued",
     },
     timeout: { type: "string", valueHint: "DURATION", description: "With --wait: how long [no limit]" },
@@ -37,7 +37,7 @@ export const deliveriesCancel = command({
     if (args["all-open"] === isFiltered) {
       throw isFiltered
         ? usage("--all-open cannot be combined with filters", "Use one or the other.")
-        : usage("nothing was selected: give a filter", "Or --all-open, for everything that is open.");
+        : usage("nothing was selected: give a filter", "Or use --all-open for everything that is open.");
     }
     if (status !== undefined && status !== "pending" && status !== "held") {
       throw usage(`--status ${status} cannot be cancelled`, "Use pending or held; without it, both are cancelled.");

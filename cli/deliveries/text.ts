@@ -38,7 +38,7 @@ function answerOfLast(attempts: readonly Attempt[]): string[] {
     `  the last answer: ${status}${first === undefined ? ", without a body" : ""}`,
     ...names.map(([name, value]) => `    ${name}: ${value}`),
     ...(first === undefined ? [] : [`    ${first}`]),
-    ...(all ? [] : [`    for all of it: webhookd attempts show ${last.id}`]),
+    ...(all ? [] : [`    in full: webhookd attempts show ${last.id}`]),
   ];
 }
 
@@ -115,7 +115,7 @@ function tocome(
     case "pending": {
       if (next !== null && waitsForTurn(next, now)) {
         const turns = atOnce === null ? "" : `, ${atOnce} at a time to this endpoint`;
-        return [`due ${ago(next, now)}, and waits for its turn${turns}; to see who is slow: webhookd status`];
+        return [`due ${ago(next, now)}, waiting for its turn${turns}; to see who is slow: webhookd status`];
       }
       const when = next === null ? "soon" : `${whenOf(next, now)}, at ${next}`;
       return [`next attempt ${when}; to try now: webhookd deliveries attempt ${id}`];

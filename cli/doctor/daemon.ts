@@ -26,7 +26,7 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (paused !== null) {
     yield warn("attempts", `paused since ${paused.at} by ${paused.by}: ${paused.reason}`, "webhookd resume");
   } else if (troubles.length === 0 && oldest !== null && now - Date.parse(oldest) > LATE_MS) {
-    yield warn("attempts", `a delivery has been overdue since ${oldest}`, "run webhookd failures, and look at the log");
+    yield warn("attempts", `a delivery has been overdue since ${oldest}`, "run webhookd failures, and check the log");
   }
   yield* damagedFindings(status);
   if (typeof status.database.wal_trouble === "string") {
@@ -44,10 +44,11 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
   if (status.open_move) {
     const flag = hasOwnDisk(status) ? "--to" : "--from";
     const since = status.open_move.since === null ? "" : ` at ${status.open_move.since}`;
-    const what = `an online move that was begun${since} is not over, and what changes is listed for it`;
-    yield warn("move", what, `webhookd migrate ${flag} postgres://… --online --resume, or --give-up in place of both`);
+    const what = `an online move that began${since} has not ended, and every change is recorded for it`;
+    yield warn("move", what, `webhookd migrate ${flag} postgres://… --online --resume, or --give-up instead of both`);
   }
-  if (status.careful) yield warn("attempts", "careful mode, after two deaths in quick succession", "look at the log");
+  if (status.careful)
+    yield warn("attempts", "careful mode, because the process died twice in quick succession", "check the log");
   if (typeof status.socket_uid_trouble === "string") {
     const what = `it cannot tell who is calling over the unix socket: ${status.socket_uid_trouble}`;
     yield warn("audit log", what, "give each person a key to use over TCP");

@@ -57,7 +57,7 @@ export const doctor = command({
     }
     const failed = findings.filter(({ level }) => level === "FAIL").length;
     if (args.json) sayJson(io, { ok: failed === 0, findings });
-    else note(io, failed === 0 ? "Nothing is wrong." : `${count(failed, "problem", "problems")} found.`);
+    else note(io, failed === 0 ? "No problems found." : `${count(failed, "problem", "problems")} found.`);
     return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
   },
 });

@@ -44,8 +44,8 @@ export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
 
 function newLines(endpoint: Endpoint): string[] {
   return [
-    `${endpoint.id} has a new signing secret, in use from now on. What was waiting for it is being sent.`,
-    `Its receiver rejects what is sent until it has the new secret. Tell ${whose(endpoint)}`,
+    `${endpoint.id} has a new signing secret, in use from now on. Its waiting deliveries are being sent.`,
+    `Its receiver rejects all requests until it has the new secret. Tell ${whose(endpoint)}`,
     `To see it: webhookd endpoints secret ${endpoint.id}`,
   ];
 }

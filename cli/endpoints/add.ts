@@ -20,7 +20,7 @@ export const endpointsAdd = command({
     events: { type: "string", required: true, valueHint: "TYPE,…", description: "Event types, or all" },
     ...SETTINGS,
     disabled: { type: "boolean", description: "Send nothing until it is enabled" },
-    tenant: { ...TENANT, description: "Tenant whose events it gets [default]" },
+    tenant: { ...TENANT, description: "Tenant whose events it receives [default]" },
     "secret-file": SECRET_FILE,
     "secret-from": SECRET_FROM,
     ...CLIENT,

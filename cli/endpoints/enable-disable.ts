@@ -10,7 +10,7 @@ import { count } from "../output/words.ts";
 export const endpointsEnable = command({
   args: {
     endpoint: ENDPOINT,
-    "cancel-held": { type: "boolean", description: "Cancel what was held instead of sending it" },
+    "cancel-held": { type: "boolean", description: "Cancel its held deliveries instead of sending them" },
     ...YES,
     ...CLIENT,
   },
@@ -72,8 +72,8 @@ export const endpointsDisable = command({
     }
     const fate =
       after.when_disabled === "skip"
-        ? "Its new events are skipped; what was already waiting for it is held."
-        : "What is waiting for it is held, and so are its new events.";
+        ? "Its new events are skipped; deliveries that were already waiting are held."
+        : "Its waiting deliveries are held, and so are its new events.";
     say(io, `${id} is disabled: nothing more is sent to it.`);
     say(io, `${fate} To enable it: webhookd endpoints enable ${id}`);
     return EXIT.ok;

@@ -43,7 +43,7 @@ export const endpointsList = command({
       type: "positional",
       required: false,
       valueHint: "TEXT",
-      description: "Only those whose id, URL, uid, description or tenant contains it",
+      description: "Only endpoints with this text in their id, URL, uid, description or tenant",
     },
     state: { type: "enum", options: ["enabled", "disabled"], description: "Only endpoints in this state" },
     type: { type: "string", valueHint: "TYPE", description: "Only endpoints that chose this event type" },

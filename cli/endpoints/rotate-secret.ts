@@ -55,10 +55,7 @@ function readOverlap(args: Args): number | undefined {
   const { overlap, complete, abandon } = args;
   const isNew = overlap !== undefined || args["secret-file"] !== undefined || args["secret-from"] !== undefined;
   if ((complete && abandon) || ((complete || abandon) && isNew)) {
-    throw usage(
-      `${complete ? "--complete" : "--abandon"} ends a rotation`,
-      "It cannot be combined with flags that begin one.",
-    );
+    throw usage(`${complete ? "--complete" : "--abandon"} ends a rotation`, "Flags that begin one do not apply.");
   }
   if (overlap === undefined) return undefined;
   const milliseconds = readDuration(overlap, "--overlap");
@@ -96,7 +93,7 @@ function tell(
     at === undefined ? `${id}: the new secret is in use from now on.` : `${id}: the next secret takes over at ${at}.`,
   );
   if (at !== undefined) {
-    note(io, "Until then X-Service-Signature is made with the current one, so the receiver should accept both.");
+    note(io, "Until then X-Service-Signature is made with the current secret, so the receiver should accept both.");
     note(io, `Once it does: webhookd endpoints rotate-secret ${id} --complete`);
   }
   if (isBrought) return;

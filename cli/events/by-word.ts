@@ -33,9 +33,9 @@ export async function byWord({ match, ...query }: Words, client: Client, io: Io)
   const endpoint = await findEndpoint(match, client).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.code !== "not_found") throw error;
     const what = `no event has "${match}" as its publisher's id or tag, and ${error.message}`;
-    throw new Failure("not_found", what, `To look into what events say: data.FIELD:${match}`);
+    throw new Failure("not_found", what, `To search the data of events: data.FIELD:${match}`);
   });
-  note(io, `No event has "${match}" as its publisher's id or tag; shown is the endpoint ${endpoint}.`);
+  note(io, `No event has "${match}" as its publisher's id or tag; showing the endpoint ${endpoint} instead.`);
   return { ...query, endpoint };
 }
 
@@ -46,7 +46,7 @@ export async function eventMeant(text: string, target: TargetArgs, io: Io): Prom
   const { data } = await client.call("listEvents", { query: { publisher_id: text, limit: NAMED + 1 } });
   const [only, another] = data;
   if (only === undefined) {
-    const hint = `An id is evt_ and 26 characters. To look among tags and endpoints too: webhookd events list ${text}`;
+    const hint = `An id is evt_ followed by 26 characters. To search tags and endpoints too: webhookd events list ${text}`;
     throw new Failure("not_found", `no event has "${text}" as its id or its publisher's id`, hint);
   }
   if (another === undefined) return { client, id: only.id };

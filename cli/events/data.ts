@@ -18,8 +18,8 @@ export async function readData(given: string, io: Io): Promise<string> {
     const { kind, start, end } = scanJson(bytes);
     if (kind === "object") return bytes.toString("utf8", start, end);
     throw usage(
-      `${where} holds ${kind === "null" ? "null" : `a JSON ${kind}`}`,
-      "The data of an event must be an object.",
+      `${where} contains ${kind === "null" ? "null" : `a JSON ${kind}`}`,
+      "An event's data must be a JSON object.",
     );
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;

@@ -16,9 +16,14 @@ export const eventsSend = command({
       valueHint: "@FILE",
       description: "JSON object, sent byte for byte: @FILE, - for stdin, or inline",
     },
-    tenant: { ...TENANT, description: "Tenant whose endpoints get it [default]" },
+    tenant: { ...TENANT, description: "Tenant whose endpoints receive it [default]" },
     "publisher-id": { type: "string", valueHint: "ID", description: "Your own id for it, to find it by" },
-    tag: { type: "string", multiple: true, valueHint: "TAG", description: "A word to find it by; up to five of them" },
+    tag: {
+      type: "string",
+      multiple: true,
+      valueHint: "TAG",
+      description: "Tag to find it by; may be given up to five times",
+    },
     "created-at": { type: "string", valueHint: "INSTANT", description: "When it happened [now]" },
     "idempotency-key": {
       type: "string",

@@ -66,7 +66,7 @@ function sayBody(body: string, force: boolean, io: Io): void {
   io.stdout.write(shown);
   if (!io.stdout.isTTY) return;
   io.stdout.write("\n");
-  if (shown !== body) note(io, "Some characters are escaped here; in a file or a pipe they are as they are sent.");
+  if (shown !== body) note(io, "Some characters are escaped here; in a file or a pipe they appear as they are sent.");
 }
 
 async function curlOf(client: Client, answer: string, endpoint: string | undefined): Promise<string> {

@@ -43,7 +43,7 @@ export const failures = command({
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
     if (args.named !== undefined && args.endpoint !== undefined) {
-      throw usage(`give the endpoint once, not both as "${args.named}" and with --endpoint.`);
+      throw usage(`the endpoint is named twice: as "${args.named}" and with --endpoint`);
     }
     const asked = { ...args, endpoint: args.endpoint ?? args.named };
     const query = readQuery(await withWholeIds(asked, io), io.now(), ["since", "endpoint", "tenant"]);
@@ -165,8 +165,8 @@ function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, st
     ...advice.commands.map(({ purpose, line }): [string, string] => [purpose, line]),
     ...(pending === 0
       ? []
-      : ([["try the retried now", `webhookd deliveries attempt ${flags.join(" ")} --canary`]] as [string, string][])),
+      : ([["try waiting ones", `webhookd deliveries attempt ${flags.join(" ")} --canary`]] as [string, string][])),
     ...(failed === 0 ? [] : ([["replay them", `webhookd replay ${flags.join(" ")} --canary`]] as [string, string][])),
-    ...(held === 0 ? [] : ([["send the held", `webhookd endpoints enable ${endpoint}`]] as [string, string][])),
+    ...(held === 0 ? [] : ([["send held ones", `webhookd endpoints enable ${endpoint}`]] as [string, string][])),
   ];
 }

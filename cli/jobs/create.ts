@@ -78,7 +78,7 @@ async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
     const hint = `Check the plan and add --yes, preferably with --expect ${matched}.`;
     const what = count(matched, "delivery needs", "deliveries need");
-    throw usage(`${what} a confirmation, and there is no terminal to ask on`, hint);
+    throw usage(`${what} confirmation, and there is no terminal`, hint);
   }
   await confirm({ facts: [], word: String(matched) }, { yes: false }, io);
 }
@@ -105,15 +105,15 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
   }
   const isTry = action === "attempt_now";
   const what = filter.missing
-    ? "the endpoint missed no event of its types, so there is nothing to send"
+    ? "the endpoint missed no events of its types, so there is nothing to send"
     : isTry
-      ? "no such delivery matches, so there is nothing to try"
+      ? "no delivery that can be tried matches, so there is nothing to try"
       : "no failed delivery matches, so there is nothing to replay";
   const [first] = left;
   const seen = filter.missing
     ? "To see its types: webhookd endpoints show"
     : isTry
-      ? "To see what waits: webhookd deliveries list --status pending"
+      ? "To see what is waiting: webhookd deliveries list --status pending"
       : "To see what failed: webhookd deliveries list --status failed";
   const hint =
     first === undefined

@@ -46,7 +46,7 @@ export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
   const made = job.reason === "" ? "" : `: ${job.reason}`;
   return [
     `${id}  ${action}  ${status}`,
-    ...(job.paused_reason === null ? [] : [`  paused    by itself, because ${job.paused_reason}`]),
+    ...(job.paused_reason === null ? [] : [`  paused    itself because ${job.paused_reason}`]),
     `  progress  ${bar(glyphs, gone, matched, BAR)}  ${grouped(gone)} of ${count(matched, "delivery", "deliveries")}`,
     `  counts    ${countsOf(job, action)}`,
     ...job.endpoints

@@ -17,7 +17,7 @@ const NAME = {
 export const nodesDrain = command({
   args: {
     ...NAME,
-    wait: { type: "boolean", description: "Wait up to 60 s until the others have all its endpoints" },
+    wait: { type: "boolean", description: "Wait up to 60 s for the others to have all its endpoints" },
     ...CLIENT,
   },
   examples: ["webhookd nodes drain webhooks-1 --wait"],
@@ -29,9 +29,12 @@ export const nodesDrain = command({
     else if (node.slots === 0) say(io, `${node.name} is drained: the other nodes have its endpoints.`);
     else {
       const endpoints = count(node.endpoints, "endpoint", "endpoints");
-      say(io, `${node.name} gives up its ${endpoints}, each once nothing of it is on the wire: webhookd nodes list`);
+      say(
+        io,
+        `${node.name} is handing over its ${endpoints}, each after its last attempt in flight; to watch: webhookd nodes list`,
+      );
     }
-    note(io, "It takes part again after `webhookd nodes resume`, or after a restart.");
+    note(io, "It gets endpoints again after `webhookd nodes resume`, or after a restart.");
     return args.wait && node.slots > 0 ? EXIT.wait_ran_out : EXIT.ok;
   },
 });
@@ -42,7 +45,7 @@ export const nodesResume = command({
   async run(args, io) {
     const node = await connect(args, io).call("resumeNode", { id: args.node });
     if (args.json) sayJson(io, node);
-    else say(io, `${node.name} takes part again, and gets its share of the endpoints within seconds.`);
+    else say(io, `${node.name} is no longer draining, and gets its share of the endpoints within seconds.`);
     return EXIT.ok;
   },
 });

@@ -3,7 +3,7 @@ import type { Node } from "../../src/client/operations.ts";
 import { age } from "../output/words.ts";
 
 export const NO_NODES =
-  "This daemon is no node: it alone sends from its store. To run several, see [data] nodes in the configuration and docs/cluster.md.";
+  "This daemon is not a node: no other process sends from its store. To run several, see [data] nodes in the configuration and docs/cluster.md.";
 
 export function stateText({ lost, draining, not_sending: halts, slots }: Node): string {
   if (lost) return "LOST";

@@ -52,7 +52,7 @@ export async function list<O extends Listing>(
   const known = chosen(shown.fields, args.fields);
   const limit = readCount(args.limit, "--limit", { min: 1, max: 1_000_000 });
   if (args.sort !== undefined && args.order !== undefined)
-    throw usage("--order is also in --sort", "Give one of them.");
+    throw usage("--order and --sort cannot be combined", "Use one of them.");
   const order = args.sort === undefined ? { order: args.order ?? "newest" } : { sort: args.sort };
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
@@ -101,7 +101,7 @@ class Search {
 
   end(): void {
     this.#progress?.end();
-    if (this.#progress !== null) note(this.#io, `Looked into the data of ${count(this.#events, "event", "events")}.`);
+    if (this.#progress !== null) note(this.#io, `Searched the data of ${count(this.#events, "event", "events")}.`);
   }
 }
 

@@ -19,7 +19,7 @@ export const portalLink = command({
       type: "string",
       default: "manage,secrets",
       valueHint: "ABILITY,…",
-      description: `What it allows, besides looking: ${PORTAL_SCOPES.join(", ")}`,
+      description: `What it allows besides viewing: ${PORTAL_SCOPES.join(", ")}`,
     },
     expires: {
       type: "string",
@@ -33,7 +33,7 @@ export const portalLink = command({
       valueHint: "ep_…",
       description: "Only for this endpoint; may be given several times",
     },
-    "return-url": { type: "string", valueHint: "URL", description: "Where the page leads back to" },
+    "return-url": { type: "string", valueHint: "URL", description: "Where the page's back link leads" },
     ...CLIENT,
   },
   examples: [

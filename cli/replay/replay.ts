@@ -13,7 +13,7 @@ const ARGS = {
   "all-failed": { type: "boolean", description: "Replay everything that failed; required if there is no filter" },
   missing: {
     type: "boolean",
-    description: "Back-fill: send --endpoint the events of its types for which it has no delivery",
+    description: "Back-fill: send --endpoint the events of its types that it never got",
   },
   force: { type: "boolean", description: "With one event: replay it even where it was delivered" },
   "dry-run": { type: "boolean", description: "Show the plan and do nothing" },
@@ -25,7 +25,7 @@ const ARGS = {
     type: "boolean",
     negatable: true,
     description:
-      "Wait until it is done, or for one event until its first attempt (the default for one, and once you have typed the number)",
+      "Wait until it is done, or for one event until its first attempt (the default for one, and after you type the number)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: {

@@ -26,7 +26,7 @@ export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
   if (!args["all-failed"] && !isFiltered && typed.length === 0) {
     throw usage(
       "nothing was selected: give event ids, - for ids from stdin, or a filter",
-      "For example `webhookd replay --status-code 5xx --since 2h`, or --all-failed for everything that failed.",
+      "For example: `webhookd replay --status-code 5xx --since 2h`, or --all-failed for everything that failed.",
     );
   }
   if (status !== undefined && status !== "failed" && status !== "delivered") {
@@ -45,11 +45,14 @@ export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
 /** A back-fill names one endpoint; whatever is about results cannot apply to what was never sent. */
 function readMissing(args: SetArgs, io: Io): Undertaking {
   if (args.events.length > 0 || args["all-failed"]) {
-    throw usage("--missing cannot be combined with ids or --all-failed", "It finds the events by itself.");
+    throw usage("--missing cannot be combined with ids or --all-failed", "--missing finds the events.");
   }
   const { tenant, ...filter } = readQuery(args, io.now(), ["endpoint", "type", "since", "until", "tenant"]);
   if (filter.endpoint === undefined) {
-    throw usage("--missing needs --endpoint", "It sends one endpoint the events of its types that it never got.");
+    throw usage(
+      "--missing needs --endpoint",
+      "--missing sends one endpoint the events of its types that it never got.",
+    );
   }
   return { action: "replay", filter: { ...filter, missing: true }, tenant };
 }

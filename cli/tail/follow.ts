@@ -129,7 +129,7 @@ export class Following {
     }
     const whole = looked < MOST_MISSED;
     const limit = whole ? "" : `, among the latest ${MOST_MISSED} deliveries`;
-    const text = `reconnected; the individual changes since ${new Date(seenAt).toISOString()} are no longer known. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; they are shown as they are now`;
+    const text = `reconnected; the individual changes since ${new Date(seenAt).toISOString()} are lost. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; shown in their present state`;
     yield note(text, { kind: "reload", since: new Date(seenAt).toISOString(), shown: changed.length, whole });
     yield* this.#list(changed);
   }

@@ -90,7 +90,7 @@ function refuseWithoutTerminal({ stdin, stdout, env }: Io): void {
       : env.TERM === "dumb"
         ? "TERM is dumb, so this terminal cannot move its cursor"
         : env.INK_SCREEN_READER === "true"
-          ? "a screen reader cannot follow a screen that is redrawn all the time"
+          ? "a screen reader cannot follow a screen that keeps changing"
           : null;
   if (what === null) return;
   const hint = "Use `webhookd events tail` and `webhookd status` instead.";

@@ -11,10 +11,10 @@ import { count } from "../output/words.ts";
 import { configOf, DATA_DIR, directorySettings } from "./data-directory.ts";
 
 const ARGS = {
-  status: { type: "boolean", description: "Only check whether it is needed; exits 0 if not, else 8" },
+  status: { type: "boolean", description: "Only check whether a migration is needed; exits 0 if not, else 8" },
   "dry-run": {
     type: "boolean",
-    description: "Run the steps on the data, then undo them; with --to or --from, try a part",
+    description: "Run the steps on the data, then undo them; with --to or --from, try part of the move",
   },
   to: { type: "string", valueHint: "URL", description: "Move the store into this PostgreSQL database, postgres://…" },
   from: {
@@ -26,8 +26,8 @@ const ARGS = {
     type: "boolean",
     description: "With --to or --from: copy while the daemon runs, and say when to stop it for the last seconds",
   },
-  resume: { type: "boolean", description: "With --to or --from: go on with a move that was cut short" },
-  "give-up": { type: "boolean", description: "Remove what an --online move left in the store that was to be moved" },
+  resume: { type: "boolean", description: "With --to or --from: continue a move that was interrupted" },
+  "give-up": { type: "boolean", description: "Remove what an unfinished --online move left in the original store" },
   "data-dir": DATA_DIR,
   json: JSON_FLAG,
   config: CONFIG,
@@ -50,7 +50,7 @@ export const migrate = command({
     }
     if (args.to !== undefined || args.from !== undefined) return move(args, io);
     for (const flag of ["resume", "online", "give-up"] as const) {
-      if (args[flag]) throw usage(`--${flag} needs --to or --from`, `Type what was typed before, and --${flag}.`);
+      if (args[flag]) throw usage(`--${flag} needs --to or --from`, `Repeat the earlier command, and add --${flag}.`);
     }
     const config = configOf(args, io);
     const how = args.status ? "status" : args["dry-run"] ? "dry-run" : "migrate";
@@ -90,7 +90,7 @@ async function move(args: Args, io: Io): Promise<number> {
   const { giveUp, move } = await import("../../src/offline.ts");
   if (args["give-up"]) {
     await giveUp(config, { url, direction });
-    say(io, "The store is where it was, and no longer lists its changes. You may delete what was copied.");
+    say(io, "The store stays where it was, and no longer records its changes for a move. You may delete the copy.");
     return EXIT.ok;
   }
   const begun = io.monotonic();
@@ -109,12 +109,12 @@ async function move(args: Args, io: Io): Promise<number> {
 }
 
 const STOP =
-  "Stop the daemon now. Everything is copied and compared but its last changes, which follow once it is stopped.";
+  "Stop the daemon now. Everything except its last changes is copied and compared; they follow once it has stopped.";
 const STOP_ALL =
-  "Stop all daemons now. Everything is copied and compared but their last changes, which follow once all are stopped.";
+  "Stop all daemons now. Everything except their last changes is copied and compared; those follow once all have stopped.";
 
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
-  if (doing === "catching up") return `catching up with what has changed meanwhile: ${count(rows, "row", "rows")}`;
+  if (doing === "catching up") return `catching up with changes made meanwhile: ${count(rows, "row", "rows")}`;
   // The first rows say little about the others.
   const left = part < 0.02 || ms < 1000 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
   return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;
@@ -131,14 +131,14 @@ function tell({ from, to, tables, bytes, ms, stoppedMs }: Moved, args: Args, io:
   } else {
     say(io, `Moved the store from ${from} to ${to} in ${seconds(ms)}: ${size}. Both have the same rows.`);
   }
-  if (stoppedMs !== null) say(io, `No daemon could use it for ${seconds(stoppedMs)} until now.`);
+  if (stoppedMs !== null) say(io, `It was out of use for ${seconds(stoppedMs)}.`);
   sayTable(io, [
     ["TABLE", "ROWS", isTrial ? "" : "SUM"],
     ...tables.filter((table) => table.rows > 0).map(({ name, rows: some, sum }) => [name, String(some), sum ?? ""]),
   ]);
   if (isTrial) return;
   if (args.to === undefined) {
-    say(io, "The database says that its store was moved, and no daemon starts on it.");
+    say(io, "The old store is marked as moved; no daemon starts on it.");
     say(io, "Next: remove [data] store from the configuration, then start the daemon: webhookd serve");
   } else {
     say(io, "The old file is kept in the data directory as webhookd.db.moved-…; no daemon starts on it.");

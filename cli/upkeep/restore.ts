@@ -85,7 +85,7 @@ function sealOf(args: Args, io: Io) {
 
 async function isAgreed(found: FoundBackup, dir: string, io: Io): Promise<boolean> {
   const talk = { ...io, stdout: io.stderr };
-  say(talk, `${nameOf(found)} would replace the store in ${dir}, which is kept beside it.`);
+  say(talk, `${nameOf(found)} would replace the store in ${dir}; the old store is kept beside the new one.`);
   return (await io.stdin.ask("Type yes to continue: ")) === "yes";
 }
 

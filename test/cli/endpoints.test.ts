@@ -185,7 +185,7 @@ describe("webhookd endpoints enable and disable", () => {
       answers: { changeEndpoint: { ...anEndpoint, enabled: false, when_disabled: "skip" } },
     });
     expect(skipping.last!.body).toEqual({ enabled: false, when_disabled: "skip" });
-    expect(skipping.out).toContain("Its new events are skipped; what was already waiting for it is held.");
+    expect(skipping.out).toContain("Its new events are skipped; deliveries that were already waiting are held.");
     expect((await endpoints(["disable", id, "--skip", "--hold"])).code).toBe(EXIT.usage);
   });
 });

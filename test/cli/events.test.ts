@@ -84,7 +84,7 @@ describe("webhookd events show", () => {
         getEndpoint: { ...anEndpoint, id: due.endpoint, health },
       },
     });
-    expect(out).toContain("  due 4m 3s ago, and waits for its turn, 1 at a time to this endpoint; to see who is slow");
+    expect(out).toContain("  due 4m 3s ago, waiting for its turn, 1 at a time to this endpoint; to see who is slow");
     const row = { ...aWholeDelivery, status: "pending", next_attempt_at: due.next_attempt_at };
     const list = await typed(["deliveries", "list"], {
       answers: { listDeliveries: { data: [row], next_cursor: null } },
@@ -235,7 +235,7 @@ describe("webhookd events send", () => {
     ["-", '{"a": ', /^webhookd: stdin:2:1: the JSON text has an unexpected end/],
     ['{"a":1,"a":2}', "", /^webhookd: --data:1:8: an object has the same key twice, at \/a/],
     ['{"a":"\n"}', "", /^webhookd: --data:1:6: the string at byte 5 does not end/],
-    ["[1]", "", /^webhookd: --data holds a JSON array\n {2}The data of an event must be an object\./],
+    ["[1]", "", /^webhookd: --data contains a JSON array\n {2}An event's data must be a JSON object\./],
     ["@{dir}/none.json", "", /none\.json cannot be read \(there is no such file\)/],
     ["{} {}", "", /^webhookd: --data:1:4: /],
   ])("refuses %s %j, says where it is wrong, and publishes nothing", async (data, text, message) => {
@@ -318,7 +318,7 @@ describe("webhookd events list", () => {
     expect(first!.has("total")).toBe(false);
     expect(second!.get("cursor")).toBe("c");
     expect(err).toMatch(/0 found in 800,000 events, as far as .+ ago/);
-    expect(err).toContain("Looked into the data of 800,204 events.");
+    expect(err).toContain("Searched the data of 800,204 events.");
     expect(out).toBe(`${id}\n`);
     expect((await events(words, { answers: { listEvents: pages } })).err).toBe("");
   });
@@ -328,7 +328,9 @@ describe("webhookd events list", () => {
     const { err, daemon } = await events(["list", "acme"], {
       answers: { listEvents: none, listEndpoints: { data: [anEndpoint], next_cursor: null } },
     });
-    expect(err).toContain(`No event has "acme" as its publisher's id or tag; shown is the endpoint ${anEndpoint.id}.`);
+    expect(err).toContain(
+      `No event has "acme" as its publisher's id or tag; showing the endpoint ${anEndpoint.id} instead.`,
+    );
     expect(daemon.asked()).toEqual(["listEvents", "listEndpoints", "listEvents"]);
     expect(daemon.seen.at(-1)!.path).toContain(`endpoint=${anEndpoint.id}`);
     const nowhere = await events(["list", "acme"], { answers: { listEvents: none, listEndpoints: none } });

@@ -58,7 +58,7 @@ describe("an id", () => {
 
 describe("what is missing", () => {
   it.each([
-    ["attempts list", "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or a part of its URL)"],
+    ["attempts list", "Event (evt_…), delivery (dlv_…) or endpoint (ep_…, or part of its URL)"],
     ["completions", "SHELL: bash, zsh or fish."],
     ["keys create --name n", "--scope: "],
   ])("from %s is described", async (line, description) => {
@@ -173,7 +173,7 @@ describe("while nothing is sent", () => {
     const { code, err } = await typed(words, { answers });
     expect(code).toBe(EXIT.ok);
     expect(err).toContain(
-      "Nothing is sent now: all sending was paused by socket: a flood. To resume: webhookd resume.",
+      "Nothing is being sent: all sending was paused by socket: a flood. To resume: webhookd resume.",
     );
     expect((await typed([...words, "--json"], { answers })).err).not.toContain("Nothing is sent");
   });

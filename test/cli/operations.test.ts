@@ -76,9 +76,9 @@ describe("webhookd pause and resume", () => {
     }));
     const io = new FakeIo();
     expect(await webhookd(io, "pause", "a flood", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.out).toContain(`Sending has been paused since ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
+    expect(io.out).toContain(`Sending was paused at ${aPause.at} by ${aPause.by}: ${aPause.reason}\n`);
     expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
-    expect(io.out).toMatch(/Sending is resumed\.\n$/);
+    expect(io.out).toMatch(/Sending has resumed\.\n$/);
     expect(daemon.seen.map(({ method, path, body }) => [method, path, body])).toEqual([
       ["POST", "/v1/pause", { reason: "a flood" }],
       ["POST", "/v1/resume", undefined],

@@ -80,11 +80,11 @@ describe("webhookd status", () => {
 
   it("says of an open move of the store how old it is, and what to type", async () => {
     const { io } = await status({ status: { open_move: { since: at(10_800_000) } } });
-    expect(io.out).toContain("  MOVE OPEN an online move to PostgreSQL was begun 3h ago and is not over");
+    expect(io.out).toContain("  MOVE OPEN an online move to PostgreSQL began 3h ago and has not ended");
     expect(io.out).toContain("webhookd migrate --to postgres://… --give-up\n");
     const disk = { ...aStatus.disk, free_bytes: Number.MAX_SAFE_INTEGER };
     const back = await status({ status: { disk, open_move: { since: null } } });
-    expect(back.io.out).toContain("  MOVE OPEN an online move into a file was begun and is not over");
+    expect(back.io.out).toContain("  MOVE OPEN an online move into a file began and has not ended");
     expect(back.io.out).toContain("webhookd migrate --from postgres://… --give-up\n");
   });
 
@@ -108,14 +108,13 @@ describe("webhookd status", () => {
     const cut = await status({ status: { not_sending: [halt] } });
     expect(cut.code).toBe(EXIT.answer_is_no);
     expect(cut.io.out).toMatch(/^webhookd \S+: CANNOT SEND, up /);
-    const why =
-      "nothing can be sent (for 12s so far): no DNS resolver could be reached. No delivery loses an attempt over it";
+    const why = "nothing can be sent (for 12s so far): no DNS resolver could be reached. No attempt is used up";
     expect(cut.io.out).toContain(`\n  TROUBLE   ${why}\n`);
     expect(cut.io.out).not.toContain("sending   on");
     expect(cut.io.out).toMatch(/ {2}next {6}webhookd doctor\n$/);
     const short = { ...halt, reason: "shortage", detail: "this process has no file descriptors left" };
     const slow = await status({ status: { not_sending: [short] } });
-    expect([slow.code, slow.io.out]).toEqual([EXIT.answer_is_no, expect.stringContaining("not all attempts can be")]);
+    expect([slow.code, slow.io.out]).toEqual([EXIT.answer_is_no, expect.stringContaining("some attempts cannot be")]);
     const paused = await status({ status: { paused: aPause, not_sending: [{ ...halt, reason: "operator" }] } });
     expect([paused.code, paused.io.out]).toEqual([EXIT.ok, expect.stringMatching(/^webhookd \S+: paused, up /)]);
     expect(paused.io.out).not.toContain("TROUBLE");

@@ -166,9 +166,7 @@ describe("webhookd events tail", () => {
     ]);
     expect(io.err).toBe("");
     const human = await tail({ streams, lists }, "-n", "0", "--exit-after", "4");
-    expect(human.io.err).toContain(
-      "are no longer known. 2 deliveries have changed; they are shown as they are now --\n",
-    );
+    expect(human.io.err).toContain("are lost. 2 deliveries have changed; shown in their present state --\n");
   });
 
   it("ends quietly when it is interrupted, and when its reader goes away", async () => {

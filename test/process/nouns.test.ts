@@ -71,7 +71,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     const line = (purpose: string) => new RegExp(`^ {2}${purpose} +webhookd (.+)$`, "m").exec(why)![1]!.split(" ");
     const seen = expectOk(await machine.webhookd(...line("see what came back")));
     expect(seen).toMatch(/^att_\S+ {2}failed {2}401 in /);
-    const tried = expectOk(await machine.webhookd(...line("try the retried now"), "--yes", "--wait"));
+    const tried = expectOk(await machine.webhookd(...line("try waiting ones"), "--yes", "--wait"));
     expect(tried).toContain("1 delivered, 0 failed of 1.");
     expect(acme.requests.length).toBe(2);
   });

@@ -80,7 +80,7 @@ describe("an act that got no answer", () => {
     const dashboard = lost(on("deliveries", { size: { columns: 200, rows: 24 } }), "n").pass(1000);
     const problem = { failure: "conflict", code: "delivery_settled", message: "it was delivered", hint: "" };
     dashboard.say({ kind: "failed", call: sent(dashboard)[1]!, problem } as never);
-    expect(shown(dashboard)).toContain("it was delivered; it may have been done before its answer was lost");
+    expect(shown(dashboard)).toContain("it was delivered; the answer was lost, but it may have been done");
     expect(shown(dashboard)).toContain("look at the event");
     expect(dashboard.state.acts).toEqual([]);
   });

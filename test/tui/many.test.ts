@@ -306,7 +306,7 @@ describe("an attempt of all that is retried", () => {
     const failed = on("deliveries").press("f", "N");
     expect(shown(failed)).toContain("N is off: only what waits for a retry can be tried, but the filter says");
     const none = on("failures", { plan: { matched: 0, timed_out: 0, endpoints: [] } }).press("N");
-    expect(shown(none)).toContain("None of them waits for a retry: there is nothing to try.");
+    expect(shown(none)).toContain("None of them is waiting for a retry: there is nothing to try.");
   });
 });
 
@@ -326,7 +326,7 @@ describe("a back-fill", () => {
   it("is of what an endpoint never got, as far back as is asked", () => {
     const dashboard = on("endpoints").press("M");
     expect(shown(dashboard)).toMatch(/Back-fill 441 missing deliveries[^]*Since +the last 24h/);
-    for (const period of ["the last 7d", "the last 30d", "all that is kept", "the last 1h"]) {
+    for (const period of ["the last 7d", "the last 30d", "everything that is kept", "the last 1h"]) {
       expect(shown(dashboard.press("s"))).toMatch(new RegExp(`Since +${period}`));
     }
     dashboard.press("c", "enter");

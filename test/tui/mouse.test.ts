@@ -221,7 +221,7 @@ describe("the wheel", () => {
 it("the mouse does nothing while it is off, which m and the settings say", () => {
   const dashboard = open("events").press("m");
   expect(dashboard.effects).toEqual([{ do: "mouse", isOn: false }]);
-  expect(shown(dashboard)).toContain("mouse off: it selects text; m turns it on");
+  expect(shown(dashboard)).toContain("mouse off: drag to select text; m turns it on");
   click(dashboard, 5, 8);
   expect(here(dashboard.state)).toMatchObject({ list: { index: 0 } });
   click(dashboard.press("m"), 5, 8);

@@ -66,7 +66,7 @@ describe("whether it is all right", () => {
     [
       "what failed has been over for long",
       failing({ pending: 0, last_at: ago(7200) }),
-      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
       "441 deliveries failed earlier and will not be retried: R replays them.",
     ],
     [
@@ -78,7 +78,7 @@ describe("whether it is all right", () => {
     [
       "an endpoint succeeded since, and some is missing",
       succeeded(60, { last_at: ago(600) }),
-      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
       /^1,978 deliveries wait for a retry to endpoints that answer again\. 441 deliveries failed earlier/,
     ],
     [
@@ -90,7 +90,7 @@ describe("whether it is all right", () => {
     [
       "what failed is older than the report of failures",
       status({ deliveries: { ...COUNTS, failed: 12 } }),
-      "! NOTHING IS FAILING NOW, BUT SOME IS MISSING",
+      "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
       "12 deliveries failed earlier and will not be retried: R replays them.",
     ],
     [
@@ -109,12 +109,12 @@ describe("whether it is all right", () => {
       "the disk is full",
       status({ state: "disk_full" }),
       "✗ THE DISK IS FULL",
-      /^New events are refused: 49 GiB are free/,
+      /^New events are refused: only 49 GiB is free/,
     ],
     [
       "the store fails",
       status({ state: "store_unavailable" }),
-      "✗ THE STORE CANNOT BE WRITTEN",
+      "✗ CANNOT WRITE TO THE STORE",
       "New events are refused.",
     ],
     [
@@ -133,7 +133,7 @@ describe("whether it is all right", () => {
       "deliveries are late",
       status({ oldest_due_at: ago(720) }),
       "! SOMETHING NEEDS ATTENTION",
-      /The oldest delivery that is due has waited for 12m\./,
+      /The oldest delivery has been due for 12m\./,
     ],
     ["there is no endpoint", { endpoints: 0 }, "○ NO ENDPOINTS YET", ""],
   ])("%s: it says so", (_, setup, title, facts) => {

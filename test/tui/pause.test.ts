@@ -10,7 +10,7 @@ it.each(["1", "2", "3", "4", "5"])("begins on screen %s with a reason, and shown
   const dashboard = on().press(tab, "B");
   expect(shown(dashboard)).toContain("Events are still accepted");
   dashboard.press("enter");
-  expect(shown(dashboard)).toContain("The next person has to know");
+  expect(shown(dashboard)).toContain("The next person must know");
   dashboard.type("bank is down").press("enter");
   expect(asked(dashboard, "pauseDaemon")).toMatchObject([{ ask: { body: { reason: "bank is down" } } }]);
   for (const other of ["1", "2", "3", "4", "5"])

@@ -103,7 +103,7 @@ describe("the page of an event", () => {
     const one = [attempt(1, {})];
     const listEndpoints = { data: [{ ...anEndpoint, id: anAttempt.endpoint, max_in_flight: 4 }], next_cursor: null };
     const turn = eventPage(one, due, { instead: { listEndpoints } });
-    expect(turn).toContain("2  due: on its way, or waits its turn, 4 at a time");
+    expect(turn).toContain("2  due: in flight or waiting its turn, 4 at a time");
     const paused = { ...aStatus, paused: { reason: "maintenance", by: "socket", at: ago(60) } };
     expect(eventPage(one, due, { instead: { getStatus: paused } })).toContain("2  due, but sending is paused");
   });

@@ -30,7 +30,7 @@ describe("a search of what events say", () => {
     const next = answer({ ...(found as object), next_cursor: null, searched: { events: 88_000, until: null } });
     expect(next).toMatchObject({ cursor: "2", data: 'customer_id:cus_123 name:"a b"' });
     expect(shown(dashboard)).toMatch(/^ 1 of 1, searched 700k events +\/ data\.customer_id:cus_123/m);
-    expect(shown(dashboard.press("R"))).toContain("R is off: a job cannot select by what events say");
+    expect(shown(dashboard.press("R"))).toContain("R is off: a job cannot select by event data");
   });
 
   it("says so when there is nothing, and is completed", () => {
@@ -53,8 +53,6 @@ describe("a word by itself", () => {
 
   it("stands alone on lists of events", () => {
     const dashboard = open("events").press("/").type("acme status:failed").press("enter");
-    expect(shown(dashboard)).toContain(
-      "A word by itself finds an endpoint: look for it first, and filter on its page.",
-    );
+    expect(shown(dashboard)).toContain("A bare word finds an endpoint: find it first, then filter on its page.");
   });
 });

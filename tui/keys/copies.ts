@@ -21,7 +21,7 @@ export const COPIES: readonly Binding[] = [
     label: "signed curl",
     help: "show the command that prints this request as a curl script, signed when it runs",
     on: ["events", "deliveries", "endpoint", "event"],
-    off: (state) => (requestHere(state) === null ? "none of its deliveries is known here" : null),
+    off: (state) => (requestHere(state) === null ? "none of its deliveries is loaded here" : null),
     run: (state) => {
       const { event, endpoint } = requestHere(state)!;
       return only(withCommands(hold(state), [curlCommand(event, endpoint)]));

@@ -47,7 +47,7 @@ export const VIEWS: readonly Binding[] = [
     keys: ["f"],
     show: "f",
     label: "failed",
-    help: "show only what failed, or everything again",
+    help: "show only failed rows, or all of them again",
     on: ["events", "deliveries", "endpoint"],
     footer: 30,
     run: (state) => only(toggleFailed(state)),
@@ -65,7 +65,7 @@ export const VIEWS: readonly Binding[] = [
     keys: ["o"],
     show: "o",
     label: "sort",
-    help: "sort the list another way; the line below it says which",
+    help: "sort the list another way; the line below it names the order",
     on: LISTS,
     footer: 61,
     run: (state) => only(sortAnew(state)),
@@ -115,7 +115,7 @@ export const VIEWS: readonly Binding[] = [
     keys: ["m"],
     show: "m",
     label: "mouse",
-    help: "mouse off or on; off, it selects text (on, hold Shift as you drag)",
+    help: "turn the mouse off or on; drag to select text (hold Shift while it is on)",
     run: toggleMouse,
   },
   { keys: ["ctrl+z"], show: "^z", label: "suspend", run: (state) => ({ state, effects: [{ do: "suspend" }] }) },
@@ -225,8 +225,8 @@ function toggleMark(state: State): State {
 function toggleMouse(state: State): Step {
   const isOn = !state.mouse.isOn;
   const said = isOn
-    ? "mouse on: click a row, a tab or a key below; to select text, hold Shift as you drag"
-    : "mouse off: it selects text; m turns it on";
+    ? "mouse on: click a row, a tab or a key below; to select text, hold Shift while dragging"
+    : "mouse off: drag to select text; m turns it on";
   const next = toast({ ...state, mouse: { isOn, pressed: null, clicked: null } }, said);
   return { state: next, effects: [{ do: "mouse", isOn }] };
 }

@@ -41,7 +41,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
   ];
   const empty = state.known.forbidden.has("listAudit")
     ? ["", "The audit log needs a key with the admin scope."]
-    : ["", "Nothing has been done yet."];
+    : ["", "Nothing has been recorded yet."];
   return tableRows(state, { list, kind: "activity", columns, ...room, empty });
 }
 

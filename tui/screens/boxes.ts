@@ -53,7 +53,7 @@ export function lostRows(state: State): string[] | null {
     ]);
   }
   const meaning =
-    "It may have been stopped, or is restarting. While it is down nothing is delivered and nothing is lost; retries " +
+    "It may be stopped or restarting. While it is down, nothing is delivered and nothing is lost; retries " +
     "continue when it is back.";
   return boxRows(settings.look, size, "Not connected", [
     ...lines(
@@ -64,7 +64,7 @@ export function lostRows(state: State): string[] | null {
       "             journalctl -u webhookd -n 50",
     ),
     [],
-    keys(["r", "try now"], ["Esc", "look at the old rows"], ["q", "quit"]),
+    keys(["r", "try now"], ["Esc", "view the old rows"], ["q", "quit"]),
   ]);
 }
 
@@ -97,8 +97,8 @@ export function helpRows(state: State, top: number, width: number, height: numbe
   const words = [
     "  A word finds an endpoint by its host, description, tenant or uid, or an event",
     "  by its publisher's id or its tag. Filters: status: type: endpoint: event: tag:",
-    "  publisher_id: error: status_code: since: until: tenant: test:, and what events",
-    "  say: data.customer_id:cus_123 (with since:1h it ends sooner).",
+    "  publisher_id: error: status_code: since: until: tenant: test:, and the data of",
+    "  events: data.customer_id:cus_123 (since:1h makes it faster).",
   ];
   const lines = [
     line({ text: " Keys on this screen", style: "bold" }),

@@ -207,7 +207,7 @@ function whenText({ known }: State, endpoint: string, left: number): string {
   if ((known.status?.value.paused ?? null) !== null) return "due, but sending is paused";
   const most = known.endpoints.get(endpoint)?.max_in_flight ?? null;
   const turn = most === null ? "" : `, ${most} at a time`;
-  return `due: on its way, or waits its turn${turn}`;
+  return `due: in flight or waiting its turn${turn}`;
 }
 
 /** What came back last: above the attempts, which would push it off a low screen. */

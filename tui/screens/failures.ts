@@ -103,7 +103,7 @@ function aboutGroup(state: State, group: FailureGroup, { width, height: below }:
   const health = state.known.health.get(group.endpoint)?.value.health;
   const since = longAge(state.now - Date.parse(group.first_at));
   const advice = adviceOnFailure(group, sample, state.now - Date.parse(group.first_at));
-  const held = group.held > 0 ? ` ${countText(group.held)} are held until it is enabled.` : "";
+  const held = group.held > 0 ? ` ${counted(group.held, "is", "are")} held until it is enabled.` : "";
   const answer = sample === undefined ? "…" : `${sample.detail}, in ${tookText(sample.duration_ms)}`;
   const whose = whoseText(state, group.endpoint);
   const last = health?.last_success_at;
@@ -136,7 +136,7 @@ function handledText({ known }: State, group: FailureGroup): string {
   if (job === undefined) {
     const ways = [
       ...(group.failed > 0 ? ["R replays them"] : []),
-      ...(group.pending + group.held > 0 ? ["X cancels what waits"] : []),
+      ...(group.pending + group.held > 0 ? ["X cancels the waiting ones"] : []),
     ];
     return ["no job is working on it", ways.join(", ")].filter((text) => text !== "").join("; ");
   }

@@ -3,11 +3,11 @@ import type { State } from "../model/state.ts";
 
 export const NO_ENDPOINT: readonly string[] = [
   "",
-  "No endpoints yet. An endpoint is a URL that gets your events.",
+  "No endpoints yet. An endpoint is a URL that receives your events.",
   "",
-  "  a   add one: asks for its URL and event types",
+  "  a   add one: you enter its URL and event types",
   "",
-  "or start one in another terminal that prints what it gets:",
+  "or start one in another terminal that prints what it receives:",
   "",
   "  webhookd listen --register",
   "",

@@ -30,13 +30,13 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     verb: "Replay",
     adjective: "failed",
     agree: "To replay all now",
-    nothing: "None of them has failed for good. N tries what waits for a retry now.",
+    nothing: "None of them has failed for good. N tries those that are waiting for a retry.",
   },
   attempt: {
     verb: "Try",
     adjective: "waiting",
     agree: "To try all now",
-    nothing: "None of them waits for a retry: there is nothing to try.",
+    nothing: "None of them is waiting for a retry: there is nothing to try.",
   },
   "back-fill": {
     verb: "Back-fill",
@@ -122,7 +122,7 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
 }
 
 function sinceText(period: string): string {
-  return period === "all" ? "all that is kept" : `the last ${period}`;
+  return period === "all" ? "everything that is kept" : `the last ${period}`;
 }
 
 function carefulLines({ set }: PlanDialog, { timed_out: timedOut, matched }: JobPlan): string[] {
@@ -229,7 +229,7 @@ function agreeRows({ set, period, canary, field, typed, sent }: PlanDialog, { ma
     ];
   }
   return [
-    [{ text: "One per endpoint goes first; the rest follows where it is delivered." }],
+    [{ text: "One per endpoint goes first; the rest follow where it is delivered." }],
     keySpans([["Enter", "start the canary"], ...keys]),
   ];
 }

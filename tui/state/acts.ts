@@ -111,5 +111,5 @@ export function resendActs(state: State): Step {
 /** What a refusal means of an act that was sent before, and whose first answer got lost. */
 export function doubt({ tries, event }: Act, failure: string): string {
   if (tries < 2 || (failure !== "conflict" && failure !== "not_found")) return "";
-  return `; it may have been done before its answer was lost: look at ${event === null ? "5 Activity" : "the event"}`;
+  return `; the answer was lost, but it may have been done: look at ${event === null ? "5 Activity" : "the event"}`;
 }

@@ -46,7 +46,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
     `- Not delivered: ${countText(failed)} failed, ${countText(pending + held)} still waiting.`,
     ...(success === undefined ? [] : [`- Last success: ${success ?? "none yet"}.`]),
     ...(error === "timeout"
-      ? ["- Some may have been handled: the request timed out, but the work may have been done afterwards."]
+      ? ["- Some may have been handled: the request timed out, but the work may have finished later."]
       : []),
     "",
     ...(sample === undefined
@@ -67,8 +67,8 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
     `- ${advice.meaning}`,
     `- ${advice.receiver}`,
     "- Answer with 2xx within the time limit, and do the work afterwards.",
-    "- An event keeps its id in every attempt, so that duplicates can be dropped.",
-    "- Tell us once it is fixed: what failed is then sent again, one event first.",
+    "- An event keeps its id in every attempt, so you can drop duplicates.",
+    "- Tell us once it is fixed: we then send what failed again, one event first.",
     "",
   ].join("\n");
 }

@@ -30,13 +30,13 @@ const APPLIES: {
   replay: { statuses: ["failed"], all: "all that failed", only: "only what failed can be replayed", done: "replayed" },
   attempt_now: {
     statuses: ["pending"],
-    all: "all that are retried",
+    all: "all waiting for a retry",
     only: "only what waits for a retry can be tried",
     done: "tried",
   },
   cancel: {
     statuses: ["pending", "held"],
-    all: "all that wait",
+    all: "all that are waiting",
     only: "only what waits can be cancelled",
     done: "cancelled",
   },
@@ -88,7 +88,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
   const { tenant, event, test, tag, publisher_id: id, label, data, status, ...rest } = filterQuery(state, place);
   if (tag !== undefined || id !== undefined || label !== undefined)
     return "a job cannot select by tag or publisher_id; mark the events instead";
-  if (data !== undefined) return "a job cannot select by what events say; mark the events instead";
+  if (data !== undefined) return "a job cannot select by event data; mark the events instead";
   const { statuses, only, all } = APPLIES[action];
   const named = status?.split(",") ?? [];
   if (named.some((one) => !statuses.includes(one)))
@@ -101,7 +101,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
     // What comes later was in no plan that was shown.
     until: rest["until"] ?? instantOf(state.now),
   };
-  const about = place.list.filter === "" ? all : `${all} of ${place.list.filter}`;
+  const about = place.list.filter === "" ? all : `${all} matching ${place.list.filter}`;
   return {
     about: place.kind === "endpoint" ? `${about} to this endpoint` : about,
     set: { action, filter, tenant },

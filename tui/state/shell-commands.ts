@@ -33,7 +33,7 @@ function ofList(place: Place): Command[] {
     case "endpoints":
       return [command("this list", ["endpoints", "list"])];
     case "overview":
-      return [command("how it is", ["status"]), command("what fails", ["failures"])];
+      return [command("the daemon", ["status"]), command("what fails", ["failures"])];
     case "failures":
       return [command("this list", ["failures"])];
     case "activity":
@@ -119,8 +119,8 @@ function ofMany(state: State): Command[] {
 
 const MANY = [
   { action: "replay", what: "replay them all, with a plan", more: ["--canary"] },
-  { action: "attempt_now", what: "try what waits now, with a plan", more: ["--canary"] },
-  { action: "cancel", what: "cancel what waits, with a plan", more: [] },
+  { action: "attempt_now", what: "try the waiting ones now, with a plan", more: ["--canary"] },
+  { action: "cancel", what: "cancel the waiting ones, with a plan", more: [] },
 ] as const;
 
 /** What the dialog would do. */
@@ -130,7 +130,7 @@ export function planCommand({ set, plan, pace, canary }: PlanDialog): Command[] 
     ...(canary ? ["--canary"] : []),
     ...(plan === null ? [] : [`--expect=${plan.matched}`]),
   ];
-  return manyCommand("this in a shell", set, flags);
+  return manyCommand("the same in a shell", set, flags);
 }
 
 const WORDS: Readonly<Record<JobSet["action"], readonly string[]>> = {

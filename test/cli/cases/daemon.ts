@@ -12,10 +12,10 @@ export const DAEMON_CASES: Cases<"serve" | "status" | "pause" | "resume" | "vers
   pause: {
     words: ["a flood"],
     asks: ["pauseDaemon"],
-    out: /^Sending has been paused since \S+ by \S+: .+\nNo attempt starts, .+\n$/,
+    out: /^Sending was paused at \S+ by \S+: .+\nNo attempt starts, .+\n$/,
     err: /^It was already paused/,
     json: { paused: { by: /^key_/ } },
   },
-  resume: { words: [], asks: ["resumeDaemon"], out: /Sending is resumed\.\n$/, json: { paused: null } },
+  resume: { words: [], asks: ["resumeDaemon"], out: /Sending has resumed\.\n$/, json: { paused: null } },
   version: { words: [], asks: [], out: /^webhookd \d+\.\d+\.\d+\n$/, json: { packed: false } },
 };

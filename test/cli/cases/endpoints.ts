@@ -50,7 +50,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   "endpoints disable": {
     words: [id, "--hold"],
     asks: ["changeEndpoint"],
-    out: /^ep_\S+ is disabled: .+\nWhat is waiting for it is held, and so are its new events\. .+\n$/,
+    out: /^ep_\S+ is disabled: .+\nIts waiting deliveries are held, and so are its new events\. .+\n$/,
     json: { id },
   },
   "endpoints test": {

@@ -5,7 +5,7 @@ export const FAILURES_CASES: Cases<"failures"> = {
     words: ["ep_01m7w8bx02jeyjr53r14y5rmma", "--since", "2h"],
     asks: ["listFailures", "getStatus", "getEndpoint", "getAttempt"],
     spares: ["getStatus", "getEndpoint", "getAttempt"],
-    out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nFor the first group:\n  meaning +A proxy answers, .+\n(?: {2}.+\n){8}  try the retried now +webhookd deliveries attempt .+ --since 2h --canary\n  replay them +webhookd replay .+ --since 2h --canary\n$/,
+    out: /^FAILED +RETRIED .+\n441 +1,978 +0 +ep_\S+ +\S+\/\S+ +503 from the receiver +.+ {20,}\.#\nFor the first group:\n  meaning +A proxy answers, .+\n(?: {2}.+\n){8}  try waiting ones +webhookd deliveries attempt .+ --since 2h --canary\n  replay them +webhookd replay .+ --since 2h --canary\n$/,
     err: /^Events received since \S+; each mark in SERIES stands for 1h\.\n$/,
     json: { total: 1 },
   },

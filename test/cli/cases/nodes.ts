@@ -16,13 +16,13 @@ export const NODES_CASES: Cases<"nodes"> = {
     asks: ["drainNode", "listNodes"],
     answers: { listNodes: { data: [drained, other] } },
     out: /^webhooks-1 is drained: the other nodes have its endpoints\.\n$/,
-    err: /^It takes part again after .+\n$/,
+    err: /^It gets endpoints again after .+\n$/,
     json: { name: "webhooks-1", slots: 0 },
   },
   "nodes resume": {
     words: ["webhooks-1"],
     asks: ["resumeNode"],
-    out: /^webhooks-1 takes part again.+\n$/,
+    out: /^webhooks-1 is no longer draining.+\n$/,
     json: { draining: false },
   },
 };

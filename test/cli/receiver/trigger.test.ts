@@ -137,7 +137,7 @@ describe("webhookd trigger", () => {
     [["budget.exceded"], "Did you mean budget.exceeded?"],
     [["budget.exceeded", "--set", "amount=1"], "--set takes data.field=value"],
     [["budget.exceeded", "--set", "data..a=1"], "--set takes data.field=value"],
-    [["budget.exceeded", "--data", "[1]"], "--data holds a JSON array"],
+    [["budget.exceeded", "--data", "[1]"], "--data contains a JSON array"],
     [["budget.exceeded", "--count", "0"], "--count must be a number from 1 to 1000"],
     [["budget.exceeded", "--endpoint", "evt_1"], "is not the id of an endpoint"],
     [["budget.exceeded", "--endpoint", "ep_00000000000000000000000000", "--all"], "cannot be combined"],

@@ -50,11 +50,11 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
 function daemonTrouble({ now, settings }: State, status: Status): Condition | null {
   const { state, paused, deliveries, disk } = status;
   if (state === "disk_full") {
-    const facts = [`New events are refused: ${sizeText(disk.free_bytes)} are free. Deliveries continue.`];
+    const facts = [`New events are refused: only ${sizeText(disk.free_bytes)} is free. Deliveries continue.`];
     return { ...BAD, title: "THE DISK IS FULL", facts };
   }
   if (state === "store_unavailable") {
-    return { ...BAD, title: "THE STORE CANNOT BE WRITTEN", facts: ["New events are refused."] };
+    return { ...BAD, title: "CANNOT WRITE TO THE STORE", facts: ["New events are refused."] };
   }
   if (state === "draining") return { ...WARN, title: "THE DAEMON IS STOPPING", facts: [] };
   if (paused !== null) {
@@ -66,7 +66,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
   // Daemons of before say nothing of it.
   const halt = (status as Partial<Status>).not_sending?.find(({ reason }) => reason !== "operator");
   if (halt !== undefined) {
-    const title = halt.reason === "shortage" ? "NOT ALL CAN BE SENT" : "NOTHING CAN BE SENT";
+    const title = halt.reason === "shortage" ? "SOME CANNOT BE SENT" : "NOTHING CAN BE SENT";
     return { ...BAD, title, facts: [`${halt.detail}, for ${age(now - Date.parse(halt.since))}.`] };
   }
   const { total } = status.damaged_endpoints;
@@ -83,10 +83,10 @@ function sideFacts(
 ): string[] {
   const late = oldest === null ? 0 : now - Date.parse(oldest);
   return [
-    ...(late > LATE_MS ? [`The oldest delivery that is due has waited for ${age(late)}.`] : []),
+    ...(late > LATE_MS ? [`The oldest delivery has been due for ${age(late)}.`] : []),
     ...nodeFacts((nodes as Status["nodes"] | undefined) ?? []),
     ...(damaged === null ? [] : ["The database was damaged: run `webhookd doctor`."]),
-    ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk are free.`] : []),
+    ...(disk.free_bytes < 2 * disk.floor_bytes ? [`Only ${sizeText(disk.free_bytes)} of disk space is free.`] : []),
     ...(backup.failure === null ? [] : [`The last backup failed: ${backup.failure.detail}.`]),
   ];
 }
@@ -97,8 +97,14 @@ function nodeFacts(nodes: Status["nodes"]): string[] {
   const draining = nodes.filter((node) => node.draining && !node.lost).map(({ name }) => name);
   const of = `of the ${nodes.length} nodes`;
   return [
-    ...(lost.length > 0 ? [`${lost.join(", ")} ${of} is lost: the others take over.`] : []),
-    ...(draining.length > 0 ? [`${draining.join(", ")} ${of} is draining: \`webhookd nodes resume\` ends that.`] : []),
+    ...(lost.length > 0
+      ? [`${lost.join(", ")} ${of} ${lost.length === 1 ? "is" : "are"} lost: the others take over.`]
+      : []),
+    ...(draining.length > 0
+      ? [
+          `${draining.join(", ")} ${of} ${draining.length === 1 ? "is" : "are"} draining: \`webhookd nodes resume\` ends that.`,
+        ]
+      : []),
   ];
 }
 
@@ -128,7 +134,7 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
     const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`;
     const facts = [...(waiting > 0 ? [retries] : []), ...(missing > 0 ? [lost] : [])];
     return missing > 0
-      ? { ...WARN, title: "NOTHING IS FAILING NOW, BUT SOME IS MISSING", facts }
+      ? { ...WARN, title: "NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED", facts }
       : { ...WELL, title: "NOTHING IS FAILING NOW", facts };
   }
   const endpoints = new Set(going.map(({ endpoint }) => endpoint)).size;

@@ -117,7 +117,7 @@ function test(form: FormDialog, { known }: State): ActDraft | Faults {
 
 function pause(form: FormDialog): ActDraft | Faults {
   const reason = textOf(form, "reason");
-  if (reason === "") return { faults: { reason: "Why? The next person has to know when to resume it" } };
+  if (reason === "") return { faults: { reason: "Why? The next person must know when to resume it" } };
   return { label: "pause sending", request: { operation: "pauseDaemon", ask: { body: { reason } } }, event: null };
 }
 

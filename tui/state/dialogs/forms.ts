@@ -135,8 +135,8 @@ export function resumeForm(job: Job): FormDialog {
     facts: [
       `It paused itself: ${why}.`,
       "",
-      "canary: one more per endpoint goes first; the rest follows where it is delivered.",
-      `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever comes back.`,
+      "canary: one more per endpoint goes first; the rest follow where it is delivered.",
+      `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever the answers.`,
       "",
     ],
     fields: [newField({ name: "after", label: "Next step", hint: "canary, or type: send all" }, "canary")],

@@ -43,12 +43,12 @@ export function filterFault(state: State, text: string): string | null {
   if (place.kind === "event") return "an event cannot be filtered";
   const stranger = strangerIn(text, rowsKind(place));
   if (stranger === undefined) return null;
-  if (stranger === "match") return "A word by itself finds an endpoint: look for it first, and filter on its page.";
+  if (stranger === "match") return "A bare word finds an endpoint: find it first, then filter on its page.";
   const known = Object.keys(FILTER_PARAMETERS[rowsKind(place)]).filter(
     (word) => word !== "match" || place.kind === "endpoints",
   );
   const isOfEvents = place.kind !== "events" && strangerIn(text, "events") === undefined;
-  const where = isOfEvents ? " Of events it does: press Esc, then 1." : "";
+  const where = isOfEvents ? " It applies to events: press Esc, then 1." : "";
   return `${stranger}: does not apply here. These do: ${known.join(", ")}.${where}`;
 }
 
