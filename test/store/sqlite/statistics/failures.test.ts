@@ -27,6 +27,25 @@ it("asks the file as often, however many have failed", async () => {
   expect(many.asked).toBeLessThanOrEqual(few.asked);
 });
 
+it("costs nothing where no cause is set: nothing but that runs a trigger", async () => {
+  const prepare = vi.spyOn(Database.prototype, "prepare");
+  const dir = temporaryDirectory();
+  const store = await open({ dir });
+  const written = new Set(prepare.mock.calls.map(([sql]) => sql).filter((sql) => /^(INSERT|UPDATE|DELETE)/.test(sql)));
+  await store.close();
+  const db = new Database(join(dir, "webhookd.db"));
+  const triggered = [...written].filter((sql) => {
+    const explained = db.prepare(`EXPLAIN ${sql}`);
+    const holes = sql.match(/[@:]\w+/g)?.map((name) => [name.slice(1), 0]);
+    const values = holes === undefined ? (sql.match(/\?/g) ?? []).map(() => 0) : [Object.fromEntries(holes)];
+    return (explained.all(...values) as { opcode: string }[]).some(({ opcode }) => opcode === "Program");
+  });
+  db.close();
+  expect(written.size).toBeGreaterThan(50);
+  expect(triggered.length).toBeGreaterThan(3);
+  for (const sql of triggered) expect(sql).toMatch(/^UPDATE delivery SET [^;]*(cause|failed_at) =/);
+});
+
 const MANY = 45_000;
 
 it("adds up counts, and hands out few rows", { timeout: 60_000 }, async () => {
