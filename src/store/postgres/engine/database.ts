@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Client, types, type ClientConfig, type QueryConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
-import { gather, isOfOldTables, run } from "./prepared.ts";
+import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
@@ -23,13 +23,6 @@ const INT8 = 20;
 
 /** What is committed, and how, must not depend on what a role or a database has for its default. */
 const OPTIONS = "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC";
-
-/**
- * Short statements find their rows by their keys. A plan is made once for a session, perhaps while the tables are empty;
- * without this it would read all of a table for as long as the server has no statistics of it. Where a table has no
- * other way, it is read all the same; compiling such a plan would only cost more.
- */
-const BY_KEYS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
@@ -76,7 +69,7 @@ export class Database implements Queries {
     this.#writer = session(0, BY_KEYS);
     this.lease = queriesOver([session(0, BY_KEYS)]);
     this.#short = queriesOver([session(0, BY_KEYS)]);
-    this.lists = queriesOver(Array.from({ length: LISTERS }, () => session(LIST_MS, "")));
+    this.lists = queriesOver(Array.from({ length: LISTERS }, () => session(LIST_MS, LIST_PLANS)));
   }
 
   rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]> {

@@ -4,6 +4,19 @@ import type { Duplex } from "node:stream";
 import type { Client } from "pg";
 import { columnOf, kindsIn } from "./columns.ts";
 
+/**
+ * Short statements find their rows by their keys. A plan is made once for a session, perhaps while the tables are empty;
+ * without this it would read all of a table for as long as the server has no statistics of it. Where a table has no
+ * other way, it is read all the same; compiling such a plan would only cost more.
+ */
+export const BY_KEYS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+
+/**
+ * A list is planned each time, for the tables as they are: a plan that was made while they were small may read all of them.
+ * Each list has an index that holds its rows in its order, so that none need be sorted but those of a page.
+ */
+export const LIST_PLANS = `${BY_KEYS} -c enable_bitmapscan=off -c plan_cache_mode=force_custom_plan`;
+
 interface Prepared {
   readonly name: string;
   readonly kinds: ReturnType<typeof kindsIn>;

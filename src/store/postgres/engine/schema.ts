@@ -76,6 +76,17 @@ const FAILING = `
   CREATE TABLE alert_failing (endpoint text PRIMARY KEY, slot smallint NOT NULL, since bigint NOT NULL);
 `;
 
+/** For lists: what waits, has failed or was cancelled; what attempts failed of. A plain success has an entry in none. */
+const LISTS: readonly Index[] = [
+  { index: "delivery_state", on: "delivery (endpoint, status, event) WHERE status IN (1, 3, 4)" },
+  {
+    index: "attempt_result",
+    on: "attempt (endpoint, error, (coalesce(status_code, 0)), event, number) WHERE outcome <> 0",
+  },
+  { index: "event_tenant_unmatched", on: "event (tenant, key) WHERE unmatched = 1" },
+  { index: "event_tenant_test", on: "event (tenant, key) WHERE test = 1" },
+];
+
 /** Statements that are short on any store: nodes wait for them. */
 export type Step = string | Index | Fill;
 
@@ -110,6 +121,7 @@ export const STEPS: readonly Step[] = [
   STREAM,
   ALERTS,
   FAILING,
+  ...LISTS,
 ];
 export const SCHEMA_VERSION = STEPS.length;
 

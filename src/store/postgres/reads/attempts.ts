@@ -10,6 +10,7 @@ import {
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
 import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../sqlite/attempts/attempt-row.ts";
+import { UNKNOWN } from "../../sqlite/attempts/attempts.ts";
 import { shownStatus } from "../../sqlite/numbers/endpoint-index.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
@@ -37,7 +38,7 @@ export function attemptOf(row: AttemptRow): Attempt {
   const onLadder = trigger === "ladder" || trigger === "replay";
   const details: Way & Pick<Outcome, "detail"> =
     row.details === null
-      ? { detail: answered(row.status_code), ...readWay(row.way!, row.started_at) }
+      ? { detail: answered(row.status_code), ...(row.way === null ? UNKNOWN : readWay(row.way, row.started_at)) }
       : (JSON.parse(row.details) as Way & Pick<Outcome, "detail">);
   return {
     id: attemptId(event, row.endpoint, row.number),
@@ -91,6 +92,12 @@ export const OF_ENDPOINT = "p.id AS endpoint_id, p.enabled, p.deleted_at IS NOT 
 export const DELIVERY = `d.event, d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at,
   e.random, e.tenant, e.type, e.test, ${OF_ENDPOINT}`;
 export const FROM_DELIVERY = "delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint";
+
+/** The same of rows `event, endpoint`, each by its key: the planner may not begin at another table. */
+export const fromKeys = (keys: string) => `${keys} k
+  CROSS JOIN LATERAL (SELECT * FROM delivery o WHERE o.event = k.event AND o.endpoint = k.endpoint LIMIT 1) d
+  CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e
+  CROSS JOIN LATERAL (SELECT * FROM endpoint o WHERE o.number = k.endpoint LIMIT 1) p`;
 
 export function statusOf(
   row: Pick<DeliveryRow, "event" | "status" | "trigger" | "enabled" | "deleted" | "cancel_to">,

@@ -1,6 +1,6 @@
 /** What may be asked of events and of what became of them, without changing it. */
 import { dataOf } from "../../../domain/events/event.ts";
-import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
+import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
 import {
   attemptId,
   deliveryId,
@@ -34,6 +34,7 @@ import {
   deliveryOf,
   FROM_ATTEMPT,
   FROM_DELIVERY,
+  fromKeys,
   lastAttempts,
   nameOf,
   type AttemptRow,
@@ -43,7 +44,8 @@ import { type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import { findEvent } from "../events/event-changes.ts";
 import { hasMatch, isWanted, ofDelivery, ofEvent, ofResult } from "./filters.ts";
-import { labelsOf, summaryOf, type EventRow } from "./summaries.ts";
+import { keysOf } from "./sources.ts";
+import { EVENT, labelsOf, summaryOf, type EventRow } from "./summaries.ts";
 import { searching } from "./data-search.ts";
 import { tenantWalk } from "./tenants.ts";
 import { attemptPage } from "./attempt-lists.ts";
@@ -126,9 +128,17 @@ export class PostgresReads implements ReadStore {
     const rows = ([key, minor]: readonly number[], to: number, limit: number | null) => {
       const values = new Values();
       const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+      const place = { endpoint, key: key!, minor: minor!, end: to, limit };
+      const keys = keysOf("pairs", query, place, values);
+      if (keys !== null) {
+        const found = `SELECT ${DELIVERY} FROM ${fromKeys(keys)} ORDER BY k.event ${way}, k.endpoint ${way}`;
+        return this.#engine.database.lists.rows<DeliveryRow>(found, values.all);
+      }
+      const [from, end] = [`${values.add(key)}::bigint`, `${values.add(to)}::bigint`];
+      // Said of both, because a walk may follow either.
       const sql = `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
-        WHERE (d.event, d.endpoint) ${compare} (${values.add(key)}::bigint, ${values.add(minor)}::bigint)
-          AND d.event ${back} ${values.add(to)}::bigint
+        WHERE (d.event, d.endpoint) ${compare} (${from}, ${values.add(minor)}::bigint) AND d.event ${back} ${end}
+          AND e.key ${compare}= ${from} AND e.key ${back} ${end}
           ${ofEvent("e", query, values)} ${ofDelivery("d", query, endpoint, values)}
           ${event === null ? "" : `AND d.event = ${values.add(event.key)} AND e.random = ${values.add(event.random)}`}
         ORDER BY d.event ${way}, d.endpoint ${way} LIMIT ${values.add(limit)}`;
@@ -197,7 +207,7 @@ export class PostgresReads implements ReadStore {
       return `a.endpoint = ${values.add(endpoint)} AND a.event > ${values.add(low)}::bigint
         AND a.event < ${values.add(high)}::bigint
         ${outcome === undefined ? "" : `AND a.outcome = ${values.add(outcomeCode(outcome))}`}
-        ${outcome === undefined || outcome === "succeeded" ? "" : "AND a.outcome <> 0"}
+        ${seeksFailure(query) || (outcome !== undefined && outcome !== "succeeded") ? "AND a.outcome <> 0" : ""}
         AND ${test === undefined ? `${test_}::integer IS NOT NULL` : `(a.trigger = ${test_}) = ${values.add(test)}`}
         ${ofResult("a", query, values)}`;
     });
@@ -220,6 +230,12 @@ export class PostgresReads implements ReadStore {
   #eventRows(query: EventQuery, endpoint: number | null, after: number, end: number, limit: number | null) {
     const values = new Values();
     const [compare, back, way] = query.order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
+    const keys = keysOf("events", query, { endpoint, key: after, minor: 0, end, limit }, values);
+    if (keys !== null) {
+      const sql = `SELECT ${EVENT} FROM ${keys} k
+        CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e ORDER BY k.event ${way}`;
+      return this.#engine.database.lists.rows<EventRow>(sql, values.all);
+    }
     const statuses = severalOf(query.status);
     const seeksDelivery = endpoint !== null || seeksResult(query);
     // What nobody chose has no delivery.
@@ -229,7 +245,7 @@ export class PostgresReads implements ReadStore {
     const has = () =>
       `EXISTS (SELECT 1 FROM delivery d WHERE d.event = e.key ${ofDelivery("d", query, endpoint, values)})`;
     const wanted = [unmatched, needs ? has() : null].filter((one) => one !== null);
-    const sql = `SELECT e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased FROM event e
+    const sql = `SELECT ${EVENT} FROM event e
       WHERE e.key ${compare} ${values.add(after)}::bigint AND e.key ${back} ${values.add(end)}::bigint
         ${ofEvent("e", query, values)}
         ${wanted.length === 0 ? "" : `AND (${wanted.join(" OR ")})`}

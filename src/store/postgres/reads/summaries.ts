@@ -10,6 +10,9 @@ import { statusOf, type DeliveryRow } from "./attempts.ts";
 
 export type EventRow = Omit<FoundEvent, "id">;
 
+/** In SQL, of `event e`. */
+export const EVENT = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased";
+
 /** By the event's key. */
 export type LabelsOf = ReadonlyMap<number, EventLabels>;
 

@@ -29,7 +29,7 @@ export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
 }
 
 /** Of successes that an older version recorded. */
-const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
+export const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 const NO_BODY = new Uint8Array(0);
 
 export class Attempts {
