@@ -19,6 +19,7 @@ import { Meta } from "../../src/store/sqlite/engine/meta.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { monotonic } from "./ledger.ts";
+import { listsOnPostgres } from "./lists-postgres.ts";
 import { atMost, Measures, percentile, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { tenantName } from "./payload.ts";
@@ -65,6 +66,7 @@ interface Seeded {
 
 export async function lists(options: BenchOptions): Promise<Measure[]> {
   const kept = await listsStore(options.events ?? EVENTS, options.note);
+  if (options.store === "postgres") return listsOnPostgres(kept, options);
   const trial = await Trial.start({ threads: options.threads, prepare: (dir) => copyStore(kept, dir) });
   const { daemon, dir } = trial;
   const db = new Database(join(dir, "data/webhookd.db"), { readonly: true });

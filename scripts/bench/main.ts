@@ -6,7 +6,7 @@ import { PEERS, PEERS_PREFIX } from "./peers.ts";
 import { bench, OWN_SCENARIOS, SCENARIOS } from "./scenarios.ts";
 import { json, sideBySide, table } from "./table.ts";
 
-const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--events N] [--with NAME,…]
+const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--events N] [--store postgres] [--with NAME,…]
 
 Scenarios: ${SCENARIOS.join(", ")}
 Cases of fair: ${FAIR_CASES.join(", ")}
@@ -23,6 +23,7 @@ const { values, positionals, refuse } = scriptArguments(
     profile: { type: "boolean", default: false },
     case: { type: "string", multiple: true },
     events: { type: "string" },
+    store: { type: "string" },
     with: { type: "string" },
   },
   true,
@@ -31,6 +32,8 @@ const names = values.all ? OWN_SCENARIOS : positionals;
 const unknown = names.find((name) => !SCENARIOS.includes(name));
 if (unknown !== undefined) refuse(`There is no scenario "${unknown}".`);
 if (names.length === 0) refuse("Name a scenario, or all of them with --all.");
+const { store } = values;
+if (store !== undefined && (store !== "postgres" || !names.includes("lists"))) refuse("--store postgres is for lists.");
 const chosen = values.with?.split(",");
 if (chosen !== undefined && !names.includes("peers")) refuse("--with is for the scenario peers.");
 const stranger = chosen?.find((name) => !Object.hasOwn(PEERS, name));
@@ -48,6 +51,7 @@ const measures = await bench(names, {
   cases: values.case,
   events: numberOf(values.events),
   peers: chosen,
+  store: store === "postgres" ? store : undefined,
   note: (text) => process.stderr.write(`${text} (load ${load()})\n`),
 });
 if (values.json) console.log(JSON.stringify({ load: [before, load()], measures: json(measures) }, null, 2));
