@@ -69,13 +69,13 @@ export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "
   const login = server === null ? undefined : loginOf(server);
   const isWhole = server !== null && server.hostname !== "" && /^\/?$/.test(server.pathname) && !/[?#]/.test(smtpUrl);
   if (!isWhole || login === undefined || !/^smtps?:$/.test(server.protocol)) {
-    const what = "must be an address of smtp:// or smtps://, with nothing after its host and port.";
+    const what = "must be an smtp:// or smtps:// URL, with nothing after the host and port.";
     throw wrong("smtp_url", what, '"smtps://user:password@mail.example.com"');
   }
   const to = mailTo.split(",").map((one) => one.trim());
-  if (!MAILBOX.test(mailFrom)) throw wrong("mail_from", "must be one mail address.", '"webhookd@example.com"');
+  if (!MAILBOX.test(mailFrom)) throw wrong("mail_from", "must be a single email address.", '"webhookd@example.com"');
   if (!to.every((one) => MAILBOX.test(one))) {
-    throw wrong("mail_to", "must be a mail address, or several with commas between them.", '"ops@example.com"');
+    throw wrong("mail_to", "must be an email address, or several separated by commas.", '"ops@example.com"');
   }
   return { server, login, from: mailFrom, to };
 }
@@ -100,7 +100,7 @@ function usableUrl(key: "url" | "slack_url", url: string, urlPolicy: UrlPolicy):
 function usableSecret(file: string): string {
   const where = "[alerts] secret_file";
   const todo = `Make one: printf 'whsec_%s' "$(openssl rand -base64 32)" > ${file || "alerts.secret"}; chmod 600 it.`;
-  if (file === "") throw new ConfigError([{ where, what: "is needed to sign what goes to [alerts] url.", todo }]);
+  if (file === "") throw new ConfigError([{ where, what: "is needed to sign the alerts sent to [alerts] url.", todo }]);
   const secret = textOf(file)?.trim();
   if (secret === undefined) throw new ConfigError([{ where, what: `${file} cannot be read.`, todo }]);
   if (isSigningSecret(secret)) return secret;

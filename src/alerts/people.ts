@@ -110,7 +110,7 @@ export class Outlet {
         continue;
       }
       if (this.#failures === 0) {
-        log.warn({ status_code: code }, `${name} does not take alerts; they are tried again`);
+        log.warn({ status_code: code }, `${name} does not accept alerts; they will be retried`);
       }
       this.#notBefore = clock.monotonic() + PAUSES_MS[Math.min(this.#failures++, PAUSES_MS.length - 1)]!;
     }
@@ -165,7 +165,7 @@ function textOf(type: AlertType, data: AlertData, label: string): string {
   const lines = [
     `${label === "" ? "" : `[${label}] `}${TITLES[type]}${total === undefined ? "" : `: ${total}`}`,
     ...concerned.slice(0, NAMED).flatMap(linesOf),
-    ...(more > 0 ? ["and more; for all: webhookd failures"] : []),
+    ...(more > 0 ? ["and more; to see all of them: webhookd failures"] : []),
     ...(detail === undefined ? [] : [detail]),
     ...(free === undefined ? [] : [`${sizeText(free)} are free; below ${sizeText(floor ?? 0)} new events are refused`]),
   ];

@@ -32,7 +32,7 @@ export function includesScope(scopes: readonly Scope[], wanted: Scope): boolean 
 export interface PortalLink {
   /** Ids; null for all of the tenant's. */
   readonly endpoints: readonly string[] | null;
-  /** Where the page leads back to. */
+  /** The URL that the page links back to. */
   readonly returnUrl: string | null;
   /** The key that asked for it, and ends it when it is revoked; null for the unix socket. */
   readonly madeBy: string | null;

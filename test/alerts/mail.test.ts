@@ -71,7 +71,7 @@ describe("mail", () => {
 
   it.each([
     ["that is refused for good gives way to the next", "554 no", 2, /"status_code":554.*refuses an alert$/],
-    ["that cannot be taken now is sent again", "451 later", 1, /"status_code":451.*tried again$/],
+    ["that cannot be taken now is sent again", "451 later", 1, /"status_code":451.*will be retried$/],
   ])("%s", async (_, answer, first, said) => {
     const server = await mailServer({}, [answer]);
     const { outlet, lines, pass } = mailed(server.port);
@@ -90,7 +90,7 @@ describe("mail", () => {
     const { outlet, lines } = mailed(server.port, { login: { user: "me", pass: "p4ssw0rd" } });
     outlet.say("webhookd.storage_fault", DATA);
     await outlet.post();
-    expect(lines).toEqual([expect.stringMatching(/"status_code":535.*tried again$/)]);
+    expect(lines).toEqual([expect.stringMatching(/"status_code":535.*will be retried$/)]);
     expect(lines.join()).not.toContain("p4ssw0rd");
   });
 

@@ -50,7 +50,7 @@ describe("a job", () => {
     await anEvent(api.store, api.clock.now(), "failed");
     const refused = await api.post(JOBS, body);
     expect(refused).toMatchObject({ status: 409, body: { code: "plan_changed" } });
-    expect(refused.body.detail).toContain("contains 5 deliveries now, not 4");
+    expect(refused.body.detail).toContain("now contains 5 deliveries, not 4");
     const made = await api.post(JOBS, { ...body, expect: 5, reason: "back", canary: true });
     expect(made.status).toBe(202);
     expect(made.headers.location).toBe(`${JOBS}/${made.body.id}`);

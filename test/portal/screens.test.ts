@@ -196,7 +196,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await docs.getByText("This key does not open it.").waitFor();
     await key.fill(site.key);
     await docs.getByRole("button").click();
-    await docs.getByRole("heading", { name: "Make a link to the portal" }).waitFor();
+    await docs.getByRole("heading", { name: "Create a link to the portal" }).waitFor();
     const columns = await docs.evaluate(() => getComputedStyle(document.body).display);
     expect(columns, "its style is taken too").toBe("grid");
     expect(said.filter((text) => /Content Security Policy/i.test(text))).toEqual([]);

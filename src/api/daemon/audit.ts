@@ -20,7 +20,7 @@ export const AuditRecord = titled(
       "The caller over the unix socket, as the kernel reports it; null for a key, or if the kernel cannot be asked.",
     ),
     user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null if there is none."),
-    tenant: described(v.string(), "The tenant whose data it was about, or `*`."),
+    tenant: described(v.string(), "The tenant whose data the call concerned, or `*`."),
     action: v.picklist(AUDIT_ACTIONS),
     object: described(v.nullable(v.string()), "The id of the object; null for the daemon as a whole."),
     request_id: id("req"),
@@ -47,7 +47,7 @@ export const listAudit: Operation = {
   tag: "Daemon",
   summary: "List who did what",
   description:
-    "Every change and every look at a secret, including refused ones, but never the contents. Of refused calls that share a key, an action and an outcome, only the first three a minute are recorded; of one key, thirty in all.",
+    "Every call that changed something or revealed a secret, including refused calls, but never their contents. Of the refused calls with the same key, action and outcome, only the first three a minute are recorded, and of one key's refused calls at most thirty a minute.",
   replies: {
     200: {
       description: "A page of the audit log.",
@@ -60,7 +60,7 @@ export const listAudit: Operation = {
 
 const PATH = "/v1/audit";
 const Action = choiceParameter("action", AUDIT_ACTIONS, "Only calls of this kind.");
-const About = textParameter("object", "Only calls about what has this id, such as an endpoint.");
+const About = textParameter("object", "Only calls about the object with this id, such as an endpoint.");
 const Since = instantParameter("since", "Only calls at or after this instant.");
 const Until = instantParameter("until", "Only calls before this instant.");
 

@@ -52,7 +52,7 @@ export const BackupDraft = titled(
 export const Backup = titled(
   "Backup",
   v.object({
-    file: described(v.string(), "Its path on the daemon's host; the file is named after the time."),
+    file: described(v.string(), "Its path on the daemon's host; the file name contains the time."),
     at: Instant,
     bytes: Count,
     schema: Count,
@@ -79,7 +79,7 @@ export const createBackup: Operation = {
   tag: "Daemon",
   summary: "Make a backup",
   description:
-    "Writes a backup into `[backup] dir` while events are still accepted. It contains everything that was answered before this request. The answer comes once the file is complete, checked and durable, and older ones beyond `[backup] keep` have been removed. Signing secrets in it are sealed. `secret.key` is in it only if a passphrase seals it; otherwise you need a copy of `secret.key` to use the backup.",
+    "Writes a backup into `[backup] dir` while events are still accepted. It contains everything that was answered before this request. The call returns once the file is complete, checked and durable, and older backups beyond `[backup] keep` have been removed. Signing secrets in it are sealed. `secret.key` is in it only if a passphrase seals it; otherwise you need a copy of `secret.key` to use the backup.",
   example: { passphrase: "correct horse battery staple" },
   replies: { 201: { description: "The backup is complete.", schema: Backup, example: aBackup } },
   problems: ["backup_running", "backup_failed"],
@@ -113,16 +113,16 @@ export const Rekeyed = titled(
   "Rekeyed",
   v.object({
     resealed: described(Count, "How many endpoints are now sealed with the new key, including the one for alerts."),
-    secret_key_file: described(
-      v.string(),
-      "Where the new key is: a path on the daemon's host. Copy it to another host.",
-    ),
-    key_id: described(v.string(), "Names the new key without revealing it."),
+    secret_key_file: described(v.string(), "The path of the new key on the daemon's host. Copy it to another host."),
+    key_id: described(v.string(), "Identifies the new key without revealing it."),
     kept: described(
       v.nullable(v.string()),
-      "Where the old key is. Older backups need it, unless it is sealed into them. Null if its file was gone.",
+      "The path of the old key. Older backups need it, unless it is sealed into them. Null if its file was missing.",
     ),
-    damaged: described(v.array(id("ep")), "Endpoints that could not be unsealed before either. They are unchanged."),
+    damaged: described(
+      v.array(id("ep")),
+      "Endpoints whose secrets or headers could not be unsealed with the old key either. They are unchanged.",
+    ),
   }),
 );
 
@@ -139,8 +139,8 @@ export const rekey: Operation = {
   tag: "Daemon",
   summary: "Change secret.key",
   description:
-    "Seals all secrets in the store with a new key, while events are still accepted and delivered. No endpoint's secret changes. If the process is killed at any step, the next start finishes the change or keeps the old key. A second request in the meantime joins the same change, and a backup waits for it. Make a backup afterwards: an older one opens with the key that was sealed into it, or with the file `kept`.",
-  replies: { 200: { description: "The key is changed.", schema: Rekeyed, example: aRekeying } },
+    "Seals all secrets in the store with a new key, while events are still accepted and delivered. No endpoint's secret changes. If the process is killed at any step, the next start finishes the change or keeps the old key. A second request in the meantime joins the same change, and a backup waits until it is done. Make a backup afterwards: an older one still needs the old key, from the file `kept` or sealed into that backup.",
+  replies: { 200: { description: "The key has been changed.", schema: Rekeyed, example: aRekeying } },
   problems: ["backup_running", "key_not_changeable", "rekey_failed"],
 };
 

@@ -10,10 +10,13 @@ import { Count, described, titled } from "../pipeline/shapes.ts";
 const Share = v.object({
   weight: described(
     Count,
-    "While several tenants wait to publish: how many turns this one gets for each turn of another.",
+    "When several tenants are waiting to publish, how many turns this one gets for each turn of a tenant with weight 1.",
   ),
-  rate_per_second: described(v.nullable(Count), "Events that it may publish; null is no limit."),
-  max_pending: described(v.nullable(Count), "Deliveries that it may have pending; null: as many as everyone."),
+  rate_per_second: described(v.nullable(Count), "How many events it may publish per second; null means no limit."),
+  max_pending: described(
+    v.nullable(Count),
+    "How many deliveries it may have pending; null means the limit for every tenant, `[limits] max_pending_per_tenant`.",
+  ),
 });
 
 export const Configuration = titled(
@@ -21,9 +24,9 @@ export const Configuration = titled(
   v.object({
     settings: described(
       v.record(v.string(), v.unknown()),
-      "Every setting by section and key, as a configuration file would have it: `server.listen`. If an address by itself gives access, only its beginning is shown.",
+      "Every setting by section and key, such as `server.listen`, with its value as in a configuration file. If knowing a URL is enough to use it, only the beginning of the URL is shown.",
     ),
-    tenants: described(v.record(v.string(), Share), "What each `[tenants.NAME]` says, by tenant."),
+    tenants: described(v.record(v.string(), Share), "The contents of each `[tenants.NAME]`, by tenant."),
   }),
 );
 
@@ -36,7 +39,7 @@ export const getConfiguration: Operation = {
   id: "getConfiguration",
   tag: "Daemon",
   summary: "Get the configuration that the daemon uses",
-  description: "As it was at the start, with what a SIGHUP has changed since.",
+  description: "The configuration as it was at startup, with everything that a SIGHUP has changed since.",
   replies: { 200: { description: "The configuration.", schema: Configuration, example: aConfiguration } },
 };
 

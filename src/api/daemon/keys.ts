@@ -71,7 +71,7 @@ const SHOWN = {
         made_by: v.nullable(id("key")),
       }),
     ),
-    "Of a portal link: the only endpoints that it is for, where its page leads back to, and the key that made it. Null for any other key.",
+    "For a portal link: the endpoints that it is limited to, the URL that its page links back to, and the key that created it. Null for any other key.",
   ),
 };
 
@@ -88,7 +88,7 @@ export const LastAdminKey = titled(
   "LastAdminKey",
   v.object({
     id: id("key"),
-    note: described(v.string(), "Says that no admin key for every tenant is left, and how to get in now."),
+    note: described(v.string(), "A warning that no admin key for every tenant is left, and how to get access now."),
   }),
 );
 
@@ -143,11 +143,11 @@ export const createKey: Operation = {
   id: "createKey",
   tag: "Keys",
   summary: "Create a key",
-  description: "Only this answer has `key`; it is stored as a hash.",
+  description: "Only this response contains `key`; the daemon stores a hash of it.",
   example: { name: aKey.name, scopes: aKey.scopes },
   replies: {
     201: {
-      description: "The key can be used.",
+      description: "The key was created.",
       schema: CreatedKey,
       example: { ...aKey, key: `whk_${aKey.id.slice(4)}_${"x".repeat(52)}` },
       headers: ["location"],
@@ -169,15 +169,15 @@ export const revokeKey: Operation = {
   tag: "Keys",
   summary: "Revoke a key",
   description:
-    "It stops working as soon as this is answered, and so do the portal links that it made. You cannot lock yourself out, because the unix socket needs no key.",
+    "The key stops working as soon as this call returns, and so do the portal links that it created. You cannot lock yourself out, because the unix socket needs no key.",
   params,
   replies: {
     200: {
-      description: "The key is revoked, and was the last admin key for every tenant.",
+      description: "The key was revoked. It was the last admin key for every tenant.",
       schema: LastAdminKey,
       example: aLastAdminKey,
     },
-    204: { description: "The key is revoked." },
+    204: { description: "The key was revoked." },
   },
 };
 
@@ -188,7 +188,7 @@ const Portal = flagParameter("portal", "Only the keys of portal links, which are
 export function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError(
     "already_created",
-    `this request already created ${id}; revoke that key if its token was lost`,
+    `this request already created ${id}; if you do not have that key, revoke it`,
   );
 }
 

@@ -17,7 +17,7 @@ export const PauseRequest = titled(
   "PauseRequest",
   v.strictObject({
     reason: v.pipe(
-      described(line(256), "Why, for the next person who looks."),
+      described(line(256), "The reason, for the next person who looks."),
       v.check((text) => text.trim() !== "", "invalid_type: must say why"),
       v.metadata({ minLength: 1 }),
     ),
@@ -39,10 +39,10 @@ export const Halt = titled(
   v.object({
     reason: described(
       v.picklist(HALT_REASONS),
-      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: this host is short of file descriptors, memory or something else that attempts need. `lease`: another process may have the PostgreSQL database by now, because this one could not renew its lease. `stopping`: the daemon is stopping.",
+      "`operator`: all sending is paused. `unrecorded`: results of attempts cannot be recorded. `unreachable`: nothing can be reached, or this host has no route or no DNS. `shortage`: this host is short of file descriptors, memory or something else that attempts need. `lease`: another process may have taken over the PostgreSQL database, because this one could not renew its lease. `stopping`: the daemon is stopping.",
     ),
     since: Instant,
-    detail: described(v.string(), "Why, in a sentence."),
+    detail: described(v.string(), "The reason, in a sentence."),
   }),
 );
 
@@ -70,9 +70,9 @@ export const pauseDaemon: Operation = {
   tag: "Daemon",
   summary: "Stop all attempts",
   description:
-    "After this answer no attempt starts until somebody resumes: no test, no attempt by hand, and none after a restart. What is on the wire is recorded, and events are still accepted. If sending is already paused, the first reason is kept.",
+    "Once this call returns, no attempt starts until somebody resumes sending: no test event, no manual attempt, and none after a restart. Attempts that are already on the wire are recorded, and events are still accepted. If sending is already paused, the first reason is kept.",
   example: { reason: aPause.reason },
-  replies: { 200: { description: "All sending is paused.", schema: PauseAnswer, example: { paused: aPause } } },
+  replies: { 200: { description: "All sending was paused.", schema: PauseAnswer, example: { paused: aPause } } },
 };
 
 export const resumeDaemon: Operation = {
@@ -80,7 +80,7 @@ export const resumeDaemon: Operation = {
   tag: "Daemon",
   summary: "Resume all sending",
   description: "Deliveries that fell due in the meantime are attempted now, at a pace that each endpoint can take.",
-  replies: { 200: { description: "Sending is resumed.", schema: PauseAnswer, example: { paused: null } } },
+  replies: { 200: { description: "Sending was resumed.", schema: PauseAnswer, example: { paused: null } } },
 };
 
 export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
@@ -94,8 +94,8 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
     log.warn(
       shown,
       shown.saved
-        ? "paused: no attempt starts until somebody resumes"
-        : "paused, but the disk is too full to save this: no attempt starts until somebody resumes, and a restart forgets it",
+        ? "paused: no attempt starts until somebody resumes sending"
+        : "paused, but the disk is too full to save this: no attempt starts until somebody resumes sending or the daemon restarts",
     );
     // Where the disk takes nothing, the log says who did it.
     return { ...json(200, { paused: shown }), ...(!shown.saved && { isAudited: false }) };
@@ -146,15 +146,15 @@ export function presentHalt({ reason, since, detail }: CurrentHalt, pause: Curre
 export const Node = titled(
   "Node",
   v.object({
-    name: described(v.string(), "The name of its host, with a number if another node has that name already."),
+    name: described(v.string(), "The name of its host, with a number if another node already has that name."),
     host: v.string(),
     pid: Count,
     version: v.string(),
-    this: described(v.boolean(), "Whether it is the one that answers."),
+    this: described(v.boolean(), "Whether this is the node that answered."),
     since: described(Instant, "When it was started."),
     renewed_at: described(Instant, "When it last renewed its lease, which it does every second."),
     lost: described(v.boolean(), "Whether its lease has run out; if so, the other nodes take over what it has."),
-    draining: described(v.boolean(), "Whether it gives up its endpoints and takes no more."),
+    draining: described(v.boolean(), "Whether it is giving up its endpoints and taking no more."),
     slots: described(Count, "How many of the 1,024 slots it has."),
     endpoints: described(Count, "How many endpoints are in its slots, counted within the last 10 s."),
     in_flight: described(Count, "Attempts on the wire."),
@@ -164,7 +164,7 @@ export const Node = titled(
     ),
     not_sending: described(
       v.array(v.picklist(HALT_REASONS)),
-      "Why it sends nothing now, or less than it could: the reasons of `getStatus`.",
+      "Why it is sending nothing now, or less than it could: the same reasons as in `getStatus`.",
     ),
   }),
 );
@@ -191,7 +191,7 @@ export const listNodes: Operation = {
   id: "listNodes",
   tag: "Daemon",
   summary: "List the nodes that share the store",
-  description: "It is empty unless `[data] nodes` is set. What a node says about itself may be a second old.",
+  description: "The list is empty unless `[data] nodes` is set. What a node reports about itself may be a second old.",
   replies: { 200: { description: "The nodes, by name.", schema: NodeList, example: { data: [aNode] } } },
 };
 
@@ -202,7 +202,7 @@ export const drainNode: Operation = {
   tag: "Daemon",
   summary: "Drain a node",
   description:
-    "It gives up each of its endpoints as soon as none of its attempts is on the wire, and takes no more. It goes on answering requests and publishing. That lasts until it is resumed or restarted. As long as every node is draining, they all go on sending.",
+    "The node gives up each of its endpoints as soon as no attempt to it is on the wire, and takes no more. It still answers requests and publishes events. It keeps draining until it is resumed or restarted. As long as every node is draining, they all keep sending.",
   params,
   replies: { 200: { description: "The node.", schema: Node, example: { ...aNode, draining: true } } },
 };
@@ -211,7 +211,7 @@ export const resumeNode: Operation = {
   id: "resumeNode",
   tag: "Daemon",
   summary: "Resume a node that was drained",
-  description: "It gets its share of the endpoints again within seconds.",
+  description: "The node gets its share of the endpoints back within seconds.",
   params,
   replies: { 200: { description: "The node.", schema: Node, example: aNode } },
 };
@@ -231,7 +231,10 @@ export function nodeRoutes({ store, log }: ApiParts): Route[] {
       const node = (await store.ownership.nodes()).find((one) => one.name === name);
       if (node === undefined) throw notFound();
       const by = principal.keyId ?? "socket";
-      log.warn({ node: name, by }, on ? "a node is drained: the others take its endpoints" : "a node takes part again");
+      log.warn(
+        { node: name, by },
+        on ? "a node is draining: the others take over its endpoints" : "a drained node was resumed",
+      );
       return json(200, presentNode(node));
     };
 

@@ -31,7 +31,7 @@ export const Status = titled(
     paused: Paused,
     not_sending: described(
       v.array(Halt),
-      "Every reason why nothing is sent now, or less than could be; empty if all is well. No delivery loses an attempt because of them.",
+      "Every reason why nothing is being sent now, or less than could be; empty if all is well. No delivery loses an attempt because of these.",
     ),
     oldest_due_at: described(
       v.nullable(Instant),
@@ -39,7 +39,7 @@ export const Status = titled(
     ),
     nodes: described(
       v.array(Node),
-      "All nodes that share the store, this one included; empty if it is the only process. `not_sending` and everything else is about the node that answers.",
+      "All nodes that share the store, including this one; empty if this is the only process. `not_sending` and all other fields are about the node that answers.",
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
@@ -47,13 +47,13 @@ export const Status = titled(
     ),
     due_by_minute: described(
       v.nullable(v.array(Count)),
-      "How many deliveries wait for an attempt that is due in each of the next 60 minutes, beginning with this one, which includes what is overdue. Counted like `deliveries`.",
+      "How many deliveries have an attempt due in each of the next 60 minutes, beginning with the current one, which includes overdue deliveries. Counted like `deliveries`.",
     ),
     overdue: described(
       v.object({
         deliveries: described(
           v.nullable(Count),
-          "Deliveries that fell due in an earlier minute and were not attempted since, counted like `deliveries`; null until the first count.",
+          "Deliveries that fell due in an earlier minute and have not been attempted since, counted like `deliveries`; null until the first count.",
         ),
         behind: v.array(
           v.object({
@@ -61,19 +61,19 @@ export const Status = titled(
             tenant: Tenant,
             url: v.string(),
             oldest_due_at: Instant,
-            at_once: described(Count, "How many attempts are made at a time: fewer where it is slow to answer."),
+            at_once: described(Count, "How many attempts to it are made at a time: fewer if it is slow to answer."),
           }),
         ),
       }),
-      "What waits for its turn, and the endpoints behind which it has waited for ten seconds or longer, the longest wait first, at most five of them, and only those that this process sends to.",
+      "Deliveries that are waiting for their turn, and the endpoints whose deliveries have waited for ten seconds or longer. At most five endpoints are listed, the longest wait first, and only those that this process sends to.",
     ),
     open_move: described(
       v.nullable(v.object({ since: described(v.nullable(Instant), "Null if it is not known.") })),
-      "A move of the store with `webhookd migrate --online` that was begun, and neither finished nor given up: each change is listed for it. Null if there is none.",
+      "A move of the store with `webhookd migrate --online` that has been neither finished nor given up. The store records each change for it. Null if there is none.",
     ),
     data: described(
       v.object({ dir: v.string(), secret_key_file: v.string() }),
-      "Where the store and its `secret.key` are: paths on the daemon's host.",
+      "The paths of the store and of its `secret.key` on the daemon's host.",
     ),
     disk: v.object({
       free_bytes: described(
@@ -92,10 +92,10 @@ export const Status = titled(
     }),
     damaged_database: described(
       v.nullable(Damage),
-      "Set if the database was found damaged: what could be read is in a new one, which is in use. Null if there is no damage to look into.",
+      "Set if the database was found damaged: the data that could be read is in a new database, which is now in use. Null if there is no damage to look into.",
     ),
     backup: v.object({
-      every_seconds: described(Count, "0 means only on request."),
+      every_seconds: described(Count, "0 means that backups are made only on request."),
       dir: v.string(),
       last: described(v.nullable(Backup), "The latest complete backup; null if there is none."),
       failure: described(
@@ -114,17 +114,17 @@ export const Status = titled(
     ),
     departures: described(
       v.array(v.string()),
-      "A sentence for each specified constant that the configuration changes.",
+      "A sentence for each constant of the specification that the configuration changes.",
     ),
     retry_delays_seconds: described(v.array(v.number()), "The ladder: the wait after each failure, in order."),
     dev: described(v.boolean(), "Whether it runs with `--dev`, so that endpoints may use plain http on this machine."),
     sender_threads: described(
       Count,
-      "How many threads send while there is much to send; otherwise, and always with 0, the main thread sends.",
+      "How many threads send when the load is high. At other times, and always with 0, the main thread sends.",
     ),
     careful: described(
       v.boolean(),
-      "Whether deliveries are marked on the disk before they are attempted, because the process has died repeatedly.",
+      "Whether deliveries are marked on the disk before they are attempted, because the process has crashed repeatedly.",
     ),
     socket_uid_trouble: described(
       v.nullable(v.string()),
@@ -273,7 +273,7 @@ export const listTenants: Operation = {
   tag: "Daemon",
   summary: "List tenants",
   description:
-    "Every tenant that ever registered an endpoint or published an event. A key for one tenant sees only that tenant.",
+    "Every tenant that has ever registered an endpoint or published an event. A key for one tenant sees only that tenant.",
   replies: {
     200: { description: "A page of tenants.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },

@@ -33,7 +33,7 @@ export const Attempt = titled(
     event: id("evt"),
     delivery: id("dlv"),
     endpoint: id("ep"),
-    url: described(v.string(), "Where it went: the endpoint's URL at that time."),
+    url: described(v.string(), "The URL that it was sent to: the endpoint's URL at that time."),
     number: described(Count, "Counts the delivery's attempts from 1 and never restarts."),
     trigger: v.picklist(["ladder", "replay", "manual", "test"]),
     started_at: Instant,
@@ -44,11 +44,14 @@ export const Attempt = titled(
       "The place on the ladder, 0 for the first attempt of a round; null for an attempt outside the ladder.",
     ),
     outcome: v.picklist(OUTCOMES),
-    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
+    status_code: described(
+      v.nullable(v.pipe(v.number(), v.integer())),
+      "The status code that the receiver answered with, if it answered.",
+    ),
     error: described(v.nullable(v.picklist(ATTEMPT_ERRORS)), "Why it failed; null when it succeeded."),
     body_error: described(
       v.nullable(v.picklist(["timeout", "connection_closed", "bad_response"])),
-      "A problem with the response body, after the status had already decided the outcome. The outcome stays as it is.",
+      "A problem with the response body that came after the status had decided the outcome. It does not change the outcome.",
     ),
     detail: described(v.string(), "What happened, in one sentence."),
     remote_address: v.nullable(v.string()),
@@ -58,7 +61,7 @@ export const Attempt = titled(
     ),
     phases: described(
       v.object({ dns_ms: Phase, connect_ms: Phase, tls_ms: Phase, first_byte_ms: Phase }),
-      "When each step was done, in milliseconds since the attempt began; null if it did not happen.",
+      "When each step was complete, in milliseconds since the attempt began; null if the step did not happen.",
     ),
     response_headers: described(
       v.record(v.string(), v.string()),

@@ -40,7 +40,7 @@ export const Delivery = titled(
     id: id("dlv"),
     endpoint: id("ep"),
     status: DeliveryStatus,
-    attempts: described(Count, "How many attempts were made."),
+    attempts: described(Count, "How many attempts have been made."),
     next_attempt_at: described(v.nullable(Instant), "Null unless it is pending."),
     last_attempt: v.nullable(Attempt),
   }),
@@ -143,9 +143,7 @@ export const attemptDelivery: Operation = {
   tag: "Deliveries",
   summary: "Make one attempt now",
   description:
-    "Outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its " +
-    "status as they were. It will be made even after a restart, and asking again before then does not add a second one. If an attempt is already on the wire, the new one is made after it, unless that one delivers. A `held` delivery may be attempted " +
-    "too, to see if its receiver is back.",
+    "The attempt is outside the ladder: a 2xx makes the delivery `delivered`; a failure leaves its rung, its due time and its status as they were. The attempt survives a restart, and asking again before it is made does not add a second one. If another attempt is already on the wire, the new one follows it, unless that one succeeds. A `held` delivery can be attempted too, to see if its receiver is back.",
   params,
   replies: { 202: { description: "The attempt will be made now.", schema: WholeDelivery, example: aWholeDelivery } },
   problems: ["delivery_settled", "endpoint_disabled", "endpoint_damaged", "gone"],
@@ -253,7 +251,7 @@ function refusal(result: Exclude<AttemptRequest["result"], "requested">): Webhoo
     case "settled":
       return new WebhookdError(
         "delivery_settled",
-        "it was delivered or cancelled, so there is nothing to attempt; a forced retry of its event sends a delivered one again",
+        "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
       );
     case "endpoint_deleted":
       return new WebhookdError("endpoint_disabled", "its endpoint was deleted, so there is nowhere to send it");

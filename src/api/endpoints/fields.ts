@@ -77,7 +77,7 @@ const ASKED = {
   url: asked({
     wire: "url",
     reads: address,
-    shape: described(v.string(), "In the normal form of the WHATWG URL standard."),
+    shape: described(v.string(), "Normalized according to the WHATWG URL standard."),
     show: ({ url }) => url,
     example: "https://example.com/hook",
   }),
@@ -100,7 +100,7 @@ const ASKED = {
   }),
   description: asked({
     wire: "description",
-    reads: () => described(line(256), "For people, in one line."),
+    reads: () => described(line(256), "A note for people, on one line."),
     shape: v.string(),
     show: ({ description }) => description,
     example: "",
@@ -118,7 +118,7 @@ const ASKED = {
     reads: () =>
       described(
         v.nullable(rate(100_000)),
-        "The most attempts that start per second. At least 0.001, which is about one every quarter of an hour.",
+        "The maximum number of attempts that start per second. At least 0.001, which is about one every quarter of an hour.",
       ),
     shape: v.nullable(v.number()),
     show: ({ ratePerSecond }) => ratePerSecond,
@@ -131,7 +131,7 @@ const ASKED = {
         v.nullable(
           v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(1), v.maxValue(10_000)),
         ),
-        "The most attempts at once: the ceiling of the adaptive cap.",
+        "The maximum number of attempts at once: the ceiling of the adaptive cap.",
       ),
     shape: v.nullable(Count),
     show: ({ maxInFlight }) => maxInFlight,
@@ -175,7 +175,7 @@ const ASKED = {
 
 export const DamagedParts = described(
   v.array(v.picklist(ENDPOINT_PARTS)),
-  "What cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; a change that sets it again repairs anything else.",
+  "The parts that cannot be read. A rotation with `overlap_seconds` 0 repairs a secret; setting anything else again repairs it.",
 );
 export const DamagedReason = described(v.string(), "How it is damaged, in a sentence.");
 
@@ -189,7 +189,7 @@ const LAST = [
     wire: "disabled_reason",
     shape: described(
       v.nullable(v.picklist(DISABLED_REASONS)),
-      "Why the daemon disabled it by itself: its receiver answered 410 (`gone`), or nothing has succeeded for a long time (`failing`).",
+      "Why the daemon disabled it: its receiver answered 410 (`gone`), or no attempt had succeeded for a long time (`failing`).",
     ),
     show: ({ disabledReason }) => disabledReason,
     example: null,
@@ -204,7 +204,7 @@ const LAST = [
     wire: "damaged",
     shape: described(
       v.nullable(v.object({ parts: DamagedParts, reason: DamagedReason })),
-      "Which parts of the endpoint the store can no longer read; null if all is well. Until it is repaired nothing is sent, and its deliveries wait.",
+      "Which parts of the endpoint the store can no longer read; null if all is well. Until the endpoint is repaired, nothing is sent to it, and its deliveries wait.",
     ),
     show: ({ damaged }) => damaged,
     example: null,
@@ -269,7 +269,7 @@ function metadata() {
     anObject(),
     v.check(
       (value) => keepsNumbers(value),
-      "invalid_type: contains a number that would not be stored exactly; give it as a string",
+      "invalid_type: contains a number that cannot be stored exactly; give it as a string",
     ),
     v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
     v.metadata({ description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),

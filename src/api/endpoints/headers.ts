@@ -61,7 +61,7 @@ export function headerFaults(headers: Readonly<Record<string, unknown>>, signatu
     const detail = headerFault(name.toLowerCase(), headers[name], signatureHeader.toLowerCase());
     if (detail !== null) faults.push({ name, detail });
     if (seen.has(name.toLowerCase()))
-      faults.push({ name, detail: "is given twice; header names that differ only in case are the same" });
+      faults.push({ name, detail: "is given twice; header names are not case-sensitive" });
     seen.add(name.toLowerCase());
   }
   return faults;

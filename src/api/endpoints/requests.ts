@@ -62,7 +62,7 @@ export function replacementSchema(rules: RegistrationRules) {
       uid: v.optional(
         described(
           bare.uid!,
-          "Only needed if the path contains an id. If it is left out in that case, the endpoint has no `uid` afterwards.",
+          "Needed only if the path contains an id. If you leave it out in that case, the endpoint loses its `uid`.",
         ),
       ),
     }),
@@ -104,7 +104,7 @@ export function changeSchema(rules: RegistrationRules) {
       held: v.optional(
         described(
           v.picklist(["release", "cancel"]),
-          "With `enabled: true`: what was held is sent (`release`, the default) or becomes `cancelled`.",
+          "With `enabled: true`: held deliveries are sent (`release`, the default) or cancelled (`cancel`).",
         ),
       ),
     }),
@@ -146,7 +146,7 @@ export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: End
   const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
   if (missing.length === 0) return;
   const detail = missing.includes("headers")
-    ? `headers cannot be read; set each of them again, or null: ${headerNames.join(", ")}`
+    ? `headers cannot be read; set each of these again, or set headers to null: ${headerNames.join(", ")}`
     : `${missing.join(", ")} cannot be read; set ${missing.length === 1 ? "it" : "them"} again in the same change`;
   throw new WebhookdError("endpoint_damaged", detail);
 }
@@ -191,10 +191,11 @@ export function requireForMove(principal: Principal, before: EndpointSettings, a
 /** The names are the tenant's: to try one would tell which others have. */
 export function requireSameUid(principal: Principal, before: EndpointSettings, uid: string | null): void {
   if (principal.endpoints === null || before.uid === uid) return;
-  throw new WebhookdError("forbidden", "this key is for some endpoints only, and cannot change their uid");
+  throw new WebhookdError("forbidden", "this key is limited to some endpoints, and cannot change their uid");
 }
 
-const CHANGED = "the endpoint has changed since you read it, or is gone: GET it again, and send its ETag in If-Match";
+const CHANGED =
+  "the endpoint has changed since you read it, or was deleted: GET it again, and send its ETag in If-Match";
 const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
 
 /** Throws `precondition_failed`. To be asked where nothing can change the endpoint meanwhile; null: there is none. */

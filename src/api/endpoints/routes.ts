@@ -44,14 +44,14 @@ const PATH = "/v1/webhooks";
 const SMALL_BODY = { maxBytes: 64 * 1024 };
 const Enabled = flagParameter("enabled", "Only endpoints that are enabled, or only those that are not.");
 const ChosenType = textParameter("type", "Only endpoints that chose this event type.");
-const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use that."));
+const ChosenTypeBefore = deprecated(textParameter("event_type", "The old name of `type`; use `type` instead."));
 const Url = textParameter("url", "Only endpoints with this URL.");
 const Uid = textParameter("uid", "Only the endpoint with this `uid`.");
 const Match = textParameter(
   "match",
-  "Only endpoints whose id, URL, `uid`, description or tenant contains this text, in upper or lower case.",
+  "Only endpoints whose id, URL, `uid`, description or tenant contains this text; case does not matter.",
   /^[^\p{C}]{1,256}$/u,
-  "is not 1 to 256 visible characters",
+  "must be 1 to 256 visible characters",
 );
 
 /** By host, most failures in a row, longest without a success, latest failure. */
@@ -199,7 +199,7 @@ async function chosenType(parts: ApiParts, query: Query, tenant: string | null):
   const parameter = query.has("event_type") ? ChosenTypeBefore : ChosenType;
   const type = parameter.read(query);
   if (type !== (ChosenType.read(query) ?? type)) {
-    throw invalidQuery(parameter.name, "differs from type: give type alone", "conflicting_fields");
+    throw invalidQuery(parameter.name, "differs from type; give only type", "conflicting_fields");
   }
   const unknown = await unknownName(parts, tenant, { type });
   if (unknown !== null) throw invalidQuery(parameter.name, unknown.detail, unknown.code);
@@ -259,7 +259,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const given = givenOf(parts, call, tenant);
   const { uid } = checked(uidSchema, { uid: name });
   if (given.uid !== undefined && given.uid !== uid) {
-    const detail = "is not the one that the path names: leave it out";
+    const detail = "differs from the one in the path; leave it out";
     throw validationFailed([{ pointer: "/uid", code: "conflicting_fields", detail }]);
   }
   const own = idAndSecret(parts, now);

@@ -26,7 +26,7 @@ export const Health = titled(
     failed: Some,
     at_once: described(
       v.nullable(Count),
-      "How many attempts it may have on the wire at a time now: fewer where it is slow to answer. Others that are due wait for their turn. Null if another node sends to it.",
+      "How many attempts to it may be on the wire at once for now: fewer if it is slow to answer. Other deliveries that are due wait for their turn. Null if another node sends to it.",
     ),
   }),
 );
@@ -79,7 +79,7 @@ const CHANGED = {
 } as const;
 
 const REGISTERED = {
-  description: "The endpoint is registered.",
+  description: "The endpoint was registered.",
   schema: RegisteredEndpoint,
   example: { ...anEndpoint, headers: {}, signing_secret: someSecrets.signing_secret },
   headers: ["location", "etag"],
@@ -90,7 +90,7 @@ export const registerEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register an endpoint",
   description:
-    "From now on events of its types go to this URL. This is the only answer that shows `signing_secret` without the scope `secrets`: give it to the people who verify what arrives.",
+    "From now on, events of the chosen types are sent to this URL. This is the only response that shows `signing_secret` without the scope `secrets`: give it to the people who verify the requests.",
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
     201: REGISTERED,
@@ -143,14 +143,13 @@ export const putEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Register or replace an endpoint",
   description:
-    "With `uid:` and your own name for it, an endpoint is registered if there is none with that name, and replaced if there is. It is safe to repeat this, and to do it from several places at once, for example at each deploy. With an id the endpoint is replaced. What is left out gets its default, except `enabled`, which stays as it is. The signing secret stays, " +
-    "and is shown only when the endpoint is registered.",
+    "If the path has `uid:` and your own name for the endpoint, the endpoint is registered, or replaced if it exists. You can safely repeat this, even from several places at once, for example at each deploy. If the path has an id, the endpoint is replaced. Fields that are left out get their defaults, except `enabled`, which stays as it is. The signing secret stays the same, and is shown only when the endpoint is registered.",
   params,
   headers: { "If-Match": IF_MATCH, "If-None-Match": "`*`: only if there is no such endpoint yet." },
   example: { url: "https://example.com/hook", events: ["budget.exceeded"] },
   replies: {
     200: { ...CHANGED, description: "The endpoint existed and was replaced." },
-    201: { ...REGISTERED, description: "The endpoint is registered." },
+    201: { ...REGISTERED, description: "The endpoint was registered." },
   },
   problems: ["already_created", "endpoint_limit", "precondition_failed"],
 };
@@ -160,10 +159,9 @@ export const deleteEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Delete an endpoint",
   description:
-    "The answer comes once no attempt for it can start any more. Its open deliveries become `cancelled`; its history stays " +
-    "until retention removes it.",
+    "The call returns once no attempt to the endpoint can start any more. Its open deliveries become `cancelled`; its history stays until retention removes it.",
   params,
-  replies: { 204: { description: "The endpoint is deleted." } },
+  replies: { 204: { description: "The endpoint was deleted." } },
 };
 
 export const sendTestEvent: Operation = {
@@ -172,11 +170,7 @@ export const sendTestEvent: Operation = {
   summary: "Send a test event",
   description:
     "Sends the sample of an event type, by default the first that the endpoint chose, to this endpoint alone: one " +
-    "attempt, outside the ladder, even if the endpoint is disabled. Lists and statistics leave it out. With " +
-    "`wait=true` the answer comes after the attempt and has everything that the receiver answered, up to 16 KiB (and " +
-    "up to 16 KiB of names and values of headers, without the separators between them). If no attempt was made " +
-    "within 15 s, because nothing can be sent now, the answer is 202 and the attempt follows later. While all " +
-    "sending is paused, the answer is 202 at once and the attempt waits until somebody resumes.",
+    "attempt, outside the ladder, even if the endpoint is disabled. Lists and statistics leave it out. With `wait=true`, the call returns after the attempt, with the receiver's response: up to 16 KiB of its body, and up to 16 KiB of header names and values, without the separators between them. If no attempt was made within 15 s, because nothing can be sent now, the answer is 202 and the attempt follows later. While all sending is paused, the answer is 202 at once, and the attempt waits until somebody resumes sending.",
   params,
   example: { type: "budget.exceeded" },
   replies: {

@@ -30,7 +30,7 @@ const RotateBody = v.strictObject({
   secret: v.optional(
     described(
       v.pipe(v.string(), v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`)),
-      "A secret that you bring from another provider. By default a new one is made.",
+      "A secret that you bring from another provider. By default, a new one is created.",
     ),
   ),
 });
@@ -45,7 +45,7 @@ export const SigningSecrets = titled(
     next_signing_secret: v.optional(
       described(v.string(), "Only during a rotation: already signs `webhook-signature`, and takes over afterwards."),
     ),
-    switches_at: v.optional(described(Instant, "Only during a rotation: when the next secret takes over.")),
+    switches_at: v.optional(described(Instant, "During a rotation: when the next secret takes over.")),
   }),
 );
 
@@ -81,8 +81,7 @@ export const rotateSecret: Operation = {
   description:
     "Receivers that verify `X-Service-Signature` must accept **a list of secrets**: add the next one from this " +
     "answer before `switches_at`, and remove the old one afterwards. Until then the current secret signs that " +
-    "header, and both sign `webhook-signature`; then the next one takes over by itself. The answer comes once " +
-    "everything that is sent is signed that way. A rotation with `overlap_seconds` 0 replaces a secret that cannot " +
+    "header, and both sign `webhook-signature`; then the next one takes over automatically. The call returns once every request is signed that way. A rotation with `overlap_seconds` 0 replaces a secret that cannot " +
     "be read (`damaged`).",
   params,
   example: { overlap_seconds: 86_400 },
@@ -95,7 +94,7 @@ export const completeRotation: Operation = {
   tag: "Endpoints",
   summary: "Complete a rotation now",
   description:
-    "Call this once all receivers have the next secret. The answer comes once nothing more is signed with the old one.",
+    "Call this once all receivers have the next secret. The call returns once nothing is signed with the old one any more.",
   params,
   replies: {
     200: {
@@ -112,9 +111,9 @@ export const abandonRotation: Operation = {
   tag: "Endpoints",
   summary: "Abandon the next secret",
   description:
-    "Only the current secret signs from then on. The answer comes once nothing more is signed with the next one.",
+    "From then on only the current secret signs. The call returns once nothing is signed with the next one any more.",
   params,
-  replies: { 204: { description: "The next secret is discarded." } },
+  replies: { 204: { description: "The next secret was discarded." } },
   problems: ["not_rotating", "endpoint_damaged"],
 };
 

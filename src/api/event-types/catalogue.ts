@@ -70,8 +70,8 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
   return {
     where: WHERE,
     what: `${type} is no longer configured, but ${who} chose it: ${names}.`,
-    why: "Its events would be refused, and those endpoints would never hear of it.",
-    todo: "Put it back and start again; to remove it, first remove it from those endpoints, or delete them.",
+    why: "Its events would be refused, so those endpoints would never get them.",
+    todo: "Put it back and start again. To remove the type, first remove it from those endpoints, or delete them.",
   };
 }
 

@@ -200,7 +200,7 @@ function notFailed({ deliveries }: EventView): WebhookdError {
   const detail =
     deliveries.length === 0
       ? "no endpoint had chosen its type when it was published: it has no deliveries to replay"
-      : "none of the chosen deliveries has failed; force replays delivered ones too";
+      : "none of the selected deliveries has failed; use force to replay delivered ones too";
   return new WebhookdError("event_not_failed", detail);
 }
 

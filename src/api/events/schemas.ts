@@ -28,7 +28,10 @@ const SUMMARY = {
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
 const Deliveries = described(v.array(Delivery), "At most 100 deliveries.");
 const DeliveryCount = described(Count, "How many deliveries there are, whether shown here or not.");
-const MoreDeliveries = described(v.nullable(v.string()), "Where all of them are listed; null if all are shown here.");
+const MoreDeliveries = described(
+  v.nullable(v.string()),
+  "The path of the full list; null if all of them are shown here.",
+);
 
 export const Event = titled(
   "Event",
@@ -159,9 +162,7 @@ export const replayEvent: Operation = {
   tag: "Events",
   summary: "Replay a failed event",
   description:
-    "Its failed deliveries go back to `pending`, due now, on a fresh ladder: the same id, the same bytes. What is " +
-    "pending elsewhere is not touched. `endpoint` narrows it to one endpoint, `force` also sends delivered ones. If " +
-    "you call it twice in a row, the second answer is `event_not_failed`.",
+    "Its failed deliveries go back to `pending`, due now, on a fresh ladder, with the same id and the same bytes. Pending deliveries are not touched. `endpoint` limits the replay to one endpoint; `force` includes delivered ones. If you call this twice in a row, the second answer is `event_not_failed`.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
@@ -175,8 +176,7 @@ export const cancelEvent: Operation = {
   tag: "Events",
   summary: "Cancel an event",
   description:
-    "Its open deliveries become `cancelled`, for good. What is on the wire is recorded, and a 2xx still makes it " +
-    "`delivered`. What was delivered or has failed stays as it is; if nothing is open, nothing changes.",
+    "Its open deliveries become `cancelled`, for good. An attempt that is on the wire is recorded, and a 2xx still makes its delivery `delivered`. Deliveries that were delivered or have failed stay as they are; if none is open, nothing changes.",
   params,
   example: { endpoint: anAttempt.endpoint },
   replies: {
@@ -194,8 +194,7 @@ export const eraseEvent: Operation = {
   summary: "Erase an event's data",
   description:
     "Its data and everything that receivers answered are erased; the history stays. Open deliveries become " +
-    "`cancelled`, and it cannot be replayed. What is on the wire ends within its time limit, and its answer is not " +
-    "kept.",
+    "`cancelled`, and it cannot be replayed. Attempts that are on the wire end within their time limit, and their answers are not kept.",
   params,
-  replies: { 204: { description: "The data and the answers are gone." } },
+  replies: { 204: { description: "The data and the answers were erased." } },
 };

@@ -56,9 +56,9 @@ const Filter = v.pipe(
         "The status code of the last attempt: `503`, or `5xx` for 500 to 599.",
       ),
     ),
-    since: v.optional(described(At, "Only what was received at this instant or later.")),
-    until: v.optional(described(At, "Only what was received before this instant.")),
-    test: v.optional(described(v.boolean(), "Only test events, which are otherwise left out."), false),
+    since: v.optional(described(At, "Only deliveries of events received at this instant or later.")),
+    until: v.optional(described(At, "Only deliveries of events received before this instant.")),
+    test: v.optional(described(v.boolean(), "Only deliveries of test events, which are otherwise left out."), false),
     missing: v.optional(
       described(
         v.boolean(),
@@ -92,13 +92,13 @@ export const JobDraft = titled(
     v.strictObject({
       action: described(
         v.picklist(JOB_ACTIONS),
-        "`replay` begins a new round; `attempt_now` makes one attempt outside the ladder; `cancel` ends what is open.",
+        "`replay` begins a new round; `attempt_now` makes one attempt outside the ladder; `cancel` cancels open deliveries.",
       ),
       filter: described(Filter, "The same filter as for lists; `{}` selects everything that the action applies to."),
       dry_run: v.optional(described(v.boolean(), "Only return what the job would work on."), false),
       expect: v.optional(described(Count, "Refuse the job unless the set has exactly this many deliveries.")),
       rate_per_second: v.optional(
-        described(rate(MAX_RATE), "How many per second for each endpoint; at least 0.001."),
+        described(rate(MAX_RATE), "How many deliveries per second to each endpoint; at least 0.001."),
         DEFAULT_RATE,
       ),
       canary: v.optional(
@@ -141,7 +141,7 @@ export const ResumeRequest = titled(
       canary: v.optional(
         described(v.literal(true), "Try one more delivery alone, for each endpoint that has not accepted one yet."),
       ),
-      send_all: v.optional(described(v.literal(true), "Send all that is left, at the job's pace.")),
+      send_all: v.optional(described(v.literal(true), "Send everything that is left, at the job's pace.")),
     }),
     v.forward(
       v.check(({ canary, send_all: all }) => !(canary && all), "invalid_type: cannot be combined with canary"),

@@ -210,7 +210,7 @@ function addedText(added: AddedJob): string | null {
 function planChanged(matched: number, expected: number): WebhookdError {
   return new WebhookdError(
     "plan_changed",
-    `the set contains ${counted(matched, "delivery", "deliveries")} now, not ${expected}; look at the plan again with dry_run`,
+    `the set now contains ${counted(matched, "delivery", "deliveries")}, not ${expected}; check the plan again with dry_run`,
   );
 }
 
@@ -227,6 +227,6 @@ function canaryFailed({ pausedReason }: Job): WebhookdError {
 
 function unexpected(tenant: string | null): WebhookdError {
   const whose = tenant === null ? "deliveries of every tenant" : "all that is open";
-  const detail = `must be the number of deliveries, because this job would cancel ${whose}; dry_run shows it`;
+  const detail = `must be given, because this job would cancel ${whose}: the number of deliveries, which dry_run shows`;
   return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
 }

@@ -21,10 +21,10 @@ export const Job = titled(
     delivered: Count,
     failed: described(Count, "Counted by the job's own attempts; the retries of a replay follow the ladder."),
     skipped: described(Count, "Deliveries that no longer qualified when their turn came."),
-    rate_per_second: described(v.number(), "How many per second for each endpoint."),
+    rate_per_second: described(v.number(), "How many deliveries per second to each endpoint."),
     canary: v.boolean(),
     reason: v.string(),
-    paused_reason: described(v.nullable(v.string()), "Why it paused itself; null unless it did."),
+    paused_reason: described(v.nullable(v.string()), "Why the job paused itself; null if it did not."),
     created_at: Instant,
     ended_at: described(v.nullable(Instant), "Null while the job is running or paused."),
   }),
@@ -69,7 +69,7 @@ export const JobPlan = titled(
           reason: v.picklist(["endpoint_disabled", "endpoint_deleted"]),
         }),
       ),
-      "What matches the filter but cannot be sent now.",
+      "Deliveries that match the filter but cannot be sent now.",
     ),
   }),
 );
@@ -182,9 +182,9 @@ export const pauseJob: Operation = {
   id: "pauseJob",
   tag: "Jobs",
   summary: "Pause a job",
-  description: "The job starts no more deliveries. What it has already released is still attempted.",
+  description: "The job starts no more deliveries. Those that it has already released are still attempted.",
   params,
-  replies: { 200: theJob("The job is paused.") },
+  replies: { 200: theJob("The job was paused.") },
   problems: ["job_ended"],
 };
 
@@ -204,8 +204,9 @@ export const cancelJob: Operation = {
   id: "cancelJob",
   tag: "Jobs",
   summary: "Cancel a job",
-  description: "What it has not started stays as it is. Deliveries that it has replayed stay on their ladder.",
+  description:
+    "Deliveries that the job has not started stay as they are. Those that it has replayed stay on their ladder.",
   params,
-  replies: { 200: theJob("The job is cancelled.") },
+  replies: { 200: theJob("The job was cancelled.") },
   problems: ["job_ended"],
 };

@@ -35,7 +35,7 @@ const readClosedDocs: Operation = {
   ...readDocs,
   id: "readClosedDocs",
   summary: "Read this description as a page, with a key",
-  description: "What `/docs` shows once it has been given a key, with `[server] docs` = `key`.",
+  description: "The page that `/docs` shows once you have entered a key, with `[server] docs` = `key`.",
 };
 
 function html(body: string, policy: string): Reply {

@@ -9,10 +9,10 @@ import type { JsonObject, Schemas } from "./json-schema.ts";
 /** What the daemon sends beside the body. */
 export const HEADERS = {
   "X-Request-Id": header("Identifies this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
-  "Retry-After": header("After how many seconds it is worth trying again.", 5, { type: "integer", minimum: 0 }),
+  "Retry-After": header("How many seconds to wait before trying again.", 5, { type: "integer", minimum: 0 }),
   "WWW-Authenticate": header("How to authenticate.", "Bearer"),
   Allow: header("The methods that this path supports.", "POST, GET, HEAD"),
-  Location: header("Where the new resource can be read.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
+  Location: header("The path of the new resource.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
   ETag: header(
     "For `If-Match`: different after every change of the endpoint. Its health is not part of it.",
@@ -149,9 +149,9 @@ const DETAILS: Record<ErrorCode, string> = {
   not_found: "there is nothing here for this key",
   method_not_allowed: "this path takes POST, GET, HEAD",
   request_timeout: "the request was not complete in time; send it again, faster",
-  event_not_failed: "none of the chosen deliveries has failed; force replays delivered ones too",
+  event_not_failed: "none of the selected deliveries has failed; use force to replay delivered ones too",
   delivery_settled:
-    "it was delivered or cancelled, so there is nothing to attempt; a forced retry of its event sends a delivered one again",
+    "it was delivered or cancelled, so there is nothing to attempt; to send a delivered one again, replay its event with force",
   endpoint_disabled: "all its failed deliveries go to disabled or deleted endpoints: ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   endpoint_damaged: "its signing secret cannot be unsealed; give it a new one with overlap_seconds 0",
   endpoint_limit:
@@ -165,7 +165,7 @@ const DETAILS: Record<ErrorCode, string> = {
   backup_running: "a backup is being made; wait until it is done",
   key_not_changeable:
     "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while the daemon is stopped",
-  plan_changed: "the set contains 442 deliveries now, not 441; look at the plan again",
+  plan_changed: "the set now contains 442 deliveries, not 441; check the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
   payload_too_large: "the body is larger than 65536 bytes",

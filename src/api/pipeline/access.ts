@@ -129,7 +129,7 @@ export const EVERY_TENANT = "*";
 
 export const TenantParameter = textParameter(
   "tenant",
-  "With a key for every tenant: the tenant to act for. Any other key may only name its own.",
+  "With a key for every tenant: the tenant to act for. Any other key may name only its own tenant.",
   TENANT,
   "is not a tenant name",
 );
@@ -167,7 +167,7 @@ export function tenantToRead(principal: Principal, named: string | undefined): s
 /** The one that the query or the body names; throws `validation_failed` when they name two. */
 export function oneTenant(query: string | undefined, body: string | undefined, pointer: string): string | undefined {
   if (query === undefined || body === undefined || query === body) return body ?? query;
-  const detail = "is not the one that ?tenant= names: give only one of the two";
+  const detail = "differs from ?tenant=; give only one of the two";
   throw validationFailed([{ pointer, code: "conflicting_fields", detail }]);
 }
 

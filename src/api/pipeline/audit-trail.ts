@@ -91,7 +91,10 @@ export class AuditTrail {
     }
     if (fold !== undefined && fold.count > told) {
       const folded = fold.count - told;
-      this.#log.info({ ...fields, folded }, "refused calls are not in the audit log one by one");
+      this.#log.info(
+        { ...fields, folded },
+        "some refused calls were counted, not recorded in the audit log one by one",
+      );
     }
     this.#folds.delete(kind);
     if (this.#folds.size >= MAX_FOLDS) this.#folds.clear();

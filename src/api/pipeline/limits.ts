@@ -155,8 +155,8 @@ const SCARCE = Object.keys(new Amounts()) as Scarce[];
 
 /** In words: what there are too many of for anyone, and what somebody has enough of. */
 const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfterSeconds: number]> = {
-  publishes: ["publish requests are waiting for their commit", "publish requests that wait for their commit", 1],
-  bytes: ["published bytes are waiting for their commit", "published bytes that wait for their commit", 1],
+  publishes: ["publish requests are waiting for their commit", "publish requests waiting for their commit", 1],
+  bytes: ["published bytes are waiting for their commit", "published bytes waiting for their commit", 1],
   reads: ["reads are under way", "reads", 1],
   streams: ["streams are open", "streams", 15],
 };
@@ -224,7 +224,7 @@ export class Holding {
     if (amount > free) throw new WebhookdError("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
     const mine = Math.max(this.#key?.[what] ?? 0, this.#tenant?.[what] ?? 0);
     if (mine > 0 && mine >= TIMES_FREE * free) {
-      const detail = `this key or its tenant already has its share of the ${enough}; the rest is for others`;
+      const detail = `this key or its tenant already has its share of the ${enough}; the rest is kept for others`;
       throw new WebhookdError("rate_limited", detail, { retryAfterSeconds });
     }
     this.#add(what, amount);

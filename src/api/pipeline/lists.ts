@@ -28,7 +28,7 @@ import {
 import { jsonText, type Header, type Reply } from "./reply.ts";
 import type { Call } from "./route.ts";
 
-const Limit = numberParameter("limit", [1, 100], "The largest number of rows in a page.", 20);
+const Limit = numberParameter("limit", [1, 100], "The maximum number of rows on a page.", 20);
 const Order = choiceParameter("order", ["newest", "oldest"], "Which end of the list comes first.", "newest");
 const Sort = sortParameter([]);
 const Cursor = textParameter(
@@ -40,7 +40,7 @@ const Cursor = textParameter(
 
 const Total = flagParameter(
   "total",
-  "Also answer `total`, how many rows the list has on all pages. Counting stops at 10,000, or after a short time.",
+  "Also return `total`, the number of rows on all pages. Counting stops at 10,000, or after a short time.",
   false,
 );
 
@@ -53,9 +53,9 @@ export function pageParameters(sorts: readonly string[]): Parameter[] {
 }
 
 function sortParameter(sorts: readonly string[]): Parameter<string> {
-  const more = sorts.length === 0 ? "" : "; with a minus sign before it, in reverse order";
+  const more = sorts.length === 0 ? "" : "; a minus sign in front reverses the order";
   const all = ["newest", "oldest", ...sorts.flatMap((sort) => [sort, `-${sort}`])];
-  return choiceParameter("sort", all, `What the list is sorted by${more}. It takes the place of \`order\`.`);
+  return choiceParameter("sort", all, `What the list is sorted by${more}. Use it instead of \`order\`.`);
 }
 
 /** What is asked of a list that may be sorted so: those names go up with `oldest` and down with `newest`. */
@@ -108,10 +108,10 @@ function linkTo(path: string, query: Query, nextCursor: string | null): Header[]
   return [["link", `<${path}?${next}>; rel="next"`]];
 }
 
-export const Type = namesParameter("type", "Only what belongs to events of this type.");
-export const Since = instantParameter("since", "Only what was received at this instant or later.");
-export const Until = instantParameter("until", "Only what was received before this instant.");
-export const Test = flagParameter("test", "Only test events, which are otherwise left out.", false);
+export const Type = namesParameter("type", "Only events of this type, or their deliveries or attempts.");
+export const Since = instantParameter("since", "Only deliveries of events received at this instant or later.");
+export const Until = instantParameter("until", "Only deliveries of events received before this instant.");
+export const Test = flagParameter("test", "Only deliveries of test events, which are otherwise left out.", false);
 const LastError = severalParameter(
   "error",
   ATTEMPT_ERRORS,
@@ -122,17 +122,20 @@ const StatusCode = statusCodeParameter(
   "Only attempts with this status code; for events and deliveries, the last attempt counts.",
 );
 
-const PublisherId = textParameter("publisher_id", "Only what belongs to events to which their publisher gave this id.");
-const Tag = namesParameter("tag", "Only what belongs to events with this tag.");
-const Label = textParameter("label", "Only what belongs to events to which their publisher gave this id or this tag.");
+const PublisherId = textParameter(
+  "publisher_id",
+  "Only events to which their publisher gave this id, or their deliveries or attempts.",
+);
+const Tag = namesParameter("tag", "Only events with this tag, or their deliveries or attempts.");
+const Label = textParameter(
+  "label",
+  "Only events to which their publisher gave this id or this tag, or their deliveries or attempts.",
+);
 
 const Data: Parameter<DataFilter["data"] & object> = {
   ...textParameter(
     "data",
-    "Only what belongs to events whose data has this value at this path: `customer.id:cus_123`. A value in double quotes " +
-      "is a string; without them it may be a number, true, false or null, too. A path reaches into every item of an " +
-      "array. Several conditions, with spaces between them, must all hold. Data is not indexed: a page looks at " +
-      "as many events as it can in half a second, and `searched` says how far it got.",
+    "Only events whose data has this value at this path, or their deliveries or attempts: `customer.id:cus_123`. A value in double quotes is a string; without quotes it may also be a number, true, false or null. A path reaches into every item of an array. If you give several conditions, separated by spaces, all of them must be true. Data is not indexed: each page searches as many events as it can in half a second, and `searched` says how far it got.",
   ),
   read(query) {
     const text = query.get("data");

@@ -31,7 +31,7 @@ export async function withinReach(store: Reads, reach: Reach | undefined, asked:
   if (reach === undefined) {
     throw new WebhookdError(
       "forbidden",
-      "this key is for some endpoints only, and the request is about more than those",
+      "this key is limited to some endpoints, and the request is about more than those",
     );
   }
   if (reach === "filter" || reach === "own") return filtered(store, reach, asked, endpoints);

@@ -66,17 +66,20 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
     searched: v.optional(
       described(
         v.object({
-          events: described(Count, "How many events' data this page looked at."),
-          until: described(v.nullable(Instant), "When the last of them was received; null at the end of the list."),
+          events: described(Count, "How many events this page searched."),
+          until: described(
+            v.nullable(Instant),
+            "When the last event searched was received; null at the end of the list.",
+          ),
         }),
-        "With `data`: how far the search got. Nothing before that is missing; it goes on at `next_cursor`.",
+        "With `data`: how far the search got. Nothing up to there is missing; the search continues at `next_cursor`.",
       ),
     ),
-    total: v.optional(described(Count, "With `total=true`: how many rows the list has on all its pages.")),
+    total: v.optional(described(Count, "With `total=true`: the number of rows on all pages.")),
     total_is: v.optional(
       described(
         v.picklist(["exact", "at_least"]),
-        "With `total=true`: `at_least` if there may be more, because no more than 10,000 are counted, and only for a short time.",
+        "With `total=true`: `at_least` if there may be more, because counting stops at 10,000 or after a short time.",
       ),
     ),
   });

@@ -62,7 +62,7 @@ export const PortalLinkDraft = titled(
             v.maxLength(MAX_ENDPOINTS, `too_long: must name at most ${MAX_ENDPOINTS} endpoints`),
             v.check((ids) => new Set(ids).size === ids.length, "invalid_type: must name each endpoint once"),
           ),
-          "Only these endpoints, by their ids. By default all that the tenant has.",
+          "Only these endpoints, by id. By default, all endpoints of the tenant.",
         ),
       ),
       null,
@@ -70,7 +70,7 @@ export const PortalLinkDraft = titled(
     can: v.optional(
       described(
         v.array(Can),
-        "`read` is always included. `replay` also sends test events and makes attempts; `manage` includes it and changes endpoints; `secrets` shows and rotates signing secrets, and sets headers.",
+        "`read` is always included. `replay` also allows test events and attempts; `manage` includes `replay` and allows changes to endpoints; `secrets` allows viewing and rotating signing secrets, and setting headers.",
       ),
       [],
     ),
@@ -82,7 +82,7 @@ export const PortalLinkDraft = titled(
             v.maxLength(MAX_URL, `too_long: must be at most ${MAX_URL} characters`),
             v.check(isWebAddress, "invalid_syntax: must be an http or https URL without a user or a password"),
           ),
-          "Where the page leads back to.",
+          "The URL that the page links back to.",
         ),
       ),
       null,
@@ -92,9 +92,9 @@ export const PortalLinkDraft = titled(
 
 const RESTRICTED = described(
   v.nullable(v.array(id("ep"))),
-  "The only endpoints it is for; null for all of the tenant's.",
+  "The endpoints that it is limited to; null means all endpoints of the tenant.",
 );
-const Ability = described(v.array(Can), "What it may do, with everything that follows from it.");
+const Ability = described(v.array(Can), "What the link may do, including what each scope includes.");
 const ReturnUrl = v.nullable(v.string());
 
 export const PortalLink = titled(
@@ -123,7 +123,7 @@ export const Portal = titled(
     colors: v.object({ accent: described(v.nullable(v.string()), "`[portal] accent`, as `#rrggbb`.") }),
     retry_schedule: described(
       v.array(Count),
-      "The seconds from each failure to the next attempt: one number for each retry.",
+      "The wait between each failure and the next attempt, in seconds: one number for each retry.",
     ),
     signature_header: described(v.string(), "`[signature] header`: the header that receivers verify."),
   }),
@@ -144,19 +144,19 @@ const aLink = {
 export const createPortalLink: Operation = {
   id: "createPortalLink",
   tag: "Keys",
-  summary: "Make a link to the portal",
+  summary: "Create a link to the portal",
   description:
     "The link opens a page where a customer sees and manages the endpoints of one tenant. It holds a key that expires. " +
     "You can grant only what your own key may do; if that key is revoked, its links stop working too.",
   example: { tenant: aLink.tenant, expires_in: HOUR_SECONDS, can: ["replay"], return_url: aLink.return_url },
-  replies: { 201: { description: "The link can be opened.", schema: PortalLink, example: aLink } },
+  replies: { 201: { description: "The link was created.", schema: PortalLink, example: aLink } },
   problems: ["already_created"],
 };
 
 export const getPortal: Operation = {
   id: "getPortal",
   tag: "Keys",
-  summary: "Read what the portal shows to this key",
+  summary: "Get what the portal shows to this key",
   replies: {
     200: {
       description: "What the key may do, and what the page looks like.",
@@ -204,7 +204,7 @@ export function portalLinkRoutes(parts: ApiParts): Route[] {
 async function create(parts: ApiParts, call: Call): Promise<Reply> {
   const { store, random } = parts;
   const { principal, query, body, now, request } = call;
-  if (principal.isPortal) throw new WebhookdError("forbidden", "the key of a portal link cannot make another link");
+  if (principal.isPortal) throw new WebhookdError("forbidden", "the key of a portal link cannot create another link");
   const given = readJson(body, PortalLinkDraft);
   const tenant = tenantToWrite(principal, oneTenant(namedTenant(query), given.tenant, "/tenant"));
   const scopes = PORTAL_SCOPES.filter((scope) => scope === "read" || given.can.includes(scope));

@@ -13,7 +13,7 @@ export const readPortal: Operation = {
   id: "readPortal",
   tag: "Keys",
   summary: "Open the portal",
-  description: "The page itself, without any data: it reads that with the key of its link.",
+  description: "The page itself, without any data: it fetches the data with the key in its link.",
   replies: {
     200: {
       description: "The page.",
@@ -28,7 +28,8 @@ export const readPortalFile: Operation = {
   id: "readPortalFile",
   tag: "Keys",
   summary: "Load a part of the portal",
-  description: "A script or a style. Its name says what it holds, so it never changes.",
+  description:
+    "A script or a style sheet. Its name is derived from its contents, so a file with this name never changes.",
   params: { file: "" },
   replies: {
     200: { description: "The file.", schema: v.string(), example: "…", type: "text/javascript; charset=utf-8" },

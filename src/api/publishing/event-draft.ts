@@ -203,7 +203,8 @@ function createdAtOf(body: Uint8Array, members: Members, pointer: string, now: n
   const instant = parseInstant(given);
   const at = `${pointer}/created_at`;
   if (instant === null) faults.add(at, "invalid_type", "must be an RFC 3339 instant such as 2026-11-20T09:55:00.123Z");
-  else if (instant > now + MAX_AHEAD_MS) faults.add(at, "out_of_range", "must not be more than 5 minutes ahead");
+  else if (instant > now + MAX_AHEAD_MS)
+    faults.add(at, "out_of_range", "must not be more than 5 minutes in the future");
   return instant ?? now;
 }
 

@@ -19,12 +19,12 @@ export function eventDraft(types: Types) {
       type: typeName(types),
       data: described(
         AnyObject,
-        "Delivered byte for byte as it is here. The whole event may have at most `[server] max_event_bytes`.",
+        "Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.",
       ),
       created_at: v.optional(
         described(
           v.pipe(v.string(), v.metadata({ format: "date-time" })),
-          "When it happened: RFC 3339, at most 5 minutes ahead. By default, now.",
+          "When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.",
         ),
       ),
       publisher_id: v.optional(
@@ -36,7 +36,7 @@ export function eventDraft(types: Types) {
       tags: v.optional(
         described(
           v.pipe(v.array(v.pipe(v.string(), v.regex(TAG))), v.maxLength(MAX_TAGS), v.metadata({ uniqueItems: true })),
-          "Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.",
+          "Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.",
         ),
       ),
       tenant: v.optional(described(Tenant, "With a key for every tenant: the tenant of the event.")),
@@ -75,7 +75,7 @@ export const Publication = titled(
     type: v.string(),
     created_at: Instant,
     delivery_count: described(Count, "How many endpoints it goes to."),
-    deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count`."),
+    deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count` instead."),
   }),
 );
 
@@ -115,7 +115,8 @@ export const publishEvent: Operation = {
   id: "publishEvent",
   tag: "Publishing",
   summary: "Publish an event",
-  description: "Answered once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
+  description:
+    "The call returns once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
   headers: TRACE,
   example: aDraft,
   replies: { 202: { description: "The event is durable.", schema: Publication, example: aPublication } },

@@ -17,7 +17,10 @@ const FailureGroup = titled(
   v.object({
     endpoint: id("ep"),
     error: v.picklist(ATTEMPT_ERRORS),
-    status_code: described(v.nullable(v.pipe(v.number(), v.integer())), "What the receiver answered, if anything."),
+    status_code: described(
+      v.nullable(v.pipe(v.number(), v.integer())),
+      "The status code that the receiver answered with, if it answered.",
+    ),
     failed: described(Count, "Deliveries that have failed for good, until they are replayed."),
     pending: described(Count, "Deliveries that failed this way and will be retried."),
     held: described(Count, "The same, but for a disabled endpoint: kept, not sent."),
@@ -69,7 +72,7 @@ export const someFailures = {
 export const listFailures: Operation = {
   id: "listFailures",
   tag: "Deliveries",
-  summary: "See what is not being delivered, grouped by endpoint and cause",
+  summary: "List what is not being delivered, grouped by endpoint and cause",
   description:
     "Each delivery that has failed, or whose last attempt failed, counts in the group of that attempt. Delivered and cancelled deliveries and test events are left out.",
   replies: { 200: { description: "The groups.", schema: Failures, example: someFailures } },

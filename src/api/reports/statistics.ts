@@ -32,10 +32,10 @@ export const Statistics = titled(
       per_second: Rate,
       succeeded: Count,
       failed: Count,
-      interrupted: described(Count, "Attempts that the daemon ended; they are made again."),
+      interrupted: described(Count, "Attempts that the daemon ended itself; they are made again."),
       by_error: described(v.record(v.string(), Count), "Failed attempts, by their `error`."),
     }),
-    deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that ended this way."),
+    deliveries: described(v.object({ delivered: Count, failed: Count }), "Deliveries that reached this status."),
     duration_ms: described(
       Percentiles,
       "The durations of attempts, estimated from buckets and so up to a fifth off; null if there were none. `first_attempt_delay_ms` and `duration_p95_ms` are estimated the same way.",

@@ -18,12 +18,12 @@ export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"]
 export const streamChanges: Operation = {
   id: "streamChanges",
   tag: "Deliveries",
-  summary: "Follow what happens to deliveries, as server-sent events",
+  summary: "Follow deliveries as server-sent events",
   description:
     "`ready` comes first. `attempt` is an attempt that was recorded, with the `status` that it gave its delivery; " +
-    "`delivery` is one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; `endpoint` is one that was changed or deleted. Messages are sent four times a second; beyond 100, the rest is sent as `counts`. After a disconnect, send `Last-Event-ID`: then you get what you missed, or `reload` if that is no longer kept and you must read the lists again. Test events are left out. A client that does not read is cut off; the " +
+    "`delivery` is one that became pending (published or replayed, even if its endpoint is disabled) or was cancelled; `endpoint` is one that was changed or deleted. Messages are sent four times a second; beyond 100, the rest is sent as `counts`. If you reconnect with `Last-Event-ID`, you get the messages that you missed. If those are no longer kept, you get `reload`, and must read the lists again. Test events are left out. A client that does not read is cut off; the " +
     "stream ends when the daemon stops or its key is revoked.",
-  headers: { "Last-Event-ID": "The last id that this client was given." },
+  headers: { "Last-Event-ID": "The last id that this client received." },
   replies: {
     200: {
       description: "An endless stream of messages, with a comment every 15 s while nothing happens.",
@@ -44,8 +44,8 @@ const HEARTBEAT_MS = 15_000;
 
 /** What may wait for a client that does not read, beyond what its socket holds. */
 const MAX_WAITING_BYTES = 256 * 1024;
-const MISSED = "some of what happened on another node is not known";
-const GONE = "what happened since then is no longer kept";
+const MISSED = "some changes on another node are not known";
+const GONE = "the messages since then are no longer kept";
 
 const Status = choiceParameter("status", STREAMED_STATUSES, "Only changes to this status.");
 const Endpoint = idParameter("endpoint", "ep", "Only deliveries to this endpoint.");

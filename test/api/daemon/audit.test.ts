@@ -122,7 +122,7 @@ describe("the audit log", () => {
     expect(api.logged).toContainEqual({
       level: "info",
       fields: { actor: `key_${probe.slice(4, 30)}`, action: "daemon.pause", outcome: "forbidden", folded: 97 },
-      message: expect.stringContaining("not in the audit log"),
+      message: expect.stringContaining("not recorded in the audit log"),
     });
   });
 

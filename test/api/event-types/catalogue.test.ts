@@ -31,7 +31,7 @@ describe("the catalogue of a daemon", () => {
       /a\.b is no longer configured, but 12 endpoints chose it: ep_1, ep_2, ep_3, 9 more\./,
     );
     await expect(opened).rejects.toThrow(
-      /Put it back and start again; [^]*c is no longer configured, but an endpoint chose it: ep_4\./,
+      /Put it back and start again\. [^]*c is no longer configured, but an endpoint chose it: ep_4\./,
     );
   });
 

@@ -7,16 +7,16 @@ from typing import Any, Dict, List, Literal, TypedDict, Union
 
 class _EventDraft(TypedDict):
     type: str
-    # Delivered byte for byte as it is here. The whole event may have at most `[server] max_event_bytes`.
+    # Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.
     data: Dict[str, Any]
 
 
 class EventDraft(_EventDraft, total=False):
-    # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
+    # When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.
     created_at: str
     # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
     publisher_id: str
-    # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
+    # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
     # With a key for every tenant: the tenant of the event.
     tenant: str
@@ -24,16 +24,16 @@ class EventDraft(_EventDraft, total=False):
 
 class _BatchItem(TypedDict):
     type: str
-    # Delivered byte for byte as it is here. The whole event may have at most `[server] max_event_bytes`.
+    # Delivered byte for byte as given here. The whole event may have at most `[server] max_event_bytes` bytes.
     data: Dict[str, Any]
 
 
 class BatchItem(_BatchItem, total=False):
-    # When it happened: RFC 3339, at most 5 minutes ahead. By default, now.
+    # When it happened, as an RFC 3339 instant at most 5 minutes in the future. By default, now.
     created_at: str
     # Your own id for it, to find it by. Receivers do not get it, and it need not be unique: the idempotency key is what keeps an event from being published twice.
     publisher_id: str
-    # Up to 5 different words to find it by, such as `customer:1042`. Receivers do not get them.
+    # Up to 5 different tags to find it by, such as `customer:1042`. Receivers do not get them.
     tags: List[str]
     # With a key for every tenant: the tenant of the event.
     tenant: str
@@ -47,7 +47,7 @@ class Publication(TypedDict):
     created_at: str
     # How many endpoints it goes to.
     delivery_count: int
-    # The same number under its old name. Deprecated: use `delivery_count`.
+    # The same number under its old name. Deprecated: use `delivery_count` instead.
     deliveries: int
 
 
@@ -57,7 +57,7 @@ class _BatchedPublication(TypedDict):
     created_at: str
     # How many endpoints it goes to.
     delivery_count: int
-    # The same number under its old name. Deprecated: use `delivery_count`.
+    # The same number under its old name. Deprecated: use `delivery_count` instead.
     deliveries: int
 
 
