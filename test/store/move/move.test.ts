@@ -196,6 +196,24 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await receiver.close();
   });
 
+  it("shows in PostgreSQL what the first version recorded, which told less of a success", async () => {
+    const clock = new ManualClock();
+    const { dir, receiver } = await fill(clock);
+    const file = new Database(join(dir, "webhookd.db"));
+    const latest = "(SELECT max(event) FROM delivery WHERE way IS NOT NULL)";
+    expect(file.prepare(`UPDATE delivery SET way = NULL WHERE event = ${latest}`).run().changes).toBe(1);
+    file.close();
+    const here = await TestDaemon.start({ dir, clock });
+    const before = await shown(here);
+    await here.stop();
+    const url = await freshUrl();
+    await move(dir, url, "to_postgres");
+    const there = await TestDaemon.start({ dir, clock, settings: { DATA_STORE: url } });
+    expect(await shown(there)).toEqual(before);
+    await there.stop();
+    await receiver.close();
+  });
+
   it("is the same, row for row, after the way there and back", async () => {
     const { dir, receiver } = await fill(new ManualClock());
     await receiver.close();

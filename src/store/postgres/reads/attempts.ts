@@ -10,7 +10,6 @@ import {
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
 import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../sqlite/attempts/attempt-row.ts";
-import { UNKNOWN } from "../../sqlite/attempts/attempts.ts";
 import { shownStatus } from "../../sqlite/numbers/endpoint-index.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
@@ -38,7 +37,7 @@ export function attemptOf(row: AttemptRow): Attempt {
   const onLadder = trigger === "ladder" || trigger === "replay";
   const details: Way & Pick<Outcome, "detail"> =
     row.details === null
-      ? { detail: answered(row.status_code), ...(row.way === null ? UNKNOWN : readWay(row.way, row.started_at)) }
+      ? { detail: answered(row.status_code), ...readWay(row.way, row.started_at) }
       : (JSON.parse(row.details) as Way & Pick<Outcome, "detail">);
   return {
     id: attemptId(event, row.endpoint, row.number),

@@ -60,6 +60,7 @@ export const JOINED = `d.event, d.endpoint, ${NUMBER} AS number, coalesce(a.url,
  * It is on disk: places in the lists below never change, and what is new is added at the end.
  */
 export type Way = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
+const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 
 const STEPS = ["dnsMs", "connectMs", "tlsMs", "firstByteMs"] as const satisfies readonly (keyof Phases)[];
 const HEADERS = ["content-type", "server", "location", "retry-after", "date"];
@@ -106,7 +107,9 @@ export function packWay({ remoteAddress, phases, responseHeaders }: Way, started
   return Buffer.from(scratch.subarray(0, end));
 }
 
-export function readWay(bytes: Uint8Array, startedAt: number): Way {
+/** Null of a success that the first version recorded. */
+export function readWay(bytes: Uint8Array | null, startedAt: number): Way {
+  if (bytes === null) return UNKNOWN;
   const reader = new Reader(bytes);
   const flags = reader.byte();
   const address = reader.take(ADDRESS_BYTES[(flags & 3) as 0 | 1 | 2]);

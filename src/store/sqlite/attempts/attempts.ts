@@ -1,6 +1,6 @@
 /** Attempt rows. What a success tells is packed; what failed, and a test, is kept as it is and in full. */
 import type { Database, Statement } from "better-sqlite3";
-import { answered, NO_PHASES, type Outcome } from "../../../domain/deliveries/attempt.ts";
+import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
 import {
   attemptId,
@@ -28,8 +28,6 @@ export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
   readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
 }
 
-/** Of successes that an older version recorded. */
-export const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 const NO_BODY = new Uint8Array(0);
 
 export class Attempts {
@@ -199,5 +197,5 @@ function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome):
 }
 
 function plainDetails({ status_code: status, started_at: startedAt, way }: AttemptRow): Details {
-  return { detail: answered(status), ...(way === null ? UNKNOWN : readWay(way, startedAt)) };
+  return { detail: answered(status), ...readWay(way, startedAt) };
 }
