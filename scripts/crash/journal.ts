@@ -1,6 +1,7 @@
 /** Lines of JSON that are on the disk before whoever wrote them goes on; lines that come meanwhile share the next fsync. */
-import { readFileSync } from "node:fs";
+import { createReadStream } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { createInterface } from "node:readline";
 
 interface Waiting {
   readonly text: string;
@@ -51,9 +52,13 @@ export class Journal {
   }
 }
 
-export function readJournal<T>(file: string): T[] {
-  const lines = readFileSync(file, "utf8").split("\n");
-  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as T);
+/** Line by line: a hundred rounds write more than a string can hold. */
+export async function readJournal<T>(file: string): Promise<T[]> {
+  const entries: T[] = [];
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    if (line !== "") entries.push(JSON.parse(line) as T);
+  }
+  return entries;
 }
 
 /** Milliseconds of the system's monotonic clock, which all processes of a host share. */

@@ -117,12 +117,12 @@ class Life {
     await this.#daemon?.ended;
     await this.#receivers.stop();
     await this.#journal.close();
-    return this.#report(shown);
+    return await this.#report(shown);
   }
 
-  #report(shown: Shown | null): LifeReport {
-    const driver = readJournal<DriverEntry>(driverJournalOf(this.#options.home));
-    const receivers = readJournal<ReceiverEntry>(journalOf(this.#options.home));
+  async #report(shown: Shown | null): Promise<LifeReport> {
+    const driver = await readJournal<DriverEntry>(driverJournalOf(this.#options.home));
+    const receivers = await readJournal<ReceiverEntry>(journalOf(this.#options.home));
     const findings = shown === null ? noFindings() : judge(historyOf(driver, receivers), shown);
     findings.wrong.push(...this.#wrong);
     return {

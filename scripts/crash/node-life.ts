@@ -121,8 +121,8 @@ export class NodeLife {
       const bug = /"type":"(?:Type|Reference|Range)?Error","message":"([^"]*)/.exec(log);
       if (bug !== null) this.wrong.push(`node ${place} met a bug of its own: ${bug[1]}`);
     }
-    const driver = readJournal<DriverEntry>(driverJournalOf(dir));
-    const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
+    const driver = await readJournal<DriverEntry>(driverJournalOf(dir));
+    const receivers = await readJournal<ReceiverEntry>(journalOf({ dir }));
     const { history, late } = this.#inOrder(historyOf(driver, receivers));
     const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes });
     findings.wrong.push(...this.wrong);
