@@ -114,12 +114,20 @@ export class HorizonSweep {
     this.found += waiting.size + fresh.size;
     const all = [...waiting.values(), ...fresh.values()];
     const endpoints = new Set(all.map(({ endpoint }) => endpoint));
+    const [first] = all;
+    const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);
     log.error(
       {
         deliveries: all.length,
         fresh: fresh.size,
         endpoints: endpoints.size,
-        first: all[0]!.delivery,
+        first: first!.delivery,
+        // How its window stands.
+        first_due_at: first!.dueAt,
+        next_due_at: nextDueAt,
+        is_planned: heapAt !== -1,
+        loaded: loaded.size,
+        overflows,
       },
       "deliveries were lost from memory and are being sent now; this is a bug in webhookd: please report it with this line",
     );

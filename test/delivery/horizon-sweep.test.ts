@@ -152,7 +152,10 @@ describe("the sweep", () => {
     world.disk.waitingRows.push(owed(7, 950), owed(8, 800));
     await world.run();
     expect(world.sweep.found).toBe(2);
-    expect(world.alarms).toEqual([{ deliveries: 2, fresh: 0, endpoints: 1, first: "dlv_8" }]);
+    const window = { next_due_at: 5000, is_planned: true, loaded: 1, overflows: false };
+    expect(world.alarms).toEqual([
+      { deliveries: 2, fresh: 0, endpoints: 1, first: "dlv_8", first_due_at: 800, ...window },
+    ]);
     expect(world.repaired()).toBe(1);
     expect(await readAgain(world)).toEqual(["dlv_8", "dlv_7"]);
     await world.run();
