@@ -56,7 +56,7 @@ export const COMMANDS = {
     async () => (await import("./endpoints/update.ts")).endpointsUpdate,
   ),
   "endpoints rm": listed(
-    "Delete an endpoint and cancel what is waiting for it; this cannot be undone",
+    "Delete an endpoint and cancel its waiting deliveries; this cannot be undone",
     async () => (await import("./endpoints/rm.ts")).endpointsRm,
   ),
   "endpoints enable": listed(

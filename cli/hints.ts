@@ -12,7 +12,7 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   not_rotating: "To begin one: webhookd endpoints rotate-secret ep_…",
   already_created: "See what exists: `webhookd endpoints list`, `webhookd keys list`.",
   canary_failed:
-    "To try one more: webhookd jobs resume job_… --canary. To send everything that is left: webhookd jobs resume job_… --send-all",
+    "To try one more: webhookd jobs resume job_… --canary. To send the rest: webhookd jobs resume job_… --send-all",
   job_ended: "See how it ended: webhookd jobs show job_…",
   backup_running: "See when it is done: webhookd status",
   plan_changed: "Look at the plan again with --dry-run, and pass its count to --expect.",
@@ -22,7 +22,7 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
 
 /** Also true of a daemon that runs with it already. */
 const DEV =
-  "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), but no other addresses that are not public.";
+  "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), but no other non-public addresses.";
 
 /** The same by the code of a field's fault. */
 export const FIELD_HINTS: { readonly [C in FieldCode]?: string } = {

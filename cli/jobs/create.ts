@@ -107,7 +107,7 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
   const what = filter.missing
     ? "the endpoint missed no events of its types, so there is nothing to send"
     : isTry
-      ? "no delivery that can be tried matches, so there is nothing to try"
+      ? "no matching delivery can be tried"
       : "no failed delivery matches, so there is nothing to replay";
   const [first] = left;
   const seen = filter.missing

@@ -75,7 +75,7 @@ function nextOf({ id, status, paused_reason: pausedItself }: Job): string[] {
 
 /** After a canary that failed. */
 export function howToResume(id: string): string {
-  return `To try one more: webhookd jobs resume ${id} --canary. To send everything that is left: webhookd jobs resume ${id} --send-all.`;
+  return `To try one more: webhookd jobs resume ${id} --canary. To send the rest: webhookd jobs resume ${id} --send-all.`;
 }
 
 /** What failed once is pending again until the ladder ends, so its status does not find it. */
@@ -83,7 +83,7 @@ function failedHint({ filter }: Job): string {
   const flags = ["endpoint", "since"].flatMap((flag) =>
     filter[flag] === undefined ? [] : [`--${flag} ${String(filter[flag])}`],
   );
-  return `What failed is retried on the ladder. To see why: webhookd failures ${flags.join(" ")}`.trimEnd();
+  return `Failed attempts are retried on the ladder. To see why they failed: webhookd failures ${flags.join(" ")}`.trimEnd();
 }
 
 /** In the words of `--filter`. */

@@ -24,7 +24,7 @@ export const jobsResume = command({
   args: {
     job: byId("job", "Id of the job"),
     canary: { type: "boolean", description: "After a failed canary: try one more delivery per endpoint first" },
-    "send-all": { type: "boolean", description: "After a failed canary: send everything that is left" },
+    "send-all": { type: "boolean", description: "After a failed canary: send the rest" },
     ...CLIENT,
   },
   examples: [

@@ -122,7 +122,9 @@ export function planLines(
     ...(timedOut === 0 || action === "cancel"
       ? []
       : [`  ${timedOut} of them timed out, so the receiver may have handled them; the event id stays the same`]),
-    ...(absent === 0 ? [] : [`  at least ${absent} of the named events have nothing ${aim}`]),
+    ...(absent === 0
+      ? []
+      : [`  at least ${absent} of the named events ${absent === 1 ? "has" : "have"} nothing ${aim}`]),
     ...(matched === 0 || action === "cancel" ? [] : [`  at ${ratePerSecond}/s per endpoint, about ${span(eta)}`]),
   ];
 }

@@ -10,7 +10,7 @@ import { connect } from "../target.ts";
 
 export const keysCreate = command({
   args: {
-    name: { type: "string", required: true, valueHint: "NAME", description: "What it is for" },
+    name: { type: "string", required: true, valueHint: "NAME", description: "What the key is for" },
     scope: {
       type: "string",
       required: true,

@@ -13,7 +13,7 @@ export const portalLink = command({
       type: "positional",
       required: true,
       valueHint: "TENANT",
-      description: "Whose endpoints the page shows, or * for every tenant",
+      description: "Tenant whose endpoints the page shows, or * for all",
     },
     can: {
       type: "string",

@@ -9,7 +9,7 @@ import { findEndpoint } from "../endpoints/find.ts";
 
 export const stats = command({
   args: {
-    window: { type: "enum", options: ["5m", "1h", "6h", "24h", "7d"], default: "1h", description: "How far back" },
+    window: { type: "enum", options: ["5m", "1h", "6h", "24h", "7d"], default: "1h", description: "Period to cover" },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
     ...CLIENT,

@@ -34,7 +34,10 @@ const ARGS = {
     valueHint: "N",
     description: "Start with the latest N deliveries [10; with --since all, up to 1000]",
   },
-  attempts: { type: "boolean", description: "Show only attempts, not what is published, cancelled or changed" },
+  attempts: {
+    type: "boolean",
+    description: "Show only attempts, not publishing, cancelling and other changes",
+  },
   "exit-after": { type: "string", valueHint: "N", description: "Exit after N lines" },
   ...CLIENT,
 } as const;

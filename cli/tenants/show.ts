@@ -13,7 +13,7 @@ const CAUSES = 3;
 
 export const tenantsShow = command({
   args: {
-    tenant: { type: "positional", required: true, valueHint: "TENANT", description: "Its full name" },
+    tenant: { type: "positional", required: true, valueHint: "TENANT", description: "Full name of the tenant" },
     ...CLIENT,
   },
   examples: ["webhookd tenants show acme"],

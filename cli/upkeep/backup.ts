@@ -78,7 +78,7 @@ function linesOf({ events, endpoints, bytes, schema, sha256, sealed }: Backup): 
 function requireOnePlace(args: Args): void {
   const named = (["url", "socket", "key-file"] as const).find((flag) => args[flag] !== undefined);
   if (args.offline && named !== undefined) {
-    throw usage(`--offline does not use a daemon, but --${named} names one`, "Drop one of them.");
+    throw usage(`--offline does not use a daemon, but --${named} names one`, "Use only one of them.");
   }
   if (args.offline || args["data-dir"] === undefined) return;
   throw usage("--data-dir needs --offline", "A running daemon knows its own data directory.");

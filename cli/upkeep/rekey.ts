@@ -36,7 +36,7 @@ export const secretsRekey = command({
 async function daemonOf(args: Args, io: Io): Promise<Client | null> {
   const flag = (["url", "socket", "key-file"] as const).find((name) => args[name] !== undefined);
   if (flag !== undefined && args["data-dir"] !== undefined) {
-    throw usage(`--data-dir names a directory, but --${flag} names a daemon`, "Drop one of them.");
+    throw usage(`--data-dir names a directory, but --${flag} names a daemon`, "Use only one of them.");
   }
   const isNamed = flag !== undefined || Boolean(io.env.WEBHOOKD_URL || io.env.WEBHOOKD_SOCKET);
   if (isNamed && args["data-dir"] === undefined) return connect(args, io);

@@ -122,8 +122,8 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   }
   const named = args["data-dir"] === undefined ? "" : ` --data-dir ${quote(args["data-dir"])}`;
   const socket = args["data-dir"] === undefined ? "" : ` --socket ${quote(join(dir, "webhookd.sock"))}`;
-  say(io, "Sending is PAUSED. What was delivered after the backup was made would be sent again,");
-  say(io, "what was published after it is missing, and API keys revoked after it are valid again.");
+  say(io, "Sending is PAUSED. Deliveries made after the backup would be repeated,");
+  say(io, "events published after it are missing, and API keys revoked after it are valid again.");
   say(io, "Next:");
   say(io, `  webhookd serve${named}`);
   say(io, `  webhookd status${socket}`);

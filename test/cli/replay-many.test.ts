@@ -180,7 +180,10 @@ describe("webhookd replay --wait", () => {
   });
 
   it.each([
-    [{ ...ended, delivered: 437, failed: 4 }, "To see why: webhookd failures --since 2026-11-20T07:55:00.000Z\n"],
+    [
+      { ...ended, delivered: 437, failed: 4 },
+      "To see why they failed: webhookd failures --since 2026-11-20T07:55:00.000Z\n",
+    ],
     [{ ...ended, delivered: 440, skipped: 1 }, "440 delivered, 0 failed, 1 skipped of 441"],
     [{ status: "cancelled", ended_at: "2026-11-20T09:56:00.000Z" }, "cancelled in 59s: 118 delivered"],
     [
@@ -346,7 +349,10 @@ describe("webhookd deliveries attempt, of many", () => {
 
   it("does nothing when nothing waits", async () => {
     const none = await attempt({ plan: { matched: 0, endpoints: [] } }, "--all-pending");
-    expect([none.code, none.io.err]).toEqual([EXIT.conflict, expect.stringContaining("there is nothing to try")]);
+    expect([none.code, none.io.err]).toEqual([
+      EXIT.conflict,
+      expect.stringContaining("no matching delivery can be tried"),
+    ]);
     expect(none.drafts.length).toBe(1);
   });
 });

@@ -61,7 +61,7 @@ describe("cancelling", () => {
   it("names what it acts on, and is done by y alone", () => {
     const dashboard = on("deliveries").press("x");
     expect(shown(dashboard)).toContain(idOf("evt", 250));
-    expect(shown(dashboard)).toContain("What was already sent cannot be undone");
+    expect(shown(dashboard)).toContain("Attempts already made cannot be undone");
     expect(asked(dashboard.press("enter"), "cancelEvent")).toEqual([]);
     dashboard.press("x", "y");
     expect(asked(dashboard, "cancelEvent")).toMatchObject([

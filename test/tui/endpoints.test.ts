@@ -177,7 +177,7 @@ describe("pausing an endpoint", () => {
   ])("by %s names what waits, and is done: %s", (key, when) => {
     const dashboard = onEndpoints().press("z");
     expect(shown(dashboard)).toContain(`Disable ${anEndpoint.id}`);
-    expect(shown(dashboard)).toContain("2 deliveries are waiting for it now: held, and sent when it is enabled.");
+    expect(shown(dashboard)).toContain("2 deliveries are waiting for it, and will be held until it is enabled.");
     dashboard.press("enter", "y");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
     dashboard.press(key);
@@ -192,7 +192,7 @@ describe("pausing an endpoint", () => {
       const dashboard = new Dashboard({ tab }).connected().press("z");
       expect(dialogs(dashboard)).toEqual(["choice"]);
       expect(shown(dashboard)).toMatch(/Disable ep_/);
-      expect(shown(dashboard)).toContain("2 deliveries are waiting for it now");
+      expect(shown(dashboard)).toContain("2 deliveries are waiting for it, and will be held");
     }
   });
 
@@ -221,7 +221,7 @@ describe("enabling an endpoint", () => {
       .stream({ kind: "endpoint", data: { at: "", endpoint: anEndpoint.id } } as never)
       .pass(6000)
       .press("z");
-    expect(shown(dashboard)).toContain("31 deliveries are waiting for it: sent at once, slowly at first.");
+    expect(shown(dashboard)).toContain("31 deliveries are waiting for it, and will be sent now, slowly at first.");
     expect(asked(dashboard.press("y"), "changeEndpoint")).toMatchObject([
       { ask: { id: anEndpoint.id, body: { enabled: true, held: "release" } } },
     ]);
@@ -290,7 +290,7 @@ describe("deleting an endpoint", () => {
     (typed) => {
       const dashboard = onEndpoints().press("D");
       expect(shown(dashboard)).toContain(`Delete ${anEndpoint.id}`);
-      expect(shown(dashboard)).toContain("2 deliveries are waiting for it: cancelled, never sent.");
+      expect(shown(dashboard)).toContain("2 deliveries are waiting for it, and will be cancelled.");
       expect(asked(dashboard.press("enter", "y"), "deleteEndpoint")).toEqual([]);
       dashboard.press("ctrl+u").type(typed).press("enter");
       expect(asked(dashboard, "deleteEndpoint")).toMatchObject([{ ask: { id: anEndpoint.id } }]);

@@ -73,7 +73,7 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   await daemon.publish();
   await shows(/‖ disabled/);
   terminal.type("z");
-  await shows("1 delivery is waiting for it: sent at once");
+  await shows("1 delivery is waiting for it, and will be sent now");
   terminal.type("y");
   await expect.poll(() => receiver.requests.length).toBe(2);
 

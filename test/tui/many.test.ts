@@ -255,7 +255,7 @@ describe("a cancellation of many", () => {
     expect(plans("held")).toMatchObject([{ filter: { status: "held" } }]);
     expect(plans("pending,held")).toEqual([{ action: "cancel", filter: { until: FIXED }, dry_run: true }]);
     const failed = on("deliveries").press("f", "X");
-    expect(shown(failed)).toContain("X is off: only what waits can be cancelled, but the filter says status:failed");
+    expect(shown(failed)).toContain("X is off: only open rows can be cancelled, but the filter says status:failed");
   });
 
   it("shows nothing but that where nothing waits", () => {
@@ -270,7 +270,7 @@ describe("a cancellation of many", () => {
       /webhookd deliveries cancel --endpoint=ep_\S+[^]*or=http_status[^]*--expec[^]*t=441/,
     );
     expect(shown(on("events").press("space", "space", "X", "C"))).toContain(
-      "No single command does that to several events",
+      "No single command does this for several events",
     );
   });
 });
@@ -304,7 +304,7 @@ describe("an attempt of all that is retried", () => {
 
   it("says why it can not, and so where nothing waits", () => {
     const failed = on("deliveries").press("f", "N");
-    expect(shown(failed)).toContain("N is off: only what waits for a retry can be tried, but the filter says");
+    expect(shown(failed)).toContain("N is off: only waiting rows can be tried, but the filter says");
     const none = on("failures", { plan: { matched: 0, timed_out: 0, endpoints: [] } }).press("N");
     expect(shown(none)).toContain("None of them is waiting for a retry: there is nothing to try.");
   });

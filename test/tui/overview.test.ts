@@ -153,7 +153,7 @@ describe("whether it is all right", () => {
       if (effect.do === "call" && effect.call.operation === "getStatus")
         dashboard.say({ kind: "failed", call: effect.call, problem } as never);
     }
-    expect(said(dashboard)).toEqual(["○ LOOKING FOR WHAT FAILS", "This key may not read the daemon's own status."]);
+    expect(said(dashboard)).toEqual(["○ LOOKING FOR FAILURES", "This key may not read the daemon's own status."]);
   });
 });
 

@@ -79,7 +79,7 @@ describe("the page of an event", () => {
       next_attempt_at: null,
     });
     expect(page).toMatch(
-      /last answer {2}503, 15 characters, text\/plain\n +│ try again\n[^]+all of it\n +│ try again\n +│ later/,
+      /last answer {2}503, 15 characters, text\/plain\n +│ try again\n[^]+in full\n +│ try again\n +│ later/,
     );
     expect(page).toContain('"budget_id": "bud_1"');
     const erased = new Dashboard({ instead: { getEvent: { ...anEvent, data: null } } }).connected().press("enter");

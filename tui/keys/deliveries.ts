@@ -85,7 +85,7 @@ function cancelDialog(state: State, about: Subject): Dialog {
       ...hosts,
       ...(all.length > SHOWN ? ["  and others"] : []),
       "",
-      "What was already sent cannot be undone.",
+      "Attempts already made cannot be undone.",
     ],
     yes: "cancel it",
     act: {

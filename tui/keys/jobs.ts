@@ -26,7 +26,7 @@ export const JOBS: readonly Binding[] = [
     keys: ["x"],
     show: "x",
     label: "cancel job",
-    help: "cancel the selected job; what it has done stays done",
+    help: "cancel the selected job, without undoing what it has done",
     on: ["activity"],
     footer: 41,
     acts: true,
@@ -65,7 +65,7 @@ function cancelDialog(job: Job) {
     facts: [
       `${id}, ${jobAction(job)} of ${countText(matched)}`,
       "",
-      `The remaining ${countText(left)} are not touched. What is done stays done, and what was sent cannot be undone.`,
+      `The remaining ${countText(left)} are not touched. Events that were already sent cannot be recalled.`,
     ],
     yes: "cancel the job",
     act: { label: `cancel ${shortId(id)}`, request: { operation: "cancelJob", ask: { id } }, event: null },

@@ -225,7 +225,7 @@ function answerLines(look: Look, attempt: Attempt, width: number): string[] {
 function bodyLines(look: Look, attempt: Attempt, width: number): string[] {
   const lines = bodyOf(look, attempt, width);
   if (lines.length <= 1) return [];
-  const head = spanRow(look, [{ text: "   all of it", style: "grey" }], width);
+  const head = spanRow(look, [{ text: "   in full", style: "grey" }], width);
   return [head, ...firstLines(lines, BODY_LINES, width - 5, look).map((line) => bodyLine(look, line, width))];
 }
 

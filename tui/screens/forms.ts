@@ -148,16 +148,16 @@ function waitingText({ known }: State, dialog: Dialog): string[] {
   const waiting = waitingOf(dialog);
   if (waiting === null) return [];
   const health = known.health.get(waiting.endpoint)?.value.health;
-  if (health === undefined) return ["Counting what is waiting for it…"];
+  if (health === undefined) return ["Counting its waiting deliveries…"];
   const { pending, held } = health;
   const [open, kept] = [countOf(pending + held), countOf(held)];
   switch (waiting.fate) {
     case "kept":
-      return [`${open} for it now: held, and sent when it is enabled.`];
+      return [`${open} for it, and will be held until it is enabled.`];
     case "sent":
-      return [held === 0 ? "Nothing is held for it." : `${kept} for it: sent at once, slowly at first.`];
+      return [held === 0 ? "Nothing is held for it." : `${kept} for it, and will be sent now, slowly at first.`];
     case "cancelled":
-      return [pending + held === 0 ? "Nothing is waiting for it." : `${open} for it: cancelled, never sent.`];
+      return [pending + held === 0 ? "Nothing is waiting for it." : `${open} for it, and will be cancelled.`];
   }
 }
 

@@ -42,7 +42,7 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     verb: "Back-fill",
     adjective: "missing",
     agree: "To send all now",
-    nothing: "It missed nothing in this time: there is nothing to send.",
+    nothing: "It missed nothing in this period: there is nothing to send.",
   },
   cancellation: {
     verb: "Cancel",
@@ -137,14 +137,15 @@ function carefulLines({ set }: PlanDialog, { timed_out: timedOut, matched }: Job
     case "back-fill":
       return [];
     case "cancellation":
-      return matched === 0 ? [] : ["What is cancelled is never sent and cannot be replayed."];
+      return matched === 0 ? [] : ["Cancelled deliveries are never sent and cannot be replayed."];
   }
 }
 
 function fixedText({ set, plan }: PlanDialog): string {
   const { until, events } = set.filter;
   const few = Array.isArray(events) ? events.length - (plan?.matched ?? 0) : 0;
-  if (few > 0) return `by id; at least ${few} of them have nothing that is ${WORDS[kindOf(set)].adjective}`;
+  if (few > 0)
+    return `by id; at least ${few} of them ${few === 1 ? "has" : "have"} no ${WORDS[kindOf(set)].adjective} delivery`;
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 

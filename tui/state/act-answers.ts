@@ -15,7 +15,7 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   registerEndpoint: ({ id }) => `added as ${id}`,
   changeEndpoint: ({ enabled, when_disabled: when }, { body }) => {
     if (!("enabled" in (body as object))) return "changed";
-    if (enabled) return "what was held is being sent";
+    if (enabled) return "its held deliveries are being sent";
     return `nothing more is sent to it; its new events are ${when === "hold" ? "held" : "skipped"}`;
   },
   deleteEndpoint: () => "its past deliveries stay listed",

@@ -60,7 +60,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
           "",
           ...(sample.response_body === ""
             ? []
-            : ["The answer, from its beginning:", "", block(sample.response_body.slice(0, MAX_BODY)), ""]),
+            : ["The beginning of the answer:", "", block(sample.response_body.slice(0, MAX_BODY)), ""]),
         ]),
     "## What helps",
     "",

@@ -27,17 +27,22 @@ type Action = JobSet["action"];
 const APPLIES: {
   readonly [A in Action]: { readonly statuses: readonly string[]; all: string; only: string; done: string };
 } = {
-  replay: { statuses: ["failed"], all: "all that failed", only: "only what failed can be replayed", done: "replayed" },
+  replay: {
+    statuses: ["failed"],
+    all: "all that failed",
+    only: "only failed rows can be replayed",
+    done: "replayed",
+  },
   attempt_now: {
     statuses: ["pending"],
     all: "all waiting for a retry",
-    only: "only what waits for a retry can be tried",
+    only: "only waiting rows can be tried",
     done: "tried",
   },
   cancel: {
     statuses: ["pending", "held"],
     all: "all that are waiting",
-    only: "only what waits can be cancelled",
+    only: "only open rows can be cancelled",
     done: "cancelled",
   },
 };

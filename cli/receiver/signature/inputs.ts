@@ -53,7 +53,7 @@ function readLines(file: string, fits: (text: string) => boolean, forms: string)
 
 export async function readBody(file: string | undefined, { stdin }: Io): Promise<Buffer> {
   if (file !== undefined && file !== "-") return readFile(file, "BODY", MAX_BODY_BYTES);
-  if (stdin.isTTY) throw usage("there is no body", "Name a file that contains it, or pipe it in.");
+  if (stdin.isTTY) throw usage("no body was given", "Name a file that contains it, or pipe it in.");
   return stdin.read();
 }
 

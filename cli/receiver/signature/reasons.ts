@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<Fault, string>> = {
   go_json: again("by Go's json.Marshal"),
   indented_json: again("with indentation"),
   data_alone: "only `data` was signed, not the whole body",
-  empty: "an empty body was signed: something had consumed the raw body first",
+  empty: "an empty body was signed: something consumed the raw body first",
   surrounded: "the signature has white space or quotes around it",
   prefixed: "the signature has a prefix, such as sha256=, that webhookd does not send",
   upper_case: "the signature is in upper case: compare bytes, or convert it to lower case",

@@ -102,7 +102,7 @@ describe("webhookd verify", () => {
   it("asks for the body in place of waiting for a person to type it", async () => {
     const io = new FakeIo({ isTTY: true });
     expect(await webhookd(io, "verify", "--signature", "00", "--secret-file", SECRETS)).toBe(EXIT.usage);
-    expect(io.err).toContain("there is no body");
+    expect(io.err).toContain("no body was given");
   });
 });
 

@@ -35,7 +35,7 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
   const more = status === null ? ["This key may not read the daemon's own status."] : sideFacts(status, now);
   const daemon = status === null ? null : daemonTrouble(state, status);
   if (daemon !== null) return { ...daemon, facts: [...daemon.facts, ...more] };
-  if (groups === null) return { ...UNKNOWN, title: "LOOKING FOR WHAT FAILS", facts: more };
+  if (groups === null) return { ...UNKNOWN, title: "LOOKING FOR FAILURES", facts: more };
   if (known.roll !== null && known.endpoints.size === 0) return { ...UNKNOWN, title: "NO ENDPOINTS YET", facts: more };
   const trouble = receiverTrouble(state, groups);
   if (trouble !== null) return { ...trouble, facts: [...trouble.facts, ...more] };

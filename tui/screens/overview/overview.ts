@@ -48,7 +48,7 @@ function blank(width: number): string[] {
 
 function emptyText({ known }: State): readonly string[] {
   if (known.roll !== null && known.endpoints.size === 0) return NO_ENDPOINT;
-  return ["Nothing is failing. What fails is shown here by endpoint and cause."];
+  return ["Nothing is failing. Failures are shown here by endpoint and cause."];
 }
 
 /** The title as a band, so that it is read from across the room. */

@@ -36,7 +36,7 @@ function enableChoice({ id, url }: Endpoint): ChoiceDialog {
     choices: [
       {
         key: "y",
-        label: "enable, and send what is held",
+        label: "enable, and send the held events",
         act: { label: `enable ${shortId(id)}`, request, event: null },
       },
     ],

@@ -60,7 +60,7 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
   if (key === "p" && isSent) return put({ field: "pace", typed: "" });
   if (key === "C") {
     const commands = planCommand(dialog);
-    if (commands.length === 0) return put({ note: "No single command does that to several events by id." });
+    if (commands.length === 0) return put({ note: "No single command does this for several events by id." });
     return { state: withCommands(state, commands), effects: [] };
   }
   if (key === "c" && isSent) return put({ canary: !dialog.canary, typed: "" });
