@@ -24,7 +24,7 @@ export const auditList = command({
       type: "positional",
       required: false,
       valueHint: "ID",
-      description: "Only calls about this object: any id, or part of an endpoint's URL, uid or description",
+      description: "Only calls about this object: its id, or part of an endpoint's URL, uid or description",
     },
     action: { type: "string", valueHint: "ACTION", description: "Only calls of this kind, such as job.create" },
     since: {

@@ -70,7 +70,7 @@ async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Pr
   if (ids.size <= MAX_IDS) return [...ids];
   // Several jobs would each keep the pace and try a canary of their own, and no plan would be over all of them.
   throw usage(
-    `one job takes at most ${MAX_IDS} ids, and there are ${ids.size}`,
+    `one job takes at most ${MAX_IDS} ids, but you gave ${ids.size}`,
     "Use a filter that matches them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",
   );
 }

@@ -19,5 +19,5 @@ export const compact = command({
 });
 
 function lineOf({ bytesBefore, bytesAfter }: Compacted): string {
-  return `The database takes up ${size(bytesAfter)} on the disk; it was ${size(bytesBefore)}.`;
+  return `The database takes up ${size(bytesAfter)} on the disk; before, it took up ${size(bytesBefore)}.`;
 }

@@ -138,7 +138,7 @@ describe("webhookd replay of many", () => {
     const tooMany = await replay(piped, EVENT, "-", "--yes");
     expect([tooMany.code, tooMany.drafts.length]).toEqual([EXIT.usage, 0]);
     expect(tooMany.io.err).toContain(
-      "one job takes at most 1000 ids, and there are 1001\n  Use a filter that matches them",
+      "one job takes at most 1000 ids, but you gave 1001\n  Use a filter that matches them",
     );
   });
 

@@ -368,7 +368,7 @@ describe("webhookd compact", () => {
   it("says what the database takes up by then, and is refused while a daemon runs", async () => {
     const io = new FakeIo();
     expect(await webhookd(io, "compact", "--data-dir", dir)).toBe(EXIT.ok);
-    expect(io.out).toMatch(/^The database takes up \d+ KiB on the disk; it was \d+ KiB\.\n$/);
+    expect(io.out).toMatch(/^The database takes up \d+ KiB on the disk; before, it took up \d+ KiB\.\n$/);
     const json = new FakeIo();
     expect(await webhookd(json, "compact", "--data-dir", dir, "--json")).toBe(EXIT.ok);
     expect(JSON.parse(json.out)).toEqual({ bytes_before: expect.any(Number), bytes_after: expect.any(Number) });

@@ -68,7 +68,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
     `- ${advice.receiver}`,
     "- Answer with 2xx within the time limit, and do the work afterwards.",
     "- An event keeps its id in every attempt, so you can drop duplicates.",
-    "- Tell us once it is fixed: we then send what failed again, one event first.",
+    "- Tell us once it is fixed: we then replay the failed events, one first.",
     "",
   ].join("\n");
 }
