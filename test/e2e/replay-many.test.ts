@@ -142,7 +142,7 @@ it("a plan that grew while its number was typed is not carried out", async () =>
   };
   const { code, err } = await site.type("replay --all-failed", { isTTY: true, input: ["30"], asked: fails });
   expect(code).toBe(EXIT.conflict);
-  expect(err).toContain("the set contains 31 deliveries now, not 30");
+  expect(err).toContain("the set now contains 31 deliveries, not 30");
   expect(await site.failedIds()).toHaveLength(EVENTS + 1);
   expect((await site.type("replay --all-failed --yes --expect 30")).code).toBe(EXIT.conflict);
   expect((await site.type("replay --all-failed --yes --expect 31 --wait")).code).toBe(EXIT.ok);

@@ -91,8 +91,8 @@ describe.skipIf(!mounts)("a daemon whose disk is full", () => {
     expect(paused).toMatchObject({ status: 200, body: { paused: { reason: "the disk is full" } } });
     // Often the write-ahead log has room within it.
     const { saved } = paused.body.paused;
-    if (saved) expect(daemon.process.stdout).not.toContain("a restart forgets it");
-    else await daemon.process.json(({ msg }) => String(msg).includes("a restart forgets it"));
+    if (saved) expect(daemon.process.stdout).not.toContain("too full to save this");
+    else await daemon.process.json(({ msg }) => String(msg).includes("too full to save this"));
     rmSync(filler);
     rmSync(filler.replace("filler", "rest"));
     while ((await statusOf(daemon)).paused.saved === false);
