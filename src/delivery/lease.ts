@@ -98,14 +98,17 @@ export class Lease {
     const { endpoints, holdsForMs } = await store.ownership.renew(report);
     if (this.#stopped) return;
     this.#cancelLapse();
-    if (halts.end("lease")) sending.resume();
-    this.#isForGood = holdsForMs === Number.POSITIVE_INFINITY;
-    if (this.#isForGood) return;
+    // An answer may come when the lease that it tells of has run out.
     const left = begun + holdsForMs - MARGIN_MS - clock.monotonic();
-    this.#cancelLapse = clock.after(Math.max(0, left), () => {
+    const lapse = () => {
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       void sending.pause();
-    });
+    };
+    if (left <= 0) lapse();
+    else if (halts.end("lease")) sending.resume();
+    this.#isForGood = holdsForMs === Number.POSITIVE_INFINITY;
+    if (this.#isForGood) return;
+    if (left > 0) this.#cancelLapse = clock.after(left, lapse);
     if (endpoints === "everything") return;
     this.#cancelAgain();
     if (endpoints.againInMs !== null) {
