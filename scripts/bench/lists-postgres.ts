@@ -1,11 +1,11 @@
 /** The lists of `lists.ts` on PostgreSQL: for each filter and pair of filters how many rows the server looks at, and for how long. P21. */
 import { join } from "node:path";
-import { moveStore } from "../../src/store/move/move.ts";
 import type { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
 import type { Page, PageQuery } from "../../src/store/store.ts";
 import { LookedAt } from "../../test/harness/looked.ts";
 import { startServer, withClient } from "../../test/harness/postgres.ts";
 import { atMost, Measures, percentile, type Measure } from "./measure.ts";
+import { moveOnce } from "./move.ts";
 import type { BenchOptions } from "./options.ts";
 import { remove, scratch } from "./scratch.ts";
 import { copyStore } from "./seed.ts";
@@ -52,19 +52,7 @@ export async function listsOnPostgres(kept: string, { note }: BenchOptions): Pro
   const url = server.urlOf(name);
   await server.ask(`CREATE DATABASE ${name}`);
   note("moving the store to PostgreSQL");
-  await moveStore({
-    dir: join(dir, "data"),
-    url,
-    direction: "to_postgres",
-    secretKeyFile: join(dir, "data/secret.key"),
-    how: "move",
-    resume: false,
-    beside: false,
-    onReady: () => {},
-    now: Date.now(),
-    monotonic: () => performance.now(),
-    onProgress: () => {},
-  });
+  await moveOnce(join(dir, "data"), url, "to_postgres");
   const endpoints = await withClient(url, async (client) => {
     // Something is held.
     await client.query("UPDATE endpoint SET enabled = 0, disabled_reason = 'operator' WHERE number % 7 = 3");

@@ -61,7 +61,7 @@ async function stopped({ afresh, events, rounds, note }: Case): Promise<Measure[
     await afresh(async (dir, url) => {
       for (const [way, direction] of (["to_postgres", "to_file"] as const).entries()) {
         const before = process.cpuUsage();
-        const { ms } = await once(join(dir, "data"), url, direction);
+        const { ms } = await moveOnce(join(dir, "data"), url, direction);
         const { user, system } = process.cpuUsage(before);
         wall[way]!.push((ms * 1000) / events);
         cpu[way]!.push((user + system) / events);
@@ -99,7 +99,8 @@ async function online({ afresh, rounds, note }: Case): Promise<Measure[]> {
   return measures.all;
 }
 
-function once(dir: string, url: string, direction: MoveOptions["direction"]): Promise<Moved> {
+/** While no daemon runs. */
+export function moveOnce(dir: string, url: string, direction: MoveOptions["direction"]): Promise<Moved> {
   return moveStore({
     dir,
     url,
