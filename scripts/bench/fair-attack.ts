@@ -1,9 +1,11 @@
 /** Takes more than its share of a daemon, until this process is killed; one kind of attack, named in its argument. */
 import { connect, type Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { FLOOD_TYPE } from "./payload.ts";
 
 export interface Attack {
-  readonly kind: "batches" | "headers" | "gets";
+  /** `spin` leaves the daemon alone and uses the machine, with as many threads as it is to have connections. */
+  readonly kind: "batches" | "headers" | "gets" | "spin";
   readonly port: number;
   readonly connections: number;
   /** Of a read or publish key; null to send none. */
@@ -18,8 +20,9 @@ const AGAIN_MS = 20;
 
 const attack = JSON.parse(process.argv[2]!) as Attack;
 const request = requestOf(attack);
+const begin = attack.kind === "spin" ? () => new Worker("for (;;);", { eval: true }) : open;
 // Whoever measures is not to be kept waiting by the attacker's own work.
-for (let index = 0; index < attack.connections; index++) setTimeout(open, (index * 200) / attack.connections);
+for (let index = 0; index < attack.connections; index++) setTimeout(begin, (index * 200) / attack.connections);
 // The bench has ended, however it did.
 process.stdin.on("end", () => process.exit()).resume();
 

@@ -56,13 +56,23 @@ export interface Latency {
   readonly count: number;
 }
 
-/** From submission to `until`, of the events submitted in the window; those that never got there count as infinite. */
 export function latency(
+  ledger: Ledger,
+  window: Pick<Window, "from" | "to">,
+  until: "ackedAt" | "arrivedAt",
+  chosen?: (seq: number) => boolean,
+): Latency {
+  const times = timesIn(ledger, window, until, chosen);
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), count: times.length };
+}
+
+/** From submission to `until`, of the events submitted in the window; those that never got there count as infinite. */
+export function timesIn(
   ledger: Ledger,
   { from, to }: Pick<Window, "from" | "to">,
   until: "ackedAt" | "arrivedAt",
   chosen: (seq: number) => boolean = () => true,
-): Latency {
+): number[] {
   const times: number[] = [];
   const last = ledger.get("submitted");
   for (let seq = 1; seq <= last; seq++) {
@@ -71,7 +81,7 @@ export function latency(
     const end = ledger[until][seq]!;
     times.push(end === 0 ? Number.POSITIVE_INFINITY : end - at);
   }
-  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), count: times.length };
+  return times;
 }
 
 /** What must never be: each counts, in events. */

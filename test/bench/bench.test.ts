@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { turnsFor } from "../../scripts/bench/fair.ts";
 import { Ledger } from "../../scripts/bench/ledger.ts";
+import { timesIn } from "../../scripts/bench/run.ts";
 import { SCENARIOS } from "../../scripts/bench/scenarios.ts";
 
 const run = (...args: string[]) => promisify(execFile)(process.execPath, ["scripts/bench/main.ts", ...args]);
@@ -21,6 +23,20 @@ describe("the bench", () => {
     ledger.arrive(1, 3);
     expect([...ledger.missing()]).toEqual([2]);
     expect(ledger.get("duplicates")).toBe(1);
+  });
+
+  it("times what was submitted in a window, and takes what was never answered for endless", () => {
+    const ledger = new Ledger();
+    ledger.count("submitted", 4);
+    ledger.submittedAt.set([0, 9, 10, 15, 21]);
+    ledger.ackedAt.set([0, 19, 14, 0, 22]);
+    expect(timesIn(ledger, { from: 10, to: 20 }, "ackedAt")).toEqual([4, Number.POSITIVE_INFINITY]);
+  });
+
+  it("gives each side of the fair scenario a thousand events at 50 a second, however short the windows are", () => {
+    for (const seconds of [0.5, 1, 3, 5, 19.9, 60]) {
+      expect(turnsFor(seconds) * seconds * 50, `${seconds} s`).toBeGreaterThan(1000);
+    }
   });
 
   it("refuses a scenario that there is not, and says which there are", async () => {
