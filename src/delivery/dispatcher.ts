@@ -84,7 +84,7 @@ export class Dispatcher implements Deliveries {
     this.#memory = this.#executor.memory;
     this.lease = new Lease({ store, clock, executor: this.#executor, deliveries: this });
     this.#trial = new Trial(parts, this.#executor);
-    this.#sweep = new HorizonSweep({ ...parts, windows: this.#memory.windows });
+    this.#sweep = new HorizonSweep({ ...parts, memory: this.#memory });
   }
 
   /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
@@ -112,6 +112,7 @@ export class Dispatcher implements Deliveries {
       store.recovery.outlived().catch(() => {});
     }
     if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
+    if (this.#sweep.isWanted) void this.sweep();
     this.#careful?.retry();
     this.#executor.do(tick(this.#memory, this.#executor.now()));
     this.#makeRoom();

@@ -1,29 +1,34 @@
 /**
  * Looks once a minute whether memory has lost anything that the disk still owes (`Window` states what must hold),
  * and must find nothing. What it finds is a bug of ours: it is logged as an error, and repaired, so that the event
- * still goes out.
+ * still goes out. Only what a commit made whose answer was lost is found here by design.
  *
  * A commit and the news of it are two things, and a look may fall between them. So only what two looks a second apart
  * both find lost is lost.
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { DeliveryStore, EndpointStore, EventDelivery, Owed, Store } from "../store/store.ts";
+import type { DeliveryStore, EndpointStore, EventDelivery, Owed, RecoveryStore } from "../store/store.ts";
 import type { Memory } from "./memory/memory.ts";
-import type { Window, Windows } from "./memory/windows.ts";
+import type { Window } from "./memory/windows.ts";
 
 /** Rows, or endpoints, that one turn of the event loop looks at. */
 const CHUNK = 500;
 const CONFIRM_MS = 1000;
 
 interface SweptStore {
-  readonly deliveries: Pick<DeliveryStore, "earliestDue" | "waiting" | "fresh" | "park">;
+  readonly deliveries: Pick<DeliveryStore, "earliestDue" | "waiting" | "fresh" | "park" | "requestedAttempts">;
   readonly endpoints: Pick<EndpointStore, "target">;
+  readonly recovery: Pick<RecoveryStore, "doubt">;
 }
+
+type SweptMemory = Pick<Memory, "endpoints" | "ownEndpoints" | "windows"> & {
+  readonly manual: Pick<Memory["manual"], "owe">;
+};
 
 export interface HorizonSweepParts {
   readonly store: SweptStore;
-  readonly windows: Windows;
+  readonly memory: SweptMemory;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -38,20 +43,43 @@ export class HorizonSweep {
   /** Lost deliveries found since the start. */
   found = 0;
   readonly #parts: HorizonSweepParts;
+  #running: Promise<Iterable<string>> | null = null;
+  /** Of the commits that were made late, those before the last run. */
+  #knownLate = 0;
 
   constructor(parts: HorizonSweepParts) {
     this.#parts = parts;
   }
 
-  /** The answer is the endpoints of what was lost: what they are owed is to be read again, whatever memory thought. */
-  async run(): Promise<Iterable<string>> {
-    const { clock } = this.#parts;
+  /** Whether a commit was made since the last run whose caller had been told that it had failed. */
+  get isWanted(): boolean {
+    return this.#parts.store.recovery.doubt.madeLate > this.#knownLate;
+  }
+
+  /** The answer is the endpoints that may have changed: what they are owed is to be read again, whatever memory thought. */
+  run(): Promise<Iterable<string>> {
+    return (this.#running ??= this.#run().finally(() => (this.#running = null)));
+  }
+
+  async #run(): Promise<Iterable<string>> {
+    const { clock, memory, store } = this.#parts;
+    const { madeLate } = store.recovery.doubt;
+    const changed = new Set<string>();
+    if (this.isWanted) {
+      // Whatever such a commit changed, nobody has told.
+      await findOwed(this.#parts, memory);
+      for (const endpoint of memory.ownEndpoints()) if (memory.endpoints.get(endpoint)) changed.add(endpoint);
+    }
     const suspected = await this.#look();
-    if (suspected.waiting.size + suspected.fresh.size === 0) return [];
-    await new Promise<void>((resolve) => void clock.after(CONFIRM_MS, resolve));
-    const again = await this.#look();
-    const lost = { waiting: both(suspected.waiting, again.waiting), fresh: both(suspected.fresh, again.fresh) };
-    return lost.waiting.size + lost.fresh.size > 0 ? this.#repair(lost) : [];
+    if (suspected.waiting.size + suspected.fresh.size > 0) {
+      await new Promise<void>((resolve) => void clock.after(CONFIRM_MS, resolve));
+      const again = await this.#look();
+      const lost = { waiting: both(suspected.waiting, again.waiting), fresh: both(suspected.fresh, again.fresh) };
+      if (lost.waiting.size + lost.fresh.size > 0)
+        for (const endpoint of await this.#repair(lost)) changed.add(endpoint);
+    }
+    this.#knownLate = madeLate;
+    return changed;
   }
 
   async #look(): Promise<Lost> {
@@ -60,7 +88,7 @@ export class HorizonSweep {
     let seen = 0;
     for await (const page of endpointsOwed(this.#parts.store)) {
       for (const [endpoint, dueAt] of page) {
-        const window = this.#parts.windows.of(endpoint);
+        const window = this.#parts.memory.windows.of(endpoint);
         if (window.reaches(dueAt) || !window.awaits(dueAt)) {
           const { missed, rows } = await this.#lookAt(window);
           for (const owed of missed) lost.waiting.set(owed.delivery, owed);
@@ -106,31 +134,31 @@ export class HorizonSweep {
   }
 
   async #isLost({ endpoint, delivery }: Owed): Promise<boolean> {
-    return this.#parts.windows.find(endpoint, delivery) === undefined && (await this.#isSentTo(endpoint));
+    return this.#parts.memory.windows.find(endpoint, delivery) === undefined && (await this.#isSentTo(endpoint));
   }
 
   async #repair({ waiting, fresh }: Lost): Promise<Iterable<string>> {
-    const { clock, log, store, windows } = this.#parts;
-    this.found += waiting.size + fresh.size;
+    const { clock, log, memory, store } = this.#parts;
+    const { windows } = memory;
     const all = [...waiting.values(), ...fresh.values()];
     const endpoints = new Set(all.map(({ endpoint }) => endpoint));
     const [first] = all;
-    const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);
-    log.error(
-      {
-        deliveries: all.length,
-        fresh: fresh.size,
-        endpoints: endpoints.size,
-        first: first!.delivery,
-        // How its window stands.
-        first_due_at: first!.dueAt,
-        next_due_at: nextDueAt,
-        is_planned: heapAt !== -1,
-        loaded: loaded.size,
-        overflows,
-      },
-      "deliveries were lost from memory and are being sent now; this is a bug in webhookd: please report it with this line",
-    );
+    const fields = { deliveries: all.length, fresh: fresh.size, endpoints: endpoints.size, first: first!.delivery };
+    if (this.isWanted || store.recovery.doubt.isOpen) {
+      log.warn(
+        fields,
+        "deliveries that were committed after all, though their caller was told otherwise, are being sent",
+      );
+    } else {
+      this.found += all.length;
+      const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);
+      // How its window stands.
+      const window = { next_due_at: nextDueAt, is_planned: heapAt !== -1, loaded: loaded.size, overflows };
+      log.error(
+        { ...fields, first_due_at: first!.dueAt, ...window },
+        "deliveries were lost from memory and are being sent now; this is a bug in webhookd: please report it with this line",
+      );
+    }
     const lostFresh = [...fresh.values()];
     for (let at = 0; at < lostFresh.length; at += CHUNK) {
       for (const parked of await store.deliveries.park(lostFresh.slice(at, at + CHUNK), clock.now()))
@@ -147,8 +175,10 @@ export class HorizonSweep {
 }
 
 /** Finds out who is owed something, and what attempts were asked for. What was known before is read again. */
-export async function findOwed({ store, clock }: Pick<HorizonSweepParts, "clock"> & { store: Store }, memory: Memory) {
-  const { manual, windows } = memory;
+export async function findOwed(
+  { clock, store }: Pick<HorizonSweepParts, "clock" | "store">,
+  { manual, windows }: Pick<SweptMemory, "manual" | "windows">,
+) {
   const now = clock.now();
   for await (const page of endpointsOwed(store)) {
     for (const [endpoint, dueAt] of page) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { HorizonSweep } from "../../src/delivery/horizon-sweep.ts";
+import { Endpoints } from "../../src/delivery/memory/endpoints.ts";
 import { Windows } from "../../src/delivery/memory/windows.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
@@ -39,6 +40,7 @@ class Disk {
       this.#count(limit);
       return this.freshRows.slice(from, from + limit);
     },
+    requestedAttempts: async () => [],
     park: async (deliveries: readonly Waiting[]) => {
       const parked = this.freshRows.filter(({ event }) => deliveries.some((one) => one.event === event));
       this.freshRows = this.freshRows.filter((row) => !parked.includes(row));
@@ -78,7 +80,9 @@ function setUp(rows: readonly Owed[]) {
   const windows = new Windows(Number.POSITIVE_INFINITY);
   const clock = new ManualClock();
   const alarms: object[] = [];
+  const warnings: object[] = [];
   const disabled = new Set<string>();
+  const doubt = { isOpen: false, madeLate: 0 };
   disk.waitingRows.push(...rows);
   for (const endpoint of new Set(rows.map((row) => row.endpoint))) {
     const window = windows.of(endpoint);
@@ -93,8 +97,14 @@ function setUp(rows: readonly Owed[]) {
     store: {
       deliveries: disk.deliveries,
       endpoints: { target: async (endpoint) => ({ enabled: !disabled.has(endpoint) }) as Target },
+      recovery: { doubt },
     },
-    windows,
+    memory: {
+      windows,
+      endpoints: new Endpoints(),
+      manual: { owe() {} },
+      ownEndpoints: () => windows.endpoints(),
+    },
     clock: {
       ...clock,
       now: () => clock.now(),
@@ -107,7 +117,7 @@ function setUp(rows: readonly Owed[]) {
           run();
         }),
     },
-    log: { ...silentLog, error: (fields) => alarms.push(fields) },
+    log: { ...silentLog, error: (fields) => alarms.push(fields), warn: (fields) => warnings.push(fields) },
   });
   /** `meanwhile` happens between the two looks. */
   const run = async (meanwhile = () => {}) => {
@@ -120,7 +130,7 @@ function setUp(rows: readonly Owed[]) {
       windows.plan(windows.of(endpoint));
     }
   };
-  return { disk, windows, sweep, alarms, disabled, run, repaired: () => repaired };
+  return { disk, windows, sweep, alarms, warnings, disabled, doubt, run, repaired: () => repaired };
 }
 
 /** Reads the window as the dispatcher does when the agenda names it; what it would then send. */
@@ -185,6 +195,16 @@ describe("the sweep", () => {
     expect(world.sweep.found).toBe(1);
     expect(world.alarms).toMatchObject([{ deliveries: 1, fresh: 1, first: "dlv_2" }]);
     expect(world.disk.freshRows).toEqual([]);
+    expect(await readAgain(world)).toEqual(["dlv_2"]);
+  });
+
+  it("takes nothing for lost by us while it is not known what became of a commit", async () => {
+    const world = setUp([owed(1, 900)]);
+    world.doubt.isOpen = true;
+    world.disk.freshRows.push(owed(2, 950));
+    await world.run();
+    expect([world.sweep.found, world.alarms]).toEqual([0, []]);
+    expect(world.warnings).toEqual([{ deliveries: 1, fresh: 1, endpoints: 1, first: "dlv_2" }]);
     expect(await readAgain(world)).toEqual(["dlv_2"]);
   });
 

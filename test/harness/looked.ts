@@ -1,7 +1,8 @@
 /** Lists of a store in PostgreSQL, and how many rows the server looks at for each. */
 import { Client } from "pg";
 import { systemClock } from "../../src/clock.ts";
-import { configsOf, Database, type Queries } from "../../src/store/postgres/engine/database.ts";
+import { Database, type Queries } from "../../src/store/postgres/engine/database.ts";
+import { configsOf } from "../../src/store/postgres/engine/session.ts";
 import type { Engine } from "../../src/store/postgres/engine/engine.ts";
 import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";

@@ -162,6 +162,10 @@ export interface RecoveryStore {
    */
   takeUp(): Promise<boolean>;
 
+  // --- commits whose answers were lost ---
+
+  readonly doubt: Doubt;
+
   // --- careful mode: finding the delivery that the process dies of ---
 
   /**
@@ -188,6 +192,14 @@ export interface RecoveryStore {
   clockUnsettled(): Promise<void>;
   /** All due times are reckoned by the clock as it is now: later instants that were known before are forgotten. */
   clockSettled(now: number): Promise<void>;
+}
+
+/** After each commit that is made late, memory must read again what is on the disk: nobody has told it. */
+export interface Doubt {
+  /** Whether there is a commit whose caller was told that it had failed, and that may have been made. */
+  readonly isOpen: boolean;
+  /** Those that turned out to have been made, since the start. */
+  readonly madeLate: number;
 }
 
 export interface Suspect {

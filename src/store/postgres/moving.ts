@@ -5,7 +5,8 @@ import type { Facts, Key, Page, Place, Row, States, Table } from "../move/tables
 import type { Box } from "../sqlite/engine/box.ts";
 import { ChangeLog } from "./engine/change-log.ts";
 import { connectAlone } from "./engine/copy.ts";
-import { hostsOf, queriesOn, type Queries } from "./engine/database.ts";
+import { queriesOn, type Queries } from "./engine/database.ts";
+import { hostsOf } from "./engine/session.ts";
 import { getMeta, setMeta } from "./engine/engine.ts";
 import { MOVED, MOVING_IN } from "./engine/moved.ts";
 import { migrate } from "./engine/migrate.ts";

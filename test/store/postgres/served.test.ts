@@ -30,6 +30,7 @@ async function wire(url: string) {
   const open = new Set<Socket>();
   let mode: "up" | "down" | "silent" = "up";
   let commits = 0;
+  const lost = Promise.withResolvers<void>();
   const proxy = createServer((socket) => {
     open.add(socket);
     socket.on("error", () => {});
@@ -46,7 +47,10 @@ async function wire(url: string) {
         commits--;
         isMute = true;
         // Longer than the server needs for it.
-        setTimeout(() => socket.destroy(), 200);
+        setTimeout(() => {
+          lost.resolve();
+          socket.destroy();
+        }, 200);
       }
       if (mode === "up") other.write(data);
     });
@@ -63,6 +67,8 @@ async function wire(url: string) {
     loseCommits(count: number) {
       commits = count;
     },
+    /** When the first of them has reached it. */
+    lost: () => lost.promise,
     set(next: typeof mode) {
       mode = next;
       for (const socket of open) socket.destroy();
@@ -156,6 +162,32 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     const { body } = await daemon.request("GET", "/v1/webhooks/events");
     expect(body.data).toHaveLength(3);
     await expect.poll(() => receiver.requests.length).toBe(3);
+    await receiver.close();
+  });
+
+  it("sends at once what was committed after all, once its database tells it so", async () => {
+    const way = await wire(await freshUrl());
+    const lines: string[] = [];
+    const note = (_: object, message: string) => void lines.push(message);
+    const log = { ...silentLog, warn: note, error: note };
+    const daemon = await TestDaemon.start({ clock: systemClock, log, ...onStore(way.url) });
+    const receiver = await TestReceiver.start();
+    await daemon.register(receiver.url);
+    way.loseCommits(1);
+    const publishing = daemon.request("POST", "/v1/webhooks/events", DRAFT);
+    await way.lost();
+    way.set("down");
+    expect(await publishing).toMatchObject({ status: 503, body: { code: "storage_unavailable" } });
+    expect(receiver.requests).toHaveLength(0);
+    way.set("up");
+    await expect.poll(() => receiver.requests.length, { timeout: 15_000 }).toBe(1);
+    expect(lines.filter((line) => line.includes("deliveries"))).toEqual([
+      "deliveries that were committed after all, though their caller was told otherwise, are being sent",
+    ]);
+    // It was made once, and what comes after it is published as ever.
+    await daemon.publish();
+    expect((await daemon.request("GET", "/v1/webhooks/events")).body.data).toHaveLength(2);
+    await expect.poll(() => receiver.requests.length).toBe(2);
     await receiver.close();
   });
 

@@ -2,7 +2,7 @@
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
 import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../sqlite/numbers/codes.ts";
-import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
+import type { Doubt, RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
 import { requestedClaim, waitingClaim } from "./claims.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, getMeta, setMeta, type Engine } from "../engine/engine.ts";
@@ -44,6 +44,11 @@ export class PostgresRecovery implements RecoveryStore {
     this.#left = left;
     this.careful = left.deaths >= QUICK_DEATHS && !isShared;
     this.lastInstant = isShared ? 0 : left.lastInstant;
+  }
+
+  get doubt(): Doubt {
+    const { database, lateCommits } = this.#engine;
+    return { isOpen: database.inDoubt, madeLate: lateCommits };
   }
 
   async takeUp(): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** Rows by the thousand: COPY, over a connection of its own that may take its time. */
 import type { Client, ClientConfig, Connection } from "pg";
-import { configsOf, connect } from "./database.ts";
+import { configsOf, connect } from "./session.ts";
 
 /** To the first host that takes writes; whoever asks closes it. */
 export async function connectAlone(url: string): Promise<Client> {

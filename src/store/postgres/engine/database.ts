@@ -1,17 +1,15 @@
 /**
- * Connections to PostgreSQL: one that writes, one that renews the lease, one for short questions, and some for lists. Of several hosts the one is used that takes writes, so
- * that a standby which was promoted is found without a restart. Statements are pipelined: none waits for the answer to
- * the one before it, unless its caller does.
+ * What is asked of PostgreSQL: one connection writes, one renews the lease, one is for short questions, and some are for
+ * lists. Statements are pipelined: none waits for the answer to the one before it, unless its caller does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, types, type ClientConfig, type QueryConfig } from "pg";
+import type { Client, ClientConfig, QueryConfig } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
 import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
+import { configsOf, OPTIONS, Session } from "./session.ts";
 
-const CONNECT_MS = 2000;
-const QUERY_MS = 10_000;
-/** For how long, and how far apart, what became of a commit is asked. */
+/** How long a caller waits until it is known what became of a commit, and how far apart that is asked. */
 const ASK_MS = 5000;
 const ASK_AGAIN_MS = 250;
 /** As long as a lease: a process that is suspended in the middle of a transaction holds up nobody for longer. */
@@ -19,13 +17,20 @@ const IDLE_MS = 5000;
 const LISTERS = 2;
 /** The server gives up a list before its caller does: otherwise the next one would wait behind it. */
 const LIST_MS = 9000;
-const INT8 = 20;
-
-/** What is committed, and how, must not depend on what a role or a database has for its default. */
-const OPTIONS = "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC";
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
+
+/** The answer to a commit was lost, and for now nobody can be asked what became of it. */
+export class CommitInDoubt extends Error {
+  /** Resolves when that is known; to false if the database is closed first. */
+  readonly wasMade: Promise<boolean>;
+
+  constructor(wasMade: Promise<boolean>, cause: unknown) {
+    super("nobody knows whether it was committed", { cause });
+    this.wasMade = wasMade;
+  }
+}
 
 /** What can be asked: inside a transaction, or of what is committed. */
 export interface Queries {
@@ -55,6 +60,8 @@ export class Database implements Queries {
   readonly #short: Queries;
   readonly #writer: Session;
   readonly #sessions: Session[] = [];
+  #inDoubt = false;
+  #closed = false;
 
   constructor(url: string) {
     this.url = url;
@@ -84,9 +91,18 @@ export class Database implements Queries {
     return this.#short.script(sql);
   }
 
-  /** One at a time. Rejects with a `WebhookdError` when the storage is at fault. */
+  /** Whether a commit is in doubt. Until that is over, nothing else is written. */
+  get inDoubt(): boolean {
+    return this.#inDoubt;
+  }
+
+  /**
+   * One at a time. Rejects with a `WebhookdError` when the storage is at fault, and with `CommitInDoubt` when the work may
+   * have been committed all the same, which takes a mark.
+   */
   async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
     return telling(async () => {
+      if (this.#inDoubt) throw storageUnavailable();
       const client = await this.#writer.client();
       gather(client)
         .query("BEGIN")
@@ -104,7 +120,7 @@ export class Database implements Queries {
       }
       const committed = await client.query("COMMIT").catch(async (error: unknown) => {
         this.#writer.drop();
-        if (mark !== null && (await this.#wasCommitted(mark))) return { command: "COMMIT" };
+        if (mark !== null && (await this.#wasCommitted(mark, error))) return { command: "COMMIT" };
         throw error;
       });
       if (committed.command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
@@ -112,13 +128,23 @@ export class Database implements Queries {
     });
   }
 
+  /** The answer to a commit was lost. Whoever is told that nothing was done does it again, and it would be done twice. */
+  async #wasCommitted(mark: Mark, lost: unknown): Promise<boolean> {
+    this.#inDoubt = true;
+    const known = this.#ask(mark).finally(() => (this.#inDoubt = false));
+    const enough = new AbortController();
+    const late = sleep(ASK_MS, null, { signal: enough.signal });
+    const wasMade = await Promise.race([known, late]).finally(() => enough.abort());
+    if (wasMade === null) throw new CommitInDoubt(known, lost);
+    return wasMade;
+  }
+
   /**
-   * The answer to a commit was lost: what it came to is asked of whichever server takes writes now. Whoever is told that
-   * nothing was done does it again, and an event that is there would be there twice. A transaction's number would not
-   * tell: a server that has lost the transaction gives its number to another one.
+   * Of whichever server takes writes now, for as long as it takes. A transaction's number would not tell: a server that
+   * has lost the transaction gives its number to another one.
    */
-  async #wasCommitted({ id }: Mark): Promise<boolean> {
-    for (const enough = AbortSignal.timeout(ASK_MS); !enough.aborted;) {
+  async #ask({ id }: Mark): Promise<boolean> {
+    while (!this.#closed) {
       try {
         // Waits for the transaction if that is still open, and bars it if it has not begun.
         const asked: QueryConfig & Pick<ClientConfig, "query_timeout"> = {
@@ -137,6 +163,7 @@ export class Database implements Queries {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await Promise.all(this.#sessions.map((session) => session.close()));
   }
 }
@@ -164,68 +191,6 @@ function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> 
   );
 }
 
-/** A connection that is made when it is wanted, and again when it was lost. */
-class Session {
-  readonly #configs: ClientConfig[];
-  #client: Promise<Client> | null = null;
-  #closed = false;
-
-  constructor(configs: ClientConfig[]) {
-    this.#configs = configs;
-  }
-
-  client(): Promise<Client> {
-    if (this.#closed) return Promise.reject(storageUnavailable());
-    if (this.#client !== null) return this.#client;
-    const client: Promise<Client> = connect(this.#configs, () => {
-      if (this.#client === client) this.#client = null;
-    });
-    this.#client = client;
-    client.catch(() => this.drop());
-    return client;
-  }
-
-  drop(): void {
-    const client = this.#client;
-    this.#client = null;
-    client?.then((open) => open.end()).catch(() => {});
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    const client = this.#client;
-    this.#client = null;
-    await client?.then((open) => open.end()).catch(() => {});
-  }
-}
-
-/** To the first host that takes writes. */
-export async function connect(configs: ClientConfig[], onLost: () => void): Promise<Client> {
-  let last: unknown = null;
-  const order = configs.slice();
-  for (const config of order) {
-    const client = new Client(config);
-    // Of a host that is given up nobody wants to hear.
-    let isChosen = false;
-    for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
-    try {
-      await client.connect();
-      const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
-      isChosen = rows[0]!.standby === false;
-      if (isChosen) {
-        // The others of this process try it first.
-        configs.sort((one, other) => Number(other === config) - Number(one === config));
-        return client;
-      }
-      last = new Error("the server is a standby");
-    } catch (error) {
-      last = error;
-    }
-    client.end().catch(() => {});
-  }
-  throw storageUnavailable(last);
-}
-
 export function queriesOn(client: Client): Queries {
   return {
     rows: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
@@ -235,35 +200,6 @@ export function queriesOn(client: Client): Queries {
       await client.query(sql);
     },
   };
-}
-
-/** Instants and keys fit into a number. */
-const numbers = {
-  getTypeParser: ((oid: number, format: "text" | "binary") =>
-    oid === INT8 && format !== "binary" ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
-};
-
-const ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
-
-/** For people: the hosts and the database, without user and password. */
-export function hostsOf(url: string): string {
-  const [, , hosts = "", after = ""] = ADDRESS.exec(url) ?? [];
-  return `${hosts}${after.replace(/\?.*/s, "")}`;
-}
-
-export function configsOf(url: string): ClientConfig[] {
-  const [, before, hosts, after] = ADDRESS.exec(url) ?? [];
-  if (before === undefined) throw new Error("not a postgres:// address");
-  return hosts!.split(",").map((host) => ({
-    connectionString: `${before}${host}${after}`,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: QUERY_MS,
-    keepAlive: true,
-    pipeline: true,
-    options: OPTIONS,
-    application_name: "webhookd",
-    types: numbers,
-  }));
 }
 
 async function telling<T>(work: () => Promise<T>): Promise<T> {

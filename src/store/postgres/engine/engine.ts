@@ -7,9 +7,10 @@ import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { Histogram } from "../../../domain/tally.ts";
 import type { Box } from "../../sqlite/engine/box.ts";
+import { storageUnavailable } from "../../sqlite/engine/condition.ts";
 import { Cursors } from "../../sqlite/engine/page.ts";
 import { firstKeyAt } from "../../sqlite/numbers/codes.ts";
-import { Outrun, type Database, type Queries } from "./database.ts";
+import { CommitInDoubt, Outrun, type Database, type Mark, type Queries } from "./database.ts";
 import type { Owner } from "./owner.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
@@ -57,6 +58,8 @@ export class Engine {
   readonly times = new Histogram(TIMES_MS);
   /** Sent in each transaction ahead of its work, which does not wait for them. What one answers is called after the commit. */
   readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
+  /** Commits that were made although their callers had been told that the storage was unavailable, since the start. */
+  lateCommits = 0;
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
   #noted: number | null = null;
@@ -146,9 +149,9 @@ export class Engine {
 
   async #transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     for (let left = TRIES; ; left--) {
+      const mark = { id: randomUUID(), before: this.#lastCommit };
       const after: (() => void)[] = [];
       try {
-        const mark = { id: randomUUID(), before: this.#lastCommit };
         const result = await this.database.transaction(async (tx) => {
           const now = this.clock.now();
           const riding = this.riders.map((rider) => rider(tx, now));
@@ -157,13 +160,27 @@ export class Engine {
           for (const one of rode) after.push(valueOf(one) ?? (() => {}));
           return valueOf(done);
         }, mark);
-        this.#lastCommit = mark.id;
-        for (const done of after) done();
+        this.#committed(mark, after);
         return result;
       } catch (error) {
+        if (error instanceof CommitInDoubt) {
+          void this.#hearLate(error, mark, after);
+          throw storageUnavailable(error);
+        }
         if (!(error instanceof Outrun) || left === 1) throw error;
       }
     }
+  }
+
+  #committed({ id }: Mark, after: readonly (() => void)[]): void {
+    this.#lastCommit = id;
+    for (const done of after) done();
+  }
+
+  async #hearLate({ wasMade }: CommitInDoubt, mark: Mark, after: readonly (() => void)[]): Promise<void> {
+    if (!(await wasMade)) return;
+    this.#committed(mark, after);
+    this.lateCommits++;
   }
 
   /** At most once a second, and not at all while the clock is behind what it was. */

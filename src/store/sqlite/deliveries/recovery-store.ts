@@ -22,6 +22,8 @@ interface Parts {
 export class SqliteRecovery implements RecoveryStore {
   readonly careful: boolean;
   readonly lastInstant: number;
+  /** A commit answers, or the process ends. */
+  readonly doubt = { isOpen: false, madeLate: 0 };
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #shift: ShiftDue;
