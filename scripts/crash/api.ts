@@ -1,7 +1,11 @@
 /** The daemon's HTTP interface, as a publisher and an operator use it. */
 
+import { setTimeout as sleep } from "node:timers/promises";
+
 /** Only what hangs takes that long. */
 const TIMEOUT_MS = 60_000;
+/** A list that takes the database too long is answered 503, on a busy machine. */
+const TRIES = 10;
 
 export interface ShownAttempt {
   readonly delivery: string;
@@ -66,11 +70,17 @@ export class Api {
     });
   }
 
-  async get<T>(path: string): Promise<T> {
+  async get<T>(path: string, tries = TRIES): Promise<T> {
     const response = await fetch(this.#url + path, {
       headers: { authorization: `Bearer ${this.#key}` },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
+    const retryAfter = response.headers.get("retry-after");
+    if (response.status === 503 && retryAfter !== null && tries > 1) {
+      await response.body?.cancel();
+      await sleep(Number(retryAfter) * 1000);
+      return this.get(path, tries - 1);
+    }
     if (!response.ok) throw new Refused(`GET ${path} was answered ${response.status}: ${await response.text()}`);
     return (await response.json()) as T;
   }
