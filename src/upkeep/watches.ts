@@ -55,23 +55,27 @@ export class SpaceWatch {
 }
 
 const LOOK_EVERY_MS = 60 * 60_000;
-/** Rows that one turn of the event loop opens. */
+/**
+ * Endpoints that are looked at in a second. To open ten thousand at once takes 400 ms, and V8 keeps the 16 MiB of young
+ * objects that it grew to: a daemon at rest collects nothing.
+ */
 const PAGE = 100;
 
 export interface DamagedEndpointsParts {
   readonly store: Pick<Store, "endpoints">;
   readonly clock: Clock;
   readonly log: Log;
-  readonly signal: AbortSignal;
   /** Called once for each that is found. */
   readonly onFound: (endpoint: Endpoint) => void;
 }
 
-/** Endpoints of which something cannot be read: looked for at the start and each hour, told once, seen until mended. */
+/** Endpoints of which something cannot be read: looked for from the start on and each hour, told once, seen until mended. */
 export class DamagedEndpoints {
   readonly #parts: DamagedEndpointsParts;
   readonly #known = new Map<string, Endpoint>();
   #lookAt = Number.NEGATIVE_INFINITY;
+  /** Where the look goes on; null where it begins. */
+  #cursor: string | null = null;
   #running: Promise<void> | null = null;
 
   constructor(parts: DamagedEndpointsParts) {
@@ -95,7 +99,6 @@ export class DamagedEndpoints {
       for (const { id } of this.all) this.#note(id, await this.#parts.store.endpoints.get(null, id));
       if (clock.monotonic() < this.#lookAt) return;
       await this.#look();
-      this.#lookAt = clock.monotonic() + LOOK_EVERY_MS;
     } catch (error) {
       // What the store does not tell now, the next call asks again.
       if (!(error instanceof WebhookdError)) throw error;
@@ -103,19 +106,14 @@ export class DamagedEndpoints {
   }
 
   async #look(): Promise<void> {
-    const { clock, store, signal } = this.#parts;
-    let cursor: string | undefined;
-    do {
-      const page = await store.endpoints.list({
-        tenant: null,
-        limit: PAGE,
-        order: "oldest",
-        ...(cursor && { cursor }),
-      });
-      for (const endpoint of page.data) this.#note(endpoint.id, endpoint);
-      cursor = page.nextCursor ?? undefined;
-      await new Promise<void>((resolve) => clock.nextTurn(resolve));
-    } while (cursor !== undefined && !signal.aborted);
+    const { clock, store } = this.#parts;
+    const cursor = this.#cursor;
+    // A look that fails begins anew.
+    this.#cursor = null;
+    const page = await store.endpoints.list({ tenant: null, limit: PAGE, order: "oldest", ...(cursor && { cursor }) });
+    for (const endpoint of page.data) this.#note(endpoint.id, endpoint);
+    this.#cursor = page.nextCursor;
+    if (this.#cursor === null) this.#lookAt = clock.monotonic() + LOOK_EVERY_MS;
   }
 
   #note(id: string, endpoint: Endpoint | null): void {
