@@ -2,7 +2,7 @@
  * Seals secrets for the disk: AES-256-GCM with a fresh 96-bit nonce, bound to where it is kept, so that a sealed text
  * moved to another endpoint or field does not open (ASVS 11.3.4).
  */
-import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { sealKey } from "../../files/key-files.ts";
 
 const TAG_BYTES = 16;
@@ -12,12 +12,13 @@ const MARKS_PLACE = "meta:marks";
 
 export class Box {
   #keyId: string;
-  #key: Uint8Array;
+  /** With bytes in place of it, Node takes three times as long to begin: each list opens two texts of each endpoint. */
+  #key: KeyObject;
   #markKey: Uint8Array;
   readonly #random: (bytes: number) => Uint8Array;
 
   constructor(key: Uint8Array, random: (bytes: number) => Uint8Array) {
-    this.#key = key;
+    this.#key = createSecretKey(key);
     this.#random = random;
     this.#keyId = createHmac("sha256", key).update("webhookd secret.key id").digest("hex").slice(0, 8);
     this.#markKey = createHmac("sha256", key).update("webhookd marks").digest();
@@ -71,7 +72,7 @@ export class Box {
 
   /** The key itself, for a copy of the store that `check`, its key check value, tells from others. */
   sealKey(passphrase: string, check: string): Promise<string> {
-    return sealKey(this.#key, { passphrase, check, random: this.#random });
+    return sealKey(this.#key.export(), { passphrase, check, random: this.#random });
   }
 
   /** `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` says whose and which field it is. */
