@@ -236,8 +236,8 @@ export async function copyBefore(options: CopyingBefore): Promise<string> {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StoreRefused(
       74,
-      `the copy that is made before the migration from schema ${from} to ${to} cannot be written into ${dir}: ${reason}`,
-      "make room there, or name another [backup] dir; nothing was changed",
+      `the store cannot be copied into ${dir} before its migration from schema ${from} to ${to}: ${reason}`,
+      "free some space there, or name another [backup] dir; nothing was changed",
       error,
     );
   }

@@ -118,10 +118,15 @@ export class Copy {
     if ((await this.#from.log.id()) !== this.#state.log) {
       const what = `what changed in ${this.#from.name} since the copy began is no longer listed`;
       if (!(await this.#from.log.isFull())) {
-        throw new StoreRefused(1, what, "another move was begun, or this one given up: begin anew in an empty one");
+        throw new StoreRefused(
+          1,
+          what,
+          "another move has begun since, or this one was given up; start again with an empty target",
+        );
       }
-      const todo = "type the same with --give-up in place of --online and --resume; then begin anew in an empty one";
-      throw new StoreRefused(1, `${what}: the list was full, so the move is given up`, todo);
+      const todo =
+        "run the same command with --give-up instead of --online and --resume; then start again with an empty target";
+      throw new StoreRefused(1, `${what}: the list grew too long, so the move cannot go on`, todo);
     }
     await work();
     await this.#from.endSnapshot();
@@ -195,7 +200,11 @@ export class Copy {
 
   #differs(tables: readonly string[]): StoreRefused {
     const what = `what was copied into ${this.#to.name} differs from what is in ${this.#from.name}: ${tables.join()}`;
-    return new StoreRefused(65, what, "the store is where it was; begin anew in an empty one, and report this");
+    return new StoreRefused(
+      65,
+      what,
+      "the store is still where it was; start again with an empty target, and please report this",
+    );
   }
 }
 

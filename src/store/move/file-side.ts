@@ -94,10 +94,11 @@ export class FileSide {
     const database = join(dir, "webhookd.db");
     const moved = movedAside(dir);
     this.#file = existsSync(database) || moved === null ? database : join(dir, moved);
-    if (!existsSync(this.#file)) throw new StoreRefused(1, `there is no store in ${dir}`, "name another: --data-dir");
+    if (!existsSync(this.#file))
+      throw new StoreRefused(1, `there is no store in ${dir}`, "name another directory with --data-dir");
     const version = this.#open(this.#file, false);
     if (version < MIGRATIONS.length) {
-      const what = `the store in ${dir} has schema ${version}, and this webhookd has ${MIGRATIONS.length}`;
+      const what = `the store in ${dir} has schema ${version}, but this webhookd needs ${MIGRATIONS.length}`;
       throw new StoreRefused(1, what, `webhookd migrate --data-dir ${dir}`);
     }
     const meta = new Meta(this.#opened());
@@ -180,7 +181,7 @@ export class FileSide {
       for (const [event, endpoint] of this.#again.splice(0)) causes!.note(Number(event), Number(endpoint));
       const sql = "UPDATE meta SET value = ? WHERE name = 'moving_in' AND value = ?";
       const { changes } = db.prepare(sql).run(after(), before);
-      if (changes !== 1) throw new StoreRefused(75, `another move is writing into ${this.name}`, "let it end");
+      if (changes !== 1) throw new StoreRefused(75, `another move is writing into ${this.name}`, "wait until it ends");
     } catch (error) {
       db.exec("ROLLBACK");
       throw error;
@@ -215,7 +216,7 @@ export class FileSide {
     if (Object.keys(facts).length > 0) this.#complete(facts);
     const broken = db.pragma("foreign_key_check") as readonly { readonly table: string }[];
     if (broken.length > 0)
-      throw new StoreRefused(65, `${broken[0]!.table} refers to rows that do not exist`, "say so to us");
+      throw new StoreRefused(65, `${broken[0]!.table} refers to rows that do not exist`, "please report this");
     requireDurable(db);
     db.pragma("wal_checkpoint(TRUNCATE)");
     db.close();

@@ -134,7 +134,11 @@ class Move {
     const { beside, how, resume } = this.#options;
     const facts = await this.#from.facts(["key_id", "last_instant"]);
     const still = [facts.key_id, facts.last_instant, await this.#from.lastEvent()].join();
-    const gone = new StoreRefused(1, `the store of ${this.#from.name} was moved before`, "start it where it went");
+    const gone = new StoreRefused(
+      1,
+      `the store in ${this.#from.name} was moved away earlier`,
+      "start it where it is now",
+    );
     const begun: State = { source: still, log: null, seen: 0, table: 0, after: null, sums: {}, isCompared: false };
     if (left === null) {
       if (!isThere) throw gone;
@@ -145,14 +149,18 @@ class Move {
       return state;
     }
     if (!resume) {
-      const what = `${this.#to.name} contains the beginning of a copy`;
-      throw new StoreRefused(1, what, "go on with --resume, or name an empty one");
+      const what = `${this.#to.name} contains an unfinished copy`;
+      throw new StoreRefused(1, what, "continue with --resume, or name an empty target");
     }
     if (left === WHOLE) return { ...begun, table: TABLES.length, isCompared: true };
     const state = JSON.parse(left) as State;
     if (state.source !== (state.log === null ? still : facts.key_id)) {
-      const what = `the copy that was begun in ${this.#to.name} is not of what ${this.#from.name} is now`;
-      throw new StoreRefused(1, what, "a daemon ran meanwhile, or it is another store: begin anew in an empty one");
+      const what = `the unfinished copy in ${this.#to.name} does not match the store in ${this.#from.name}`;
+      throw new StoreRefused(
+        1,
+        what,
+        "a daemon has run since, or it is another store; start again with an empty target",
+      );
     }
     if (!isThere && !state.isCompared) throw gone;
     return state;

@@ -53,9 +53,9 @@ export class PostgresSide {
   /** False where it was moved before. Unless nodes may go on `beside`, no daemon can begin until this is closed. */
   async beginSource(box: Box, beside: boolean): Promise<boolean> {
     const { found, isNew } = await versionOf(this.#queries);
-    if (isNew) throw new StoreRefused(1, `there is no store in ${this.name}`, "look at the address");
+    if (isNew) throw new StoreRefused(1, `there is no store in ${this.name}`, "check the address");
     if (found !== SCHEMA_VERSION) {
-      const what = `the store in ${this.name} has schema ${found}, and this webhookd has ${SCHEMA_VERSION}`;
+      const what = `the store in ${this.name} has schema ${found}, but this webhookd needs ${SCHEMA_VERSION}`;
       throw new StoreRefused(1, what, "start the daemon of this version on it once");
     }
     if (!beside && !(await this.tryLock())) {
@@ -69,7 +69,7 @@ export class PostgresSide {
       throw new StoreRefused(1, what, "copy the file of a host that used it, or name it with [data] secret_key_file");
     }
     if ((await getMeta(this.#queries, MOVING_IN)) !== null) {
-      throw new StoreRefused(1, `what is in ${this.name} is not complete`, "finish that move first, with --resume");
+      throw new StoreRefused(1, `a move into ${this.name} is not finished`, "finish it first, with --resume");
     }
     return (await getMeta(this.#queries, MOVED)) === null;
   }
@@ -143,7 +143,7 @@ export class PostgresSide {
       await work();
       const sql = "UPDATE meta SET value = $2 WHERE name = $1 AND value = $3";
       const moved = await this.#queries.change(sql, [MOVING_IN, after(), before]);
-      if (moved !== 1) throw new StoreRefused(75, `another move is writing into ${this.name}`, "let it end");
+      if (moved !== 1) throw new StoreRefused(75, `another move is writing into ${this.name}`, "wait until it ends");
     });
   }
 

@@ -105,7 +105,7 @@ function othersIn(tx: Queries): Promise<Other[]> {
 
 export function requireKnown(found: number, known: number): void {
   if (found <= known) return;
-  const what = `the store in PostgreSQL has schema ${found}, and this webhookd knows ${known}`;
+  const what = `the store in PostgreSQL has schema ${found}, but this webhookd only knows schemas up to ${known}`;
   throw new StoreRefused(1, what, "start the newer webhookd that migrated it");
 }
 
@@ -141,7 +141,7 @@ export async function guard(tx: Queries, { id }: NewNode): Promise<boolean> {
 
 /** Tells the process that it must end, and is what the caller of the store is answered. */
 export function lost(onLost: (error: Error) => void, what: string): Error {
-  onLost(new StoreRefused(75, what, "nothing is lost; if this host was not suspended, look at its load"));
+  onLost(new StoreRefused(75, what, "nothing is lost; if this host was not suspended, check its load"));
   return storageUnavailable();
 }
 

@@ -259,8 +259,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
       expect(await killed.exit).toBe("SIGKILL");
     });
     const served = TestDaemon.start({ dir: aDirectory(), settings: { DATA_STORE: url } });
-    expect(await refusal(served)).toMatch(/not complete yet; .*--resume/);
-    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/contains the beginning of a copy; .*--resume/);
+    expect(await refusal(served)).toMatch(/not finished; .*--resume/);
+    expect(await refusal(move(dir, url, "to_postgres"))).toMatch(/contains an unfinished copy; .*--resume/);
     const dies = (doing: MoveProgress["doing"], after: number) => {
       let left = after;
       return (progress: MoveProgress) => {
@@ -387,7 +387,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
     await receiver.close();
   });
 
-  const IS_FULL = /no longer listed: the list was full, so the move is given up; type the same with --give-up/;
+  const IS_FULL =
+    /no longer listed: the list grew too long, so the move cannot go on; run the same command with --give-up/;
 
   it("lists no more than its share of a database while nobody goes on with the move", async () => {
     const [dir, url, into, clock] = [aDirectory(), await freshUrl(), aDirectory(), new ManualClock()];
@@ -494,7 +495,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const again = await TestDaemon.start({ dir });
     await again.publish();
     await again.stop();
-    expect(await refusal(move(dir, url, "to_postgres", { resume: true }))).toMatch(/a daemon ran meanwhile/);
+    expect(await refusal(move(dir, url, "to_postgres", { resume: true }))).toMatch(/a daemon has run since/);
 
     const third = await freshUrl();
     const stopsAtComparing = ({ doing }: MoveProgress) => doing === "comparing" && dies();

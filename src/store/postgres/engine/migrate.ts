@@ -63,14 +63,13 @@ async function inPatience<T>(database: Database, work: (tx: Queries) => Promise<
       return await database.transaction(work);
     } catch (error) {
       if (!(error instanceof Outrun)) throw error;
-      if (enough.aborted)
-        throw new StoreRefused(75, HELD, "end whatever has been reading them for so long, such as a pg_dump");
+      if (enough.aborted) throw new StoreRefused(75, HELD, "stop what is holding them, such as a long pg_dump");
     }
     await sleep(LOCK_MS);
   }
 }
 
-const HELD = "the schema cannot be migrated as long as something holds the tables in PostgreSQL";
+const HELD = "the schema cannot be migrated: something is holding locks on its tables in PostgreSQL";
 
 /** Inside a transaction: one node migrates, the others wait for its commit. The step that is next, if that takes long. */
 async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["isHeld"]): Promise<number | null> {

@@ -14,8 +14,8 @@ export async function requireHere(queries: Queries): Promise<void> {
   );
   for (const { name, value } of rows) {
     if (name === MOVING_IN) {
-      const todo = "finish it with: webhookd migrate --resume, and what was typed before";
-      throw new StoreRefused(1, "a store is being moved into this PostgreSQL database, and is not complete yet", todo);
+      const todo = "to finish it, run the same webhookd migrate command again, with --resume";
+      throw new StoreRefused(1, "a move into this PostgreSQL database is not finished", todo);
     }
     const { to, at } = JSON.parse(value) as { to: string; at: number };
     const what = `the store of this PostgreSQL database was moved to ${to} on ${new Date(at).toISOString()}`;
