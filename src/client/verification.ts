@@ -21,7 +21,7 @@ const DETAILS: Readonly<Record<Reason, string>> = {
   secret_has_spaces: "it matches without the white space around the secret",
   body_changed:
     "the body was changed on its way to verify: pass the bytes as they arrived, before anything parses them",
-  mismatch: "the body or the secret is a different one",
+  mismatch: "the body was changed, or the secret is wrong",
 };
 
 const WELL_FORMED = new RegExp(SIGNED_HEADERS.map(({ pattern }) => `^${pattern}$`).join("|"), "i");

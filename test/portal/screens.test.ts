@@ -137,7 +137,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await keys.keyboard.press("Space");
     await reach(keys, "Add the endpoint");
     await keys.keyboard.press("Enter");
-    await keys.getByRole("heading", { name: "The endpoint is added" }).waitFor();
+    await keys.getByRole("heading", { name: "The endpoint was added" }).waitFor();
     await reach(keys, "Go to the endpoint");
     await keys.keyboard.press("Enter");
     await reach(keys, "Send a test event");

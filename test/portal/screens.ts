@@ -72,7 +72,7 @@ export const SCREENS: readonly Screen[] = [
     name: "secret",
     title: "A rotation, in two steps",
     path: ({ endpoint }) => `${endpoint}/secret`,
-    act: (page) => press(page, "Make the next secret"),
+    act: (page) => press(page, "Create the next secret"),
     shows: "A rotation is under way.",
   },
   {

@@ -31,12 +31,12 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByText("We can send to this URL.").waitFor();
     await page.getByRole("checkbox", { name: "budget.exceeded" }).click();
     await button("Add the endpoint").click();
-    await page.getByRole("heading", { name: "The endpoint is added" }).waitFor();
+    await page.getByRole("heading", { name: "The endpoint was added" }).waitFor();
     const [endpoint] = (await site.request("GET", "/v1/webhooks")).data;
     const { signing_secret: secret } = await site.request("GET", `/v1/webhooks/${endpoint.id}/secret`);
     expect(await page.getByRole("region", { name: "Signing secret" }).textContent()).toBe(secret);
     await page.getByRole("link", { name: "Go to the endpoint" }).click();
-    await page.getByText("Nothing was sent yet").waitFor();
+    await page.getByText("Nothing has been sent yet").waitFor();
   });
 
   it("has its key in the link alone: not in the address, nor in any request's address", async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const entries = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name).join()");
     expect(entries).not.toContain("whk_");
     await page.reload();
-    await page.getByText("Nothing was sent yet").waitFor();
+    await page.getByText("Nothing has been sent yet").waitFor();
   });
 
   it("sends a test event, and sees the answer to it", async () => {
@@ -158,12 +158,12 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const shown = (which: string) => page.getByRole("region", { name: `${which} secret` });
     secrets.add((await shown("Current").textContent())!);
     await site.publish();
-    await button("Make the next secret").click();
+    await button("Create the next secret").click();
     secrets.add((await shown("Next").textContent())!);
     await site.publish();
     await button("Complete the rotation").click();
     await button("Yes, complete the rotation").click();
-    await button("Make the next secret").waitFor();
+    await button("Create the next secret").waitFor();
     secrets.delete([...secrets][0]!);
     await site.publish();
     await expect.poll(() => accepted.length).toBe(3);
@@ -233,7 +233,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(site.receiver.requests.length).toBe(before);
     await button("Enable").click();
     await question().getByText("1 delivery is held").waitFor();
-    await button("Enable, and send what is held").click();
+    await button("Enable, and send the held events").click();
     await page.getByRole("row").getByText("Held").waitFor({ state: "detached" });
     await expect.poll(() => site.receiver.requests.length).toBe(before + 1);
     await button("Disable").waitFor();
@@ -243,12 +243,12 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const secrets = () => site.request("GET", `/v1/webhooks/${moved}/secret`);
     const before = await secrets();
     await page.getByRole("tab", { name: "Signing secret" }).click();
-    await button("Make the next secret").click();
+    await button("Create the next secret").click();
     await page.getByText("A rotation is under way.").waitFor();
     expect(await secrets()).toHaveProperty("next_signing_secret");
     await button("Give it up").click();
     await question().getByRole("button", { name: "Give it up" }).click();
-    await button("Make the next secret").waitFor();
+    await button("Create the next secret").waitFor();
     expect(await secrets()).toEqual(before);
   });
 
@@ -262,7 +262,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(await left()).toBe(before);
     await button("Delete").click();
     await button("Delete it").click();
-    await page.getByText("The endpoint is deleted").waitFor();
+    await page.getByText("The endpoint was deleted").waitFor();
     await page.getByRole("heading", { name: "Endpoints" }).waitFor();
     expect(await left()).toBe(before - 1);
     await page.getByRole("link", { name: /moved/ }).waitFor({ state: "detached" });

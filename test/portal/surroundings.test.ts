@@ -141,7 +141,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await all.getByLabel("URL").fill(`${url}/2`);
     await all.getByRole("checkbox", { name: "goal.achieved" }).click();
     await all.getByRole("button", { name: "Add the endpoint" }).click();
-    await all.getByRole("heading", { name: "The endpoint is added" }).waitFor();
+    await all.getByRole("heading", { name: "The endpoint was added" }).waitFor();
     const { data } = await site.request("GET", "/v1/webhooks?tenant=acme");
     expect(data).toHaveLength(2);
     expect(data.map((one: { id: string }) => one.id)).toContain(id);

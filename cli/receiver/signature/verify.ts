@@ -98,7 +98,7 @@ async function sayWhy(presented: Presented, client: Client | null, args: Args, i
   if (reasons.length > 0) return;
   if (computed !== null) say(io, `  computed ${computed}`);
   if (presented.body.length === 0) say(io, "  the body is empty: something consumed it first, or it is the wrong file");
-  else say(io, "  no common mistake explains it: the body or the secret is a different one");
+  else say(io, "  no common mistake explains it: the body was changed, or the secret is wrong");
 }
 
 async function amongOthers(presented: Presented, client: Client, endpoint: string | undefined) {

@@ -127,7 +127,7 @@ function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean })
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   return (
     <>
-      {attempts.length === 0 && <p className="quiet">No attempt was made yet.</p>}
+      {attempts.length === 0 && <p className="quiet">No attempt has been made yet.</p>}
       <ol className="attempts card" hidden={attempts.length === 0}>
         {attempts.map((attempt, at) => (
           <AttemptRow key={attempt.id} attempt={attempt} open={at === 0} />

@@ -47,7 +47,7 @@ export function Deliveries({ endpoint }: { endpoint: EndpointWithHealth }) {
 
 function None({ choice }: { choice: Choice }) {
   const words: Readonly<Record<Choice, readonly [string, string]>> = {
-    all: ["Nothing was sent yet", "Events show up here as they happen. To see one now, send a test event."],
+    all: ["Nothing has been sent yet", "Events show up here as they happen. To see one now, send a test event."],
     failed: ["Nothing has failed", "Deliveries whose retries are used up would be listed here."],
     waiting: ["Nothing is waiting", "Deliveries that will be tried again would be listed here."],
     delivered: ["Nothing has been delivered yet", "Deliveries that your receiver accepted will be listed here."],

@@ -89,11 +89,11 @@ function Enable({ endpoint, close }: Asked) {
         <Button onClick={close}>Cancel</Button>
         {held > 0 && (
           <Button kind="danger" busy={act.busy} onClick={() => void enable("cancel")}>
-            Enable, and cancel what is held
+            Enable, and cancel the held events
           </Button>
         )}
         <Button kind="primary" busy={act.busy} onClick={() => void enable("release")}>
-          {held > 0 ? "Enable, and send what is held" : "Enable"}
+          {held > 0 ? "Enable, and send the held events" : "Enable"}
         </Button>
       </div>
     </>
@@ -108,7 +108,7 @@ function Delete({ endpoint, close }: Asked) {
       await call("deleteEndpoint", { id: endpoint.id });
       close();
       go("");
-      say("The endpoint is deleted");
+      say("The endpoint was deleted");
     });
   return (
     <>

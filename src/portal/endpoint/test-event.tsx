@@ -41,7 +41,9 @@ function Sending({ endpoint, close }: { endpoint: Endpoint; close: () => void })
     });
   return (
     <>
-      <p>A sample is sent to this endpoint alone: one attempt, signed like any other. Statistics leave it out.</p>
+      <p>
+        A sample is sent to this endpoint only: one attempt, signed like any other. It is not counted in statistics.
+      </p>
       <div className="field">
         <label htmlFor="test-type">Event type</label>
         <select id="test-type" value={type} onChange={({ target }) => setType(target.value)}>
@@ -74,7 +76,7 @@ function Came({ result }: { result: Attempt | "later" }) {
   if (result === "later")
     return (
       <p className="alert wait">
-        It is published, but nothing is sent just now. It is listed under Test events when it was sent.
+        It was published, but nothing is being sent right now. Once it has been sent, it is listed under Test events.
       </p>
     );
   const isGood = result.outcome === "succeeded";

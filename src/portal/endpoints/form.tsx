@@ -29,7 +29,7 @@ export function AddEndpoint() {
       </div>
       {portal.tenant === "*" && tenant === undefined && (
         <p className="alert wait">
-          It will belong to the tenant “default”. To add it to another one, choose that above.
+          It will belong to the tenant “default”. To add it to another tenant, choose that one above.
         </p>
       )}
       <EndpointForm before={null} word="Add the endpoint" cancel="" send={send} />
@@ -123,9 +123,9 @@ function Added({ id, secret }: { id: string; secret: string }) {
   const maySeeAgain = useCan("secrets");
   return (
     <div className="sheet">
-      <h1>The endpoint is added</h1>
+      <h1>The endpoint was added</h1>
       <p>
-        Your receiver verifies with this signing secret that requests come from us. Keep it where your receiver keeps
+        Your receiver uses this signing secret to check that requests come from us. Keep it where your receiver keeps
         its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only now."}
       </p>
       <Code text={secret} label="Signing secret" />

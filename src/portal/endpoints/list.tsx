@@ -47,7 +47,7 @@ export function EndpointList() {
 function NoEndpoints({ mayAdd }: { mayAdd: boolean }) {
   return (
     <Empty title="No endpoints yet">
-      <p>An endpoint is a URL of yours. When something happens that you chose to hear of, we send it there.</p>
+      <p>An endpoint is a URL of yours. When something you chose happens, we send it there.</p>
       {mayAdd && (
         <a className="button primary" href="#/new">
           Add an endpoint

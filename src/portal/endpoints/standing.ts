@@ -23,7 +23,7 @@ export function standingOf({ damaged, enabled, disabled_reason: reason, health }
     const row = counted(health.consecutive_failures, "attempt has", "attempts in a row have");
     return { tone: word === "Failing" ? "bad" : "warn", word, more: `${row} failed.` };
   }
-  if (health.last_success_at === null) return { tone: "wait", word: "New", more: "Nothing was sent to it yet." };
+  if (health.last_success_at === null) return { tone: "wait", word: "New", more: "Nothing has been sent to it yet." };
   return { tone: "good", word: "Working", more: "" };
 }
 

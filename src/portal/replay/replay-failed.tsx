@@ -117,7 +117,7 @@ function Plan({ plan: { matched, timed_out: timedOut, eta_seconds: seconds, left
               "of them timed out, so your receiver may have handled it",
               "of them timed out, so your receiver may have handled them",
             )}{" "}
-            already. The event's id stays the same: receivers that keep ids drop what comes twice.
+            already. The event's id stays the same: receivers that remember ids drop duplicates.
           </li>
         )}
       </ul>

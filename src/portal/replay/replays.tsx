@@ -27,8 +27,8 @@ export function Replays({ endpoint }: { endpoint: string }) {
       </div>
       {jobs.length === 0 && (
         <div className="empty slim">
-          <h2>Nothing was replayed yet</h2>
-          <p>When your receiver was down for so long that deliveries failed, replay them from here.</p>
+          <h2>Nothing has been replayed yet</h2>
+          <p>If your receiver was down for so long that deliveries failed, replay them here.</p>
         </div>
       )}
       <ul className="stack">
@@ -81,7 +81,7 @@ function JobCard({ job }: { job: Job }) {
       </p>
       {why !== null && (
         <p className="alert warn">
-          The canary was not accepted, so the rest waits. Mend your receiver, then try another canary, or send all.
+          The canary was not accepted, so the rest waits. Fix your receiver, then try another canary, or send all.
         </p>
       )}
       <Steering job={job} />

@@ -19,7 +19,8 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
       <section className="card padded stack">
         <h2>Current secret</h2>
         <p className="prose">
-          It signs every request to this endpoint. Whoever has it can forge such requests: keep it like a password.
+          It signs every request to this endpoint. Anyone who has it can forge such requests. Keep it as safe as a
+          password.
         </p>
         <Revealed id={endpoint.id} secret={secrets?.signing_secret} set={setSecrets} which="current" />
       </section>
@@ -75,7 +76,7 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
   const begin = () =>
     act.run(async () => {
       set(await call("rotateSecret", { id, body: { overlap_seconds: overlap } }));
-      say("The next secret is made");
+      say("The next secret is ready");
     });
   return (
     <section className="card padded stack">
@@ -87,7 +88,7 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
           over, requests are still signed with the current one.
         </li>
         <li>
-          <strong>The next secret takes over</strong>, by itself or when you say so. Then remove the old one from your
+          <strong>The next secret takes over</strong>, on its own or when you say so. Then remove the old one from your
           receiver.
         </li>
       </ol>
@@ -103,7 +104,7 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
       </div>
       <div className="actions start">
         <Button kind="primary" busy={act.busy} onClick={() => void begin()}>
-          Make the next secret
+          Create the next secret
         </Button>
       </div>
       {act.fault && <Trouble fault={act.fault} />}

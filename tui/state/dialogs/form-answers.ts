@@ -79,7 +79,7 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       const { id, url, signing_secret: secret } = answer as Answers["registerEndpoint"];
       return {
         kind: "secret",
-        title: "The endpoint is added",
+        title: "The endpoint was added",
         facts: [id, url, "", "This is its signing secret. It is shown only once: give it to the receiver now."],
         secret,
       };

@@ -24,7 +24,7 @@ _DETAILS = {
     "malformed_signature": "the signature is not 64 hexadecimal digits",
     "secret_has_spaces": "it matches without the white space around the secret",
     "body_changed": "the body was changed on its way to verify: pass the bytes as they arrived, before anything parses them",
-    "mismatch": "the body or the secret is a different one",
+    "mismatch": "the body was changed, or the secret is wrong",
 }
 
 
