@@ -19,8 +19,11 @@ import { Inspector, type Entry } from "./inspector.ts";
 import { listed, withRoute } from "./route-page.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** Chores are no part of the way: what one event passes, each of these passes. */
+/** What one event passes, each of these passes. */
 const EVENTS = 5;
+/** Chores are no part of the way: an event into which one fell is left out. On a busy machine that is most of them. */
+const CHORES = "src/daemon/chores.ts";
+const MOST_EVENTS = 40;
 /** So long after a second began, its chores are over. */
 const CLEAR_MS = 100;
 const WARM_UP = 30;
@@ -82,11 +85,13 @@ await settled();
 for (const target of targets) await target.noteEntries();
 
 const ways: string[][] = [];
-for (let event = 0; event < EVENTS; event++) {
+for (let left = MOST_EVENTS; ways.length < EVENTS; left--) {
+  if (left === 0) throw new Error("this machine is too busy: a chore fell into each event");
   await sleep(CLEAR_MS + 1000 - (Date.now() % 1000));
   for (const target of targets) await target.entries();
   await publish();
-  ways.push([...new Set((await settled()).map(([file]) => `src/${file}`))]);
+  const way = [...new Set((await settled()).map(([file]) => `src/${file}`))];
+  if (!way.includes(CHORES)) ways.push(way);
 }
 const route = ways[0]!.filter((file) => ways.every((way) => way.includes(file)));
 inspector.close();
