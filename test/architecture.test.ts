@@ -267,7 +267,6 @@ const RULES: Rule[] = [
     types: ["src/clock.ts", "src/delivery/deliveries.ts", "src/store/store.ts"],
     why: "what the daemon tells Prometheus",
   },
-  { from: "src/schedule.ts", may: ["croner"], types: ["src/log.ts"], why: "croner, and only here" },
   { from: "src/config", may: ["src/config", "src/domain", "src/build.ts", NODE, "smol-toml"], why: "settings" },
   {
     from: "src/client",
@@ -295,7 +294,7 @@ const RULES: Rule[] = [
     why: "a client of the HTTP API that runs in a browser",
   },
   { from: "src/offline.ts", may: ["src", NODE], why: "what commands do to a data directory that no daemon has" },
-  { from: "src/daemon", may: ["src", NODE], why: "the only place where parts are joined" },
+  { from: "src/daemon", may: ["src", NODE, "croner"], why: "the only place where parts are joined, and croner" },
   { from: "src/log.ts", may: ["src/domain", "pino"], why: "logs" },
   {
     from: "src/native.ts",

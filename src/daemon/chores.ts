@@ -1,10 +1,13 @@
-/** What the daemon does again and again, and when: all of it, one line each. */
+/**
+ * What the daemon does again and again, and when, by cron pattern: all of it, one line each. A run that is still going is
+ * not started a second time.
+ */
+import { Cron } from "croner";
 import type { Alerts } from "../alerts/alerts.ts";
 import type { Clock } from "../clock.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
-import type { Chore } from "../schedule.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { StatisticsStore, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
@@ -12,6 +15,13 @@ import type { DamagedEndpoints } from "../upkeep/watches.ts";
 import { Retention } from "../upkeep/retention.ts";
 import { SpaceWatch } from "../upkeep/watches.ts";
 import type { Reloaded } from "./reloaded.ts";
+
+export interface Chore {
+  readonly name: string;
+  /** Seconds first: `* * * * * *` is each second. */
+  readonly pattern: string;
+  readonly run: () => void | Promise<void>;
+}
 
 export interface ChoresParts {
   readonly store: Store;
@@ -102,4 +112,36 @@ async function unlessFull(write: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
   }
+}
+
+export interface Schedule {
+  stop(): void;
+}
+
+/** Chores of one pattern share its timer: to reckon the next second costs more than most of them do in it. */
+export function startSchedule(chores: readonly Chore[], log: Log): Schedule {
+  const jobs = [...Map.groupBy(chores, ({ pattern }) => pattern)].map(([pattern, due]) => {
+    const runs = due.map((chore) => onceAtATime(chore, log));
+    return new Cron(pattern, () => {
+      for (const run of runs) run();
+    });
+  });
+  return {
+    stop() {
+      for (const job of jobs) job.stop();
+    },
+  };
+}
+
+function onceAtATime({ name, run }: Chore, log: Log): () => void {
+  let running = false;
+  return () => {
+    if (running) return;
+    running = true;
+    void (async () => run())()
+      .catch((error: unknown) => log.error({ err: error, chore: name }, "a chore failed"))
+      .finally(() => {
+        running = false;
+      });
+  };
 }

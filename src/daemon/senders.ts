@@ -20,6 +20,8 @@ const BUSY_PER_SECOND = 1000;
 /** To start one costs as much as some 6,000 events: a burst is better off without. */
 const BUSY_IN_ALL = 20_000;
 const REST_MS = 60_000;
+/** A thousand endpoints at once took a third of a second. */
+const MOVES_PER_SECOND = 400;
 
 export interface SendersParts {
   readonly log: Log;
@@ -69,6 +71,7 @@ export async function loadSenders(
       isSuspicious: isSuspicious || startSender !== undefined,
       maxInFlight,
       endpointMaxInFlight,
+      movesPerSecond: MOVES_PER_SECOND,
       clock,
       onEnded,
       onThreadsEnded: () => giveBackMemory(config.data.dir),

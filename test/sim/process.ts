@@ -135,6 +135,7 @@ export class Process {
       busyPerSecond: 8,
       busyInAll: 0,
       restMs: 2000,
+      movesPerSecond: 50,
       isSuspicious: this.real.recovery.careful,
       maxInFlight: settings.maxInFlight,
       endpointMaxInFlight: settings.endpointMaxInFlight,

@@ -6,6 +6,9 @@
  *
  * An endpoint moves with its next send, or at once if something of it waits. What is on the wire then ends where it
  * began, and until it has, it counts against the caps at the new place; what waits is taken along in its order.
+ *
+ * A thread that has just begun compiles as it goes: a thousand endpoints at once would wait for it, for a third of a
+ * second. So they go to threads one after the other, and meanwhile each place has half of what may be in flight in all.
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -13,6 +16,7 @@ import { INITIAL_CAP, type Target } from "../../domain/endpoints/endpoint.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
 import type { Sender, Sending } from "../send/sender.ts";
 import { Demand, type DemandParts } from "./demand.ts";
+import { limitedAt, other, PLACES, spreadMoves, type Endpoint, type Place } from "./places.ts";
 import type { SenderPool } from "./sender-pool.ts";
 
 type OnEnded = (batch: readonly Ended[]) => void;
@@ -24,29 +28,10 @@ export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyP
   readonly isSuspicious: boolean;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
+  /** Endpoints that go to threads in a second. */
+  readonly movesPerSecond: number;
   readonly onEnded: OnEnded;
   readonly onThreadsEnded: () => void;
-}
-
-type Place = "here" | "threads";
-
-/** Where one endpoint's sends go, and what is out at each place. */
-interface Endpoint {
-  target: Target;
-  /** Null once the place is no more. */
-  place: Place | null;
-  readonly outstanding: Record<Place, number>;
-  /** Some of what was sent belonged to a job, which has a pace. */
-  isPaced: boolean;
-  /** Null unless it moves. */
-  move: Move | null;
-}
-
-interface Move {
-  /** What waited at the old place, and what came since. */
-  held: Send[];
-  /** Resolves once the old place has given it back. */
-  readonly taken: Promise<void>;
 }
 
 export class ThreadsOnDemand implements Sending {
@@ -61,6 +46,8 @@ export class ThreadsOnDemand implements Sending {
   #rules: AddressRules | null = null;
   /** Sends are to go to threads, which are about to answer. */
   #isWanted = false;
+  /** Null unless endpoints go to threads, one after the other; called when that is over. */
+  #cancelMoved: (() => void) | null = null;
   #paused = false;
   #stopped = false;
   /** No more of this thread: one of the others died. */
@@ -93,12 +80,14 @@ export class ThreadsOnDemand implements Sending {
   async setTarget(target: Target): Promise<void> {
     if (this.#place === "here" && this.#here === null) await this.#openHere();
     const place = this.#place;
-    const fresh = { target, place, outstanding: { here: 0, threads: 0 }, isPaced: false, move: null };
+    const fresh = { target, place, movesAt: 0, outstanding: { here: 0, threads: 0 }, isPaced: false, move: null };
     const endpoint: Endpoint = this.#endpoints.get(target.endpoint) ?? fresh;
     this.#endpoints.set(target.endpoint, endpoint);
     endpoint.target = target;
-    const places = (["here", "threads"] as const).filter((at) => endpoint.place === at || endpoint.outstanding[at] > 0);
-    await Promise.all(places.map((at) => this.#at(at)?.setTarget(this.#limited(endpoint, at))));
+    const places = PLACES.filter((at) => endpoint.place === at || endpoint.outstanding[at] > 0);
+    await Promise.all(
+      places.map((at) => this.#at(at)?.setTarget(limitedAt(endpoint, at, this.#parts.endpointMaxInFlight))),
+    );
   }
 
   setEgress(rules: AddressRules): void {
@@ -109,25 +98,27 @@ export class ThreadsOnDemand implements Sending {
 
   send(sends: readonly Send[]): void {
     this.#demand.sent(sends.length);
-    const run: Send[] = [];
+    const now = this.#parts.clock.monotonic();
+    const runs = { here: [] as Send[], threads: [] as Send[] };
     for (const send of sends) {
       const endpoint = this.#endpoints.get(send.endpoint)!;
       if (send.pace !== undefined) endpoint.isPaced = true;
-      if (endpoint.move === null && endpoint.place !== this.#place) this.#move(endpoint);
+      const { move, movesAt, place } = endpoint;
+      if (move === null && place !== this.#place && (place === null || movesAt <= now)) this.#move(endpoint);
       if (endpoint.move !== null) endpoint.move.held.push(send);
       else {
-        this.#given(endpoint, this.#place, 1);
-        run.push(send);
+        this.#given(endpoint, endpoint.place!, 1);
+        runs[endpoint.place!].push(send);
       }
     }
-    if (run.length > 0) this.#at(this.#place)!.send(run);
+    for (const at of PLACES) if (runs[at].length > 0) this.#at(at)!.send(runs[at]);
   }
 
   async forget(name: string): Promise<readonly string[]> {
     const endpoint = this.#endpoints.get(name);
     await endpoint?.move?.taken;
     const given = endpoint?.move?.held.splice(0).map(({ delivery }) => delivery) ?? [];
-    for (const at of ["here", "threads"] as const) {
+    for (const at of PLACES) {
       const back = (await this.#at(at)?.forget(name)) ?? [];
       if (endpoint !== undefined) this.#given(endpoint, at, -back.length);
       given.push(...back);
@@ -175,6 +166,7 @@ export class ThreadsOnDemand implements Sending {
   #stop(): void {
     this.#paused = true;
     this.#stopped = true;
+    this.#cancelMoved?.();
     this.#demand.stop();
   }
 
@@ -218,10 +210,23 @@ export class ThreadsOnDemand implements Sending {
 
   #goTo(place: Place): void {
     this.#place = place;
+    this.#cancelMoved?.();
+    this.#cancelMoved = null;
+    const { clock, movesPerSecond } = this.#parts;
+    const perSecond = place === "here" || this.#suspicious ? Number.POSITIVE_INFINITY : movesPerSecond;
+    const spread = spreadMoves(this.#endpoints.values(), place, clock.monotonic(), perSecond);
+    if (spread > 0) this.#cancelMoved = clock.after(spread, () => this.#moveRest());
+    this.#adjust();
+    if (spread === 0) this.#moveRest();
+  }
+
+  /** Those of which something waits; the others move with their next send. */
+  #moveRest(): void {
+    this.#cancelMoved = null;
     this.#adjust();
     for (const endpoint of this.#endpoints.values()) {
       const from = endpoint.place;
-      if (from !== null && from !== place && endpoint.outstanding[from] > 0 && endpoint.move === null)
+      if (from !== null && from !== this.#place && endpoint.outstanding[from] > 0 && endpoint.move === null)
         this.#move(endpoint);
     }
   }
@@ -255,18 +260,9 @@ export class ThreadsOnDemand implements Sending {
     endpoint.move = null;
     endpoint.place = this.#place;
     this.#adjust();
-    void at.setTarget(this.#limited(endpoint, this.#place), low);
+    void at.setTarget(limitedAt(endpoint, this.#place, this.#parts.endpointMaxInFlight), low);
     this.#given(endpoint, this.#place, sends.length);
     if (sends.length > 0) at.send(sends);
-  }
-
-  /** The endpoint's settings at a place: what is still out at the other one counts against its cap. */
-  #limited({ outstanding, target }: Endpoint, at: Place): Target {
-    const elsewhere = outstanding[other(at)];
-    if (elsewhere === 0) return target;
-    const { endpointMaxInFlight } = this.#parts;
-    const most = Math.min(target.maxInFlight ?? endpointMaxInFlight, endpointMaxInFlight);
-    return { ...target, maxInFlight: Math.max(0, most - elsewhere) };
   }
 
   #given(endpoint: Endpoint, at: Place, sends: number): void {
@@ -287,7 +283,13 @@ export class ThreadsOnDemand implements Sending {
 
   /** In all, too, what is out at the old place counts against the limit at the new one; without any, threads end. */
   #adjust(): void {
-    this.#at(this.#place)?.setMaxInFlight(Math.max(0, this.#parts.maxInFlight - this.#outstanding[other(this.#place)]));
+    const { maxInFlight } = this.#parts;
+    const old = other(this.#place);
+    const half = Math.ceil(maxInFlight / 2);
+    if (this.#cancelMoved !== null) this.#at(old)?.setMaxInFlight(half);
+    const elsewhere =
+      this.#cancelMoved === null ? this.#outstanding[old] : Math.max(half, this.#at(old)?.inFlight ?? 0);
+    this.#at(this.#place)?.setMaxInFlight(Math.max(0, maxInFlight - elsewhere));
     const threads = this.#threads;
     const isNeeded = this.#place === "threads" || this.#isWanted || this.#suspicious;
     if (isNeeded || threads === null || this.#outstanding.threads > 0) return;
@@ -296,5 +298,3 @@ export class ThreadsOnDemand implements Sending {
     void threads.close().then(() => this.#parts.onThreadsEnded());
   }
 }
-
-const other = (place: Place): Place => (place === "here" ? "threads" : "here");

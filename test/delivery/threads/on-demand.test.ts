@@ -46,12 +46,14 @@ class World {
   readonly urls = new Map<string, readonly string[]>();
   /** How long an attempt takes at most. */
   slowest = 50;
+  /** When a thread made an endpoint's first attempt. */
+  readonly onThreadSince = new Map<string, number>();
   /** How often all threads have ended. */
   rests = 0;
   sent = 0;
   versions = 0;
 
-  constructor(seed: number, isSuspicious: boolean, busyInAll: number) {
+  constructor(seed: number, isSuspicious: boolean, busyInAll: number, movesPerSecond: number) {
     this.random = new Random(seed);
     const { clock } = this;
     const ended = (batch: readonly Ended[]) => void this.ended.push(...batch.map(({ delivery }) => delivery));
@@ -73,7 +75,11 @@ class World {
               port: thread.port,
               onWire,
               clock,
-              open: (hooks) => this.#sender(settings.maxInFlight, hooks),
+              open: (hooks) =>
+                this.#sender(settings.maxInFlight, hooks, ({ endpoint }) => {
+                  const since = this.onThreadSince.get(endpoint) ?? this.virtual.monotonic;
+                  this.onThreadSince.set(endpoint, since);
+                }),
             });
             return thread.asThread();
           },
@@ -84,6 +90,7 @@ class World {
       isSuspicious,
       maxInFlight: MAX_IN_FLIGHT,
       endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
+      movesPerSecond,
       clock,
       onEnded: ended,
       onThreadsEnded: () => void this.rests++,
@@ -94,12 +101,23 @@ class World {
     return this.threads.filter(({ alive }) => alive).length;
   }
 
-  #sender(maxInFlight: number, hooks: Pick<SenderParts, "onEnded" | "onStart">): Sender {
+  #sender(
+    maxInFlight: number,
+    hooks: Pick<SenderParts, "onEnded" | "onStart">,
+    onPost: (out: Out) => void = () => {},
+  ): Sender {
     return new Sender({
       ...hooks,
       clock: this.clock,
       signer: ({ url }) => ({ sign: ({ delivery, endpoint }: Out) => ({ delivery, endpoint, url }) }) as never,
-      open: () => ({ post: (request) => this.#post(request as unknown as Out), abort() {}, close: async () => {} }),
+      open: () => ({
+        post: (request) => {
+          onPost(request as unknown as Out);
+          return this.#post(request as unknown as Out);
+        },
+        abort() {},
+        close: async () => {},
+      }),
       maxInFlight,
       endpointMaxInFlight: ENDPOINT_MAX_IN_FLIGHT,
     });
@@ -191,8 +209,8 @@ class World {
   readonly all: string[] = [];
 }
 
-async function aWorld(seed: number, isSuspicious = false, busyInAll = 0): Promise<World> {
-  const world = new World(seed, isSuspicious, busyInAll);
+async function aWorld(seed: number, isSuspicious = false, busyInAll = 0, movesPerSecond = 400): Promise<World> {
+  const world = new World(seed, isSuspicious, busyInAll, movesPerSecond);
   const send = world.sending.send.bind(world.sending);
   world.sending.send = (sends) => {
     world.all.push(...sends.map(({ delivery }) => delivery));
@@ -258,6 +276,21 @@ it("a thread starts at once where a delivery is suspected, and stays", async () 
   world.send("plain-1", 1);
   await world.pass(4 * REST_MS);
   expect(world.running).toBe(2);
+  await world.settle();
+});
+
+it("endpoints go to threads one after the other", async () => {
+  const world = await aWorld(8, false, 0, 2);
+  world.slowest = 20;
+  world.send("plain-1", 30);
+  for (let i = 0; i < 30; i++) {
+    for (const name of ["plain-1", "plain-2", "capped"]) world.send(name, 1);
+    await world.pass(100);
+  }
+  const [first, second, third] = ["plain-1", "plain-2", "capped"].map((name) => world.onThreadSince.get(name)!);
+  expect(second! - first!).toBeGreaterThanOrEqual(400);
+  expect(third! - second!).toBeGreaterThanOrEqual(400);
+  expect(third! - first!).toBeLessThanOrEqual(1200);
   await world.settle();
 });
 
@@ -329,7 +362,7 @@ it.each([0, 2, 4, 6, 8, 10, 12, 14])("what is withdrawn while sends move back (%
 it.each(Array.from({ length: 60 }, (_, seed) => seed + 10))(
   "order, caps, rates, pauses and withdrawals hold while sends go back and forth (seed %i)",
   async (seed) => {
-    const world = await aWorld(seed);
+    const world = await aWorld(seed, false, 0, [1, 4, 400][seed % 3]);
     const { random } = world;
     for (let step = 0; step < 60; step++) {
       world.slowest = random.pick([5, 50, 500, 8000]);

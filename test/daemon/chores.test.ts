@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import type { Log } from "../src/log.ts";
-import { startSchedule } from "../src/schedule.ts";
+import type { Log } from "../../src/log.ts";
+import { startSchedule } from "../../src/daemon/chores.ts";
 
 it("runs each chore at its times, none a second time while it runs, and tells which failed", async () => {
   vi.useFakeTimers({ now: new Date("2026-11-20T09:55:00.500Z") });
