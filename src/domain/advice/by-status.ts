@@ -65,7 +65,8 @@ export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[]
     {
       kind: "passing",
       blame: "the receiver",
-      meaning: "The receiver asks for fewer requests; if it sends a Retry-After, that is respected.",
+      meaning:
+        "The receiver asks for fewer requests. Its Retry-After delays the next attempt only as far as the operator's [retry] max_retry_after allows.",
       receiver: "Raise the limit for us, or answer at once and queue the work.",
       type: ["rate", "answer"],
       customer:

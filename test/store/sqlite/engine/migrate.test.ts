@@ -108,7 +108,7 @@ describe("a store of an older version", () => {
   });
 
   it("is not touched where the disk has no room for the copy, or not for the steps", async () => {
-    const noRoom = { exitCode: 74, message: expect.stringMatching(/copy .* cannot be written .* needs \d+ bytes/) };
+    const noRoom = { exitCode: 74, message: expect.stringMatching(/cannot be copied .* needs \d+ bytes/) };
     await expect(openStore(optionsOf({ dir, clock, migrations: LATER, statfs: full }))).rejects.toMatchObject(noRoom);
     expect([schema(), copies()]).toEqual([SCHEMA_VERSION, []]);
     // What SQLite says on a full disk, from SQLite itself.
