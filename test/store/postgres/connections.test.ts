@@ -48,6 +48,34 @@ async function breakableWay(url: string) {
   };
 }
 
+/** The way to a server; once it is told to, the next commit does not get there, nor the answer to the question after it. */
+async function forgetfulWay(url: string) {
+  const { hostname, port } = new URL(url);
+  let loses: "nothing" | "commit" | "answer" = "nothing";
+  const way = createServer((from) => {
+    const to = connect(Number(port), hostname);
+    const cut = () => [from, to].forEach((socket) => socket.destroy());
+    for (const socket of [from, to]) socket.on("error", cut).on("close", cut);
+    let isMute = false;
+    from.on("data", (bytes) => {
+      if (loses === "commit" && bytes.includes("COMMIT")) {
+        loses = "answer";
+        cut();
+        return;
+      }
+      if (loses === "answer" && bytes.includes("ON CONFLICT DO NOTHING")) {
+        loses = "nothing";
+        isMute = true;
+      }
+      to.write(bytes);
+    });
+    to.on("data", (bytes) => (isMute ? cut() : from.write(bytes)));
+  });
+  await new Promise<void>((resolve) => way.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void way.close());
+  return { host: `127.0.0.1:${(way.address() as AddressInfo).port}`, lose: () => (loses = "commit") };
+}
+
 describe.skipIf(server === null)("statements on PostgreSQL", () => {
   const asked = async <T>(ask: (database: Database) => Promise<T>) => {
     const database = new Database(server!.urlOf(await createDatabase(server!)));
@@ -133,6 +161,18 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     way.breakAt("after");
     const { id } = await publishOne(store);
     expect((await store.reads.listEvents(EVERYTHING)).data).toMatchObject([{ id }]);
+  });
+
+  it("takes no question of its own, whose answer was lost, for the commit that it asks about", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const way = await forgetfulWay(url);
+    const store = await open(url.replace(/@[^/]*/, `@${way.host}`));
+    await addEndpoint(store);
+    way.lose();
+    await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
+    expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
+    await publishOne(store);
+    expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(1);
   });
 
   it.skipIf(server?.copy === null)("takes no other's transaction for one that its server lost", async () => {

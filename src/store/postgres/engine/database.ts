@@ -48,7 +48,9 @@ export interface Mark {
 }
 
 const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
-const BAR = "INSERT INTO last_commit (id) VALUES ($1) ON CONFLICT DO NOTHING";
+/** What it leaves is told from a mark: its own answer may be lost too, and then it is asked again. */
+const BAR = "INSERT INTO last_commit (id, at) VALUES ($1, 'infinity') ON CONFLICT DO NOTHING";
+const IS_MARK = "SELECT at < 'infinity' AS is FROM last_commit WHERE id = $1";
 
 /** `postgres://user:password@host1:5432,host2/name?…` What it is asked itself is short. */
 export class Database implements Queries {
@@ -146,14 +148,11 @@ export class Database implements Queries {
   async #ask({ id }: Mark): Promise<boolean> {
     while (!this.#closed) {
       try {
+        const client = await this.#writer.client();
         // Waits for the transaction if that is still open, and bars it if it has not begun.
-        const asked: QueryConfig & Pick<ClientConfig, "query_timeout"> = {
-          text: BAR,
-          values: [id],
-          query_timeout: ASK_MS,
-        };
-        const { rowCount } = await (await this.#writer.client()).query(asked);
-        return rowCount === 0;
+        await client.query(within(ASK_MS, BAR, id));
+        const { rows } = await client.query<{ is: boolean }>(within(ASK_MS, IS_MARK, id));
+        return rows[0]!.is;
       } catch {
         this.#writer.drop();
       }
@@ -166,6 +165,10 @@ export class Database implements Queries {
     this.#closed = true;
     await Promise.all(this.#sessions.map((session) => session.close()));
   }
+}
+
+function within(ms: number, text: string, id: string): QueryConfig & Pick<ClientConfig, "query_timeout"> {
+  return { text, values: [id], query_timeout: ms };
 }
 
 function queriesOver(sessions: readonly Session[]): Queries {
