@@ -64,7 +64,7 @@ export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: num
     { title: "", cells: cells(() => "") },
     { title: "FAILING", cells: cells(({ endpoint }) => endpoint) },
     { title: "URL", cells: cells(({ url }) => hostOf(url)), least: 16 },
-    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)), least: 20 },
+    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)) },
     { title: "IN A ROW", cells: cells(({ consecutive_failures: inARow }) => grouped(inARow)), rank: 2 },
     {
       title: "LAST SUCCESS",

@@ -1,14 +1,14 @@
 import type { Attempt, EndpointWithHealth } from "../../src/client/operations.ts";
-import { resultOf } from "../attempts/text.ts";
+import { answerOf, resultOf } from "../attempts/text.ts";
 import { CLIENT, command } from "../command.ts";
 import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import type { Io } from "../io.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
-import { sayTable } from "../output/table.ts";
+import { sayColumns } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount } from "../values.ts";
-import { ago, grouped } from "../output/words.ts";
+import { age, ago, grouped } from "../output/words.ts";
 import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
@@ -44,11 +44,27 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
     return;
   }
   say(io, "latest attempts");
-  const rows = attempts.map((attempt) => {
-    const { event, number, started_at, outcome, detail } = attempt;
-    return ["", started_at, event, `try ${number}`, outcome, resultOf(attempt), outcome === "succeeded" ? "" : detail];
-  });
-  sayTable(io, rows);
+  const cells = (text: (attempt: Attempt) => string) => attempts.map(text);
+  sayColumns(io, [
+    // The two spaces before them.
+    { title: "", cells: cells(() => "") },
+    {
+      title: "STARTED",
+      cells: cells(({ started_at: at }) => at),
+      brief: cells(({ started_at: at }) => age(at, io.now())),
+      rank: 8,
+    },
+    { title: "EVENT", cells: cells(({ event }) => event) },
+    { title: "TRY", cells: cells(({ number }) => String(number)), rank: 7 },
+    { title: "OUTCOME", cells: cells(({ outcome }) => outcome), rank: 6 },
+    { title: "ANSWER", cells: cells(resultOf), brief: cells(answerOf) },
+    {
+      title: "DETAIL",
+      cells: cells(({ outcome, detail }) => (outcome === "succeeded" ? "" : detail)),
+      least: 12,
+      rank: 9,
+    },
+  ]);
 }
 
 /** What `show` says in words of its own; a field that is not here is said as it is. */

@@ -115,7 +115,7 @@ function columnsOf(
     ...(descriptions.every((text) => text === "")
       ? []
       : [{ title: "DESCRIPTION", cells: descriptions, least: 11, rank: 8 }]),
-    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)), least: 20 },
+    { title: "CAUSE", cells: cells(({ error, status_code: code }) => causeText(error, code)) },
     {
       title: "FIRST",
       cells: cells(({ first_at: at }) => ago(at, now)),

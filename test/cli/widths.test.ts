@@ -84,11 +84,17 @@ const LISTS: readonly List[] = [
     answers: {
       listFailures: {
         ...someFailures,
-        data: [{ ...someFailures.data[0], status_code: null, error: "tls_error", failed: 1_234_567 }],
+        data: [{ ...someFailures.data[0], status_code: 302, error: "redirect_not_followed", failed: 1_234_567 }],
       },
       getEndpoint: { ...anEndpoint, ...OWNED, url: URL, health: aHealth },
     },
-    answer: { FAILED: "1,234,567", URL: "hooks.a-very-lo…", TENANT: "acme…", DESCRIPTION: "株式会社…", CAUSE: "TLS" },
+    answer: {
+      FAILED: "1,234,567",
+      URL: "hooks.a-very-lo…",
+      TENANT: "acme…",
+      DESCRIPTION: "株式会社…",
+      CAUSE: "302, redirect, not followed",
+    },
   },
   {
     line: "jobs list",
@@ -117,6 +123,26 @@ const LISTS: readonly List[] = [
   },
 ];
 
+/** Below what else the command says. */
+const TABLES: readonly List[] = [
+  {
+    line: `endpoints show ${anEndpoint.id}`,
+    answers: { listEndpointAttempts: page({ ...last, number: 12, detail: WIDE }) },
+    answer: { EVENT: anAttempt.event.slice(0, 15), ANSWER: "connection_refused", DETAIL: "株式…" },
+  },
+  {
+    line: "status",
+    answers: {
+      listFailures: {
+        ...someFailures,
+        data: [{ ...someFailures.data[0], status_code: 302, error: "redirect_not_followed" }],
+      },
+      getEndpoint: { ...anEndpoint, url: URL, health: { ...aHealth, consecutive_failures: 1234 } },
+    },
+    answer: { FAILING: "ep_", URL: "hooks.a-very-lo…", CAUSE: "302, redirect, not followed" },
+  },
+];
+
 it("has every list of the command line", () => {
   const lists = Object.keys(COMMANDS).filter((name) => name.endsWith(" list"));
   expect(LISTS.map(({ line }) => line.split(" ").slice(0, 2).join(" ")).toSorted()).toEqual(
@@ -124,12 +150,20 @@ it("has every list of the command line", () => {
   );
 });
 
-async function shown({ line, answers }: List, columns: number) {
-  const daemon = await describedDaemon({ answers });
+async function shown(list: List, columns: number) {
+  const daemon = await describedDaemon({ answers: list.answers });
   const io = new FakeIo({ isTTY: true, columns, env: { LANG: "C.UTF-8" } });
-  expect(await webhookd(io, ...line.split(" "), "--socket", daemon.socket)).toBe(0);
-  const [titles, row] = io.out.split("\n") as [string, string];
+  expect(await webhookd(io, ...list.line.split(" "), "--socket", daemon.socket)).toBe(0);
+  const [titles, row] = tableOf(list, io.out);
   return { titles, row, cells: cellsOf(titles, row), notes: io.err };
+}
+
+/** Its titles and its first row. */
+function tableOf({ answer }: List, out: string): [titles: string, row: string] {
+  const lines = out.split("\n");
+  const at = lines.findIndex((line) => Object.keys(answer).every((title) => line.includes(title)));
+  expect(at, `a table of ${Object.keys(answer).join(", ")} in:\n${out}`).toBeGreaterThanOrEqual(0);
+  return [lines[at]!, lines[at + 1]!];
 }
 
 /** By the columns of the terminal, not by characters: each cell begins where its title does. */
@@ -138,14 +172,14 @@ function cellsOf(titles: string, row: string): Map<string, string> {
   const starts = [...titles.matchAll(/\S+(?: \S+)*/g)];
   let at = 0;
   for (const { segment } of new Intl.Segmenter().segment(row)) {
-    const title = starts.findLast(({ index }) => index <= at)![0];
+    const title = starts.findLast(({ index }) => index <= at)?.[0] ?? "";
     cells.set(title, (cells.get(title) ?? "") + segment);
     at += stringWidth(segment);
   }
   return new Map([...cells].map(([title, cell]) => [title, cell.trimEnd()]));
 }
 
-describe.each(LISTS)("$line", (list) => {
+describe.each([...LISTS, ...TABLES])("$line", (list) => {
   it.each(WIDTHS)("says it in %i columns", async (columns) => {
     const { titles, row, cells, notes } = await shown(list, columns);
     expect([titles, row].filter((line) => stringWidth(line) > columns)).toEqual([]);
@@ -164,15 +198,19 @@ describe.each(LISTS)("$line", (list) => {
     const daemon = await describedDaemon({ answers: list.answers });
     const io = new FakeIo();
     await webhookd(io, ...list.line.split(" "), "--socket", daemon.socket);
-    expect(io.out).not.toContain("…");
+    const table = tableOf(list, io.out).join("\n");
+    expect(table).not.toContain("…");
     expect(io.err).not.toContain("columns");
-    for (const id of io.out.match(/\b(?:ep|evt|dlv|att|job|key)_\w+/g) ?? []) expect(id).toMatch(/_\w{26}$/);
+    for (const id of table.match(/\b(?:ep|evt|dlv|att|job|key)_\w+/g) ?? []) expect(id).toMatch(/_\w{26}$/);
   });
 });
 
 it("what --fields names stays, whatever the width", async () => {
   const [deliveries] = LISTS;
-  const { cells } = await shown({ ...deliveries!, line: "deliveries list --fields id,event,endpoint,tenant" }, 80);
+  const { cells } = await shown(
+    { ...deliveries!, answer: {}, line: "deliveries list --fields id,event,endpoint,tenant" },
+    80,
+  );
   expect([...cells.keys()]).toEqual(["ID", "EVENT", "ENDPOINT", "TENANT"]);
 });
 

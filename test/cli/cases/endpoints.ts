@@ -21,7 +21,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   "endpoints show": {
     words: [id],
     asks: ["getEndpoint", "listEndpointAttempts"],
-    out: /^ep_\S+ {2}enabled {2}https:[^]+ 2 pending, 0 held, 0 failed\n[^]+\nlatest attempts\n.+ 503 in 12 ms .+\n$/,
+    out: /^ep_\S+ {2}enabled {2}https:[^]+ 2 pending, 0 held, 0 failed\n[^]+\nlatest attempts\n +STARTED +EVENT .+\n.+ 503 in 12 ms .+\n$/,
     json: { id, health: { pending: 2 } },
   },
   "endpoints update": {
