@@ -73,7 +73,10 @@ export const failures = command({
       : `each mark in SERIES stands for ${span(failures.step_seconds)}`;
     const more = failures.total > shown.length ? `; ${shown.length} of ${failures.total} groups shown` : "";
     note(io, `Events received since ${failures.since}; ${step}${more}.`);
-    say(io, "For the first group:");
+    const other = shown.find(({ endpoint }) => endpoint !== worst.endpoint)?.endpoint;
+    const url = other === undefined ? undefined : endpoints.get(other)?.url;
+    const another = url === undefined ? "" : ` (for another: webhookd failures ${hostOf(url)})`;
+    say(io, `For the first group${another}:`);
     sayFields(io, todoOf(worst, { sample: await sampleOf(client, worst), since: args.since, now: io.now() }));
     return EXIT.ok;
   },

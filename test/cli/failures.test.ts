@@ -69,6 +69,19 @@ it.each([
   expect(io.out).toContain(`endpoint:ep_${order.slice(0, 2).repeat(13)}`);
 });
 
+it("says how to be advised on another endpoint, where there is one", async () => {
+  const [group] = someFailures.data;
+  const other = { ...group, endpoint: `ep_${"b".repeat(26)}` };
+  const hint = async (...data: object[]) => {
+    const listFailures = { ...someFailures, data, total: data.length };
+    return /^For the first group.*$/m.exec((await typed(["failures"], { answers: { listFailures } })).out)?.[0];
+  };
+  const alone = "For the first group:";
+  expect(await hint(group!)).toBe(alone);
+  expect(await hint(group!, { ...group, error: "timeout", status_code: null })).toBe(alone);
+  expect(await hint(group!, other)).toBe("For the first group (for another: webhookd failures example.com/hook):");
+});
+
 it.each(ATTEMPT_ERRORS)("names only commands that run, for %s", async (error) => {
   const code = error === "http_status" || error === "redirect_not_followed" ? 302 : null;
   const group = { ...someFailures.data[0], error, status_code: code, failed: 1, pending: 1, held: 1 };
