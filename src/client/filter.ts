@@ -69,7 +69,12 @@ export function readFilter(text: string): ReadFilter {
       const fault = faultOf("data", all);
       if (fault === null) filter.data = all;
       else add(`"${typed}" does not say what to look for`, fault);
-    } else if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? strange(colon < 0 ? null : typed));
+    } else if (word === undefined && colon < 0 && alone(name) === null)
+      add(
+        `"${filter.match}" and "${typed}" cannot both be looked for`,
+        `Leave one of them out, or name a filter: tenant:${typed}.`,
+      );
+    else if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? strange(typed));
     else if (isBare) filter.match = typed;
     else if (value === "") add(`${word}: needs a value`, `For example ${EXAMPLES[word]}.`);
     else if (filter[word] !== undefined) add(`${word}: is given twice`, "Give it once.");
@@ -183,9 +188,8 @@ function alone(word: string): string | null {
 }
 
 /** For a word that is near to none. */
-function strange(typed: string | null): string {
-  const ofData = typed === null ? "" : ` For what an event's data says: data.${typed}.`;
-  return `The filters are ${list(FILTER_WORDS)}.${ofData}`;
+function strange(typed: string): string {
+  return `The filters are ${list(FILTER_WORDS)}. For what an event's data says: data.${typed}.`;
 }
 
 /** Several with commas between them. */
