@@ -310,6 +310,23 @@ describe("an attempt of all that is retried", () => {
   });
 });
 
+it.each(["c", "R", "N", "X", "M"])(
+  "%s says at 80 columns why there is nothing to do, and what else to press",
+  (key) => {
+    const nothing = { plan: { matched: 0, timed_out: 0, endpoints: [] } };
+    const dashboard = on(key === "M" ? "endpoints" : "failures", { ...nothing, size: { columns: 80, rows: 24 } });
+    const box = shown(dashboard.press(key))
+      .split("\n")
+      .filter((line) => line.startsWith("│"));
+    expect(box.join("\n")).toContain("Esc leave");
+    expect(box.filter((line) => line.includes("…"))).toEqual([]);
+    if (key === "c" || key === "R") {
+      expect(box.join("\n")).toContain("To try the waiting ones: Esc, then N.");
+      expect(shown(dashboard.press("esc", "N"))).toContain("None of them is waiting for a retry");
+    }
+  },
+);
+
 it.each(["R", "N", "X"])("what %s says to type in a shell can be typed, of one marked event too", async (key) => {
   for (const marks of [[], ["space"]]) {
     const dashboard = on("events").press(...marks, key, "C");

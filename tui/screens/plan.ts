@@ -30,7 +30,7 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     verb: "Replay",
     adjective: "failed",
     agree: "To replay all now",
-    nothing: "None of them has failed for good. N tries those that are waiting for a retry.",
+    nothing: "None of them has failed for good. To try the waiting ones: Esc, then N.",
   },
   attempt: {
     verb: "Try",
