@@ -4,19 +4,24 @@ import { command, LIST, TENANT } from "../command.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
-import { age, ago } from "../output/words.ts";
+import { age, ago, hostsOf } from "../output/words.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
 
-const FIELDS: readonly Field<AuditRecord>[] = [
-  { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now), brief: ({ at }, now) => age(at, now) },
-  { name: "actor", rank: 9, least: 8, text: actorText },
-  { name: "action", text: ({ action }) => action },
-  { name: "outcome", text: ({ outcome }) => outcome },
-  { name: "object", rank: 8, text: ({ object }) => object ?? "" },
-  { name: "tenant", rank: 1, least: 8, text: ({ tenant }) => tenant },
-  { name: "request_id", title: "REQUEST", text: ({ request_id: id }) => id, hidden: true },
-];
+/** An endpoint is known by its host, not by its id. */
+function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<AuditRecord>[] {
+  const hostOfIt = ({ object }: AuditRecord) => hosts.get(object ?? "") ?? "";
+  return [
+    { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now), brief: ({ at }, now) => age(at, now) },
+    { name: "actor", rank: 9, least: 8, text: actorText },
+    { name: "action", text: ({ action }) => action },
+    { name: "outcome", text: ({ outcome }) => outcome },
+    { name: "object", rank: 8, text: ({ object }) => object ?? "" },
+    { name: "host", rank: 7, least: 12, text: hostOfIt, hidden: (record) => hostOfIt(record) === "" },
+    { name: "tenant", rank: 1, least: 8, text: ({ tenant }) => tenant },
+    { name: "request_id", title: "REQUEST", text: ({ request_id: id }) => id, hidden: true },
+  ];
+}
 
 export const auditList = command({
   args: {
@@ -48,7 +53,16 @@ export const auditList = command({
     const object = isId ? args.about : await findEndpoint(args.about!, client);
     const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action, object };
     const asked = { client, operation: "listAudit", query } as const;
-    await list(asked, args, { id: ({ request_id: id }) => id, fields: FIELDS }, io);
+    const hosts = new Map<string, string>();
+    const shown = {
+      id: ({ request_id: id }: AuditRecord) => id,
+      fields: fieldsWith(hosts),
+      async learn(records: readonly AuditRecord[]) {
+        const endpoints = records.flatMap(({ object }) => (object?.startsWith("ep_") ? [{ endpoint: object }] : []));
+        for (const [endpoint, host] of await hostsOf(client, endpoints)) hosts.set(endpoint, host);
+      },
+    };
+    await list(asked, args, shown, io);
     return EXIT.ok;
   },
 });

@@ -108,8 +108,17 @@ const LISTS: readonly List[] = [
   },
   {
     line: "audit list",
-    answers: { listAudit: page({ ...anAuditRecord, user: WIDE, tenant: "a".repeat(64) }) },
-    answer: { ACTOR: "株式…", ACTION: anAuditRecord.action, OUTCOME: anAuditRecord.outcome },
+    answers: {
+      listAudit: page({ ...anAuditRecord, user: WIDE, tenant: "a".repeat(64), object: anEndpoint.id }),
+      getEndpoint: { ...anEndpoint, url: URL, health: aHealth },
+    },
+    answer: {
+      ACTOR: "株式…",
+      ACTION: anAuditRecord.action,
+      OUTCOME: anAuditRecord.outcome,
+      OBJECT: anEndpoint.id.slice(0, 11),
+      HOST: "hooks.a-ver…",
+    },
   },
   {
     line: "tenants list",

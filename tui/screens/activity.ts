@@ -6,6 +6,7 @@ import { statusCell } from "../draw/status.ts";
 import type { List } from "../model/list.ts";
 import type { State } from "../model/state.ts";
 import { jobAction } from "../state/jobs.ts";
+import { endpointName } from "./lists.ts";
 import { tableRows, type Column } from "./table.ts";
 
 type Row = AuditRecord | Job;
@@ -36,7 +37,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
       width: 40,
       rest: true,
       rank: 2,
-      cell: (row) => ({ text: isJob(row) ? jobText(look, row, room.width) : (row.object ?? "the daemon") }),
+      cell: (row, width) => ({ text: isJob(row) ? jobText(look, row, room.width) : objectText(state, row, width) }),
     },
   ];
   const empty = state.known.forbidden.has("listAudit")
@@ -48,6 +49,12 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
 /** Over the socket the login name says more than that it was the socket. */
 function byText({ actor, uid, user }: AuditRecord): string {
   return user ?? (uid === null ? shortId(actor) : `uid ${uid}`);
+}
+
+/** What it was done to: an endpoint by where it is, once that is known. */
+function objectText(state: State, { object }: AuditRecord, width: number): string {
+  if (object === null) return "the daemon";
+  return state.known.endpoints.has(object) ? endpointName(state, object, width) : object;
 }
 
 function isJob(row: Row): row is Job {

@@ -153,11 +153,14 @@ function restOf(state: State, kind: RowsKind, isSparse: boolean): number {
 function* names(state: State, { list }: WithList): Generator<Call> {
   const shown = visibleRows<unknown>(list, layoutOf(state).list) as {
     readonly endpoint?: string;
+    /** Of the audit log: it may be anything that has an id. */
+    readonly object?: string | null;
     readonly deliveries?: readonly { readonly endpoint: string }[];
   }[];
   const ids = new Set(
-    shown.flatMap(({ endpoint, deliveries = [] }) => [
+    shown.flatMap(({ endpoint, object, deliveries = [] }) => [
       ...(endpoint === undefined ? [] : [endpoint]),
+      ...(object?.startsWith("ep_") ? [object] : []),
       ...deliveries.slice(0, 3).map((delivery) => delivery.endpoint),
     ]),
   );

@@ -48,8 +48,9 @@ export const TENANTS_CASES: Cases<"tenants"> = {
 export const AUDIT_CASES: Cases<"audit"> = {
   "audit list": {
     words: ["ep_01m7w8bx02jeyjr53r14y5rmma", "--action", "endpoint.register", "--since", "2h"],
-    asks: ["listAudit"],
-    out: /^WHEN +ACTOR +ACTION +OUTCOME +OBJECT +TENANT\n.+ key_\S+ +endpoint\.register +ok +ep_\S+ +default\n$/,
+    asks: ["listAudit", "getEndpoint"],
+    spares: ["getEndpoint"],
+    out: /^WHEN +ACTOR +ACTION +OUTCOME +OBJECT +HOST +TENANT\n.+ key_\S+ +endpoint\.register +ok +ep_\S+ +example\.com\/hook +default\n$/,
     json: { next_cursor: null },
   },
 };
