@@ -183,7 +183,9 @@ const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promis
     }
   },
   "^\\": async (keyboard, key) => {
-    const before = marked(await keyboard.terminal.screen());
+    // Not of half a frame: rows may be marked from before, and a mark that comes with the other half would be taken for
+    // this one. The next key would then share a chunk with Space, and both be lost.
+    const before = marked(await keyboard.terminal.settled((screen) => `${marked(screen)}`));
     await keyboard.terminal.press("Space");
     await keyboard.terminal.until((screen) => marked(screen) > before);
     await keyboard.terminal.press(nameOf(key));
