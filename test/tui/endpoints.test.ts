@@ -274,6 +274,21 @@ describe("rotating a secret", () => {
     expect(asked(dashboard.press("c"), "completeRotation")).toHaveLength(1);
   });
 
+  it("is not forgotten for what was asked before it began and is answered after", () => {
+    const dashboard = onEndpoints();
+    dashboard.answers = false;
+    dashboard.press("ctrl+r");
+    const questions = dashboard.effects.flatMap((effect) => (effect.do === "call" ? [effect.call] : []));
+    const late = questions.findLast(({ operation }) => operation === "listEndpoints")!;
+    const answer = dashboard.daemon.answer(late);
+    dashboard.answers = true;
+    dashboard.pass(1).press("S", "enter").type(TAIL).press("enter");
+    // Asked again, this daemon would know nothing of it.
+    dashboard.answers = false;
+    dashboard.say({ kind: "answered", call: late, answer } as never);
+    expect(shown(dashboard.press("esc", "S"))).toContain("complete: the next secret takes over now");
+  });
+
   it("offers to end one that began since the endpoint was read", () => {
     const dashboard = onEndpoints().press("S", "enter").type(TAIL);
     const call = withoutAnswer(dashboard, "enter");

@@ -37,6 +37,8 @@ export interface State {
   readonly paneTop: number;
   readonly mouse: Mouse;
   readonly acts: readonly Act[];
+  /** When the daemon last did one: what was read before may have changed by it. Epoch milliseconds. */
+  readonly actedAt: number;
   readonly toast: Toast | null;
   readonly history: readonly string[];
   /** What was looked for among the endpoints: the only one that matches is opened. */

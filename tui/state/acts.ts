@@ -38,7 +38,7 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
     : state.acts.filter((one) => one !== act);
   const said = outcomeOf(answered);
   const known = knownAfter(state.known, answered, state.now);
-  const closed = closeForm(planAnswered({ ...state, acts, known }, key), key, answered);
+  const closed = closeForm(planAnswered({ ...state, acts, known, actedAt: state.now }, key), key, answered);
   return toast(closed, `${act.label}: ${said.text}`, said.tone);
 }
 

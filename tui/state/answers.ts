@@ -26,11 +26,21 @@ import { askKey } from "./questions.ts";
 const REST_MS = 3000;
 /** Of things that are opened one after the other. */
 const MAX_KEPT = 200;
+/** What an act may have changed since it was asked: an answer from before would undo on the screen what was done. */
+const CHANGED_BY_ACTS: ReadonlySet<Call["operation"]> = new Set([
+  "getStatus",
+  "getEndpoint",
+  "listEndpoints",
+  "listJobs",
+]);
 
 export function takeAnswer(state: State, answered: Answered): State {
   const { call } = answered;
-  const tookMs = state.now - (state.asked.get(askKey(call))?.at ?? state.now);
+  const askedAt = state.asked.get(askKey(call))?.at ?? state.now;
+  const tookMs = state.now - askedAt;
   const next = forget(state, call);
+  // It is asked again.
+  if (CHANGED_BY_ACTS.has(call.operation) && askedAt < state.actedAt) return next;
   switch (call.about.for) {
     case "act":
       return actAnswered(next, call.about.key, answered);

@@ -71,6 +71,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
     paneTop: 0,
     mouse: { isOn: settings.mouse, pressed: null, clicked: null },
     acts: [],
+    actedAt: now,
     toast: null,
     history: [],
     finding: null,
