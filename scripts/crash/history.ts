@@ -56,7 +56,8 @@ export interface Shown {
   readonly attempts: ReadonlyMap<string, readonly ShownAttempt[]>;
 }
 
-export function historyOf(driver: readonly DriverEntry[], receivers: readonly ReceiverEntry[]): History {
+/** Both in the order in which they were written. */
+export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<ReceiverEntry>): History {
   const endpoints = new Map<string, string>();
   const batches = new Map<number, Batch>();
   const refused: number[] = [];
@@ -97,12 +98,14 @@ export function historyOf(driver: readonly DriverEntry[], receivers: readonly Re
         }
     }
   }
+  const seen = new SeenRequests();
   for (const entry of receivers) {
     // The driver hears of it only when the process is gone.
     if (entry.kind === "kill")
       endedAt.set(entry.generation, Math.min(entry.at, endedAt.get(entry.generation) ?? Infinity));
+    else seen.add(entry);
   }
-  const requests = requestsOf(receivers);
+  const requests = seen.byDelivery();
   const byAck = acks.toSorted((a, b) => a.ackedAt - b.ackedAt);
   const roundTrips = Map.groupBy(byAck, ({ generation }) => generation);
   return {
@@ -127,25 +130,58 @@ function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] 
   return (answered ?? []).flatMap(({ id }, at) => (id === (before?.[at]?.id ?? id) ? [] : id));
 }
 
-function requestsOf(entries: readonly ReceiverEntry[]): Map<string, Request[]> {
-  const byNumber = new Map<number, Request>();
-  const byDelivery = new Map<string, Request[]>();
-  for (const entry of entries) {
-    if (entry.kind === "answer") byNumber.get(entry.nth)!.answer = entry.answer;
-    if (entry.kind === "sent") {
-      Object.assign(byNumber.get(entry.nth)!, { answerableAt: entry.from, endedAt: entry.at });
+/** Made to hold some millions: what is the same text is held once. */
+class SeenRequests {
+  readonly #byDelivery = new Map<string, Request[]>();
+  /** Those of which more is to come. */
+  readonly #open = new Map<number, Request>();
+  readonly #texts = new Map<string, { readonly event: string; readonly body: string }>();
+
+  add(entry: Exclude<ReceiverEntry, { kind: "kill" }>): void {
+    switch (entry.kind) {
+      case "answer":
+        this.#open.get(entry.nth)!.answer = entry.answer;
+        return;
+      case "sent":
+        Object.assign(this.#open.get(entry.nth)!, { answerableAt: entry.from, endedAt: entry.at });
+        this.#open.delete(entry.nth);
+        return;
+      case "request":
+        this.#begin(entry);
     }
-    if (entry.kind !== "request") continue;
-    const request: Request = { ...entry, answer: null, answerableAt: entry.at, endedAt: entry.at + TIMEOUT_MS };
-    byNumber.set(entry.nth, request);
-    const before = byDelivery.get(entry.delivery);
-    if (before === undefined) byDelivery.set(entry.delivery, [request]);
+  }
+
+  /** Of one delivery in the order of generations and attempts. */
+  byDelivery(): Map<string, Request[]> {
+    for (const requests of this.#byDelivery.values()) {
+      if (requests.length > 1)
+        requests.sort((a, b) => a.generation - b.generation || a.attempt - b.attempt || a.nth - b.nth);
+    }
+    return this.#byDelivery;
+  }
+
+  #begin({ nth, generation, at, event, delivery, attempt, body, verified, reused }: SeenRequest): void {
+    const texts = this.#texts.get(event) ?? { event, body };
+    this.#texts.set(texts.event, texts);
+    const before = this.#byDelivery.get(delivery);
+    const request: Request = {
+      nth,
+      generation,
+      at,
+      event: texts.event,
+      delivery: before?.[0]!.delivery ?? delivery,
+      attempt,
+      body: body === texts.body ? texts.body : body,
+      verified,
+      reused,
+      answer: null,
+      answerableAt: at,
+      endedAt: at + TIMEOUT_MS,
+    };
+    this.#open.set(nth, request);
+    if (before === undefined) this.#byDelivery.set(delivery, [request]);
     else before.push(request);
   }
-  for (const requests of byDelivery.values()) {
-    requests.sort((a, b) => a.generation - b.generation || a.attempt - b.attempt || a.nth - b.nth);
-  }
-  return byDelivery;
 }
 
 export function isSuccess(answer: Answer | null): boolean {

@@ -1,7 +1,9 @@
 /** Lines of JSON that are on the disk before whoever wrote them goes on; lines that come meanwhile share the next fsync. */
-import { createReadStream } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { createInterface } from "node:readline";
+
+const CHUNK_BYTES = 1 << 20;
+const LINE_END = 0x0a;
 
 interface Waiting {
   readonly text: string;
@@ -52,13 +54,21 @@ export class Journal {
   }
 }
 
-/** Line by line: a hundred rounds write more than a string can hold. */
-export async function readJournal<T>(file: string): Promise<T[]> {
-  const entries: T[] = [];
-  for await (const line of createInterface({ input: createReadStream(file) })) {
-    if (line !== "") entries.push(JSON.parse(line) as T);
+/** One after the other: all entries of a hundred rounds, millions of them, are more than a heap holds. */
+export function* readJournal<T>(file: string): Generator<T, void, undefined> {
+  const handle = openSync(file, "r");
+  try {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    let rest = Buffer.alloc(0);
+    for (let length: number; (length = readSync(handle, chunk)) > 0;) {
+      const text = Buffer.concat([rest, chunk.subarray(0, length)]);
+      const end = text.lastIndexOf(LINE_END) + 1;
+      rest = text.subarray(end);
+      for (const line of text.toString("utf8", 0, end).split("\n")) if (line !== "") yield JSON.parse(line) as T;
+    }
+  } finally {
+    closeSync(handle);
   }
-  return entries;
 }
 
 /** Milliseconds of the system's monotonic clock, which all processes of a host share. */

@@ -121,8 +121,8 @@ class Life {
   }
 
   async #report(shown: Shown | null): Promise<LifeReport> {
-    const driver = await readJournal<DriverEntry>(driverJournalOf(this.#options.home));
-    const receivers = await readJournal<ReceiverEntry>(journalOf(this.#options.home));
+    const driver = [...readJournal<DriverEntry>(driverJournalOf(this.#options.home))];
+    const receivers = readJournal<ReceiverEntry>(journalOf(this.#options.home));
     const findings = shown === null ? noFindings() : judge(historyOf(driver, receivers), shown);
     findings.wrong.push(...this.#wrong);
     return {
@@ -297,13 +297,22 @@ export async function show(api: Api): Promise<Shown> {
   const events: ShownEvent[] = [];
   const attempts = new Map<string, ShownAttempt[]>();
   for await (const event of api.events()) {
-    events.push(event);
+    events.push(slim(event));
     if (event.deliveries.every(({ attempts: made }) => made <= 1)) continue;
-    for await (const attempt of api.attempts(event.id)) {
-      const before = attempts.get(attempt.delivery);
-      if (before === undefined) attempts.set(attempt.delivery, [attempt]);
+    for await (const { delivery, number, round, outcome, status_code, error, duration_ms } of api.attempts(event.id)) {
+      const attempt = { delivery, number, round, outcome, status_code, error, duration_ms };
+      const before = attempts.get(delivery);
+      if (before === undefined) attempts.set(delivery, [attempt]);
       else before.push(attempt);
     }
   }
   return { now: Date.now(), events, attempts };
+}
+
+/** Without what is not judged: there may be millions. */
+function slim({ id, type, data: { marker }, deliveries }: ShownEvent): ShownEvent {
+  const some = deliveries.map(({ id: delivery, endpoint, status, attempts, next_attempt_at }) => {
+    return { id: delivery, endpoint, status, attempts, next_attempt_at };
+  });
+  return { id, type, data: { marker }, deliveries: some };
 }

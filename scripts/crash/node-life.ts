@@ -121,8 +121,8 @@ export class NodeLife {
       const bug = /"type":"(?:Type|Reference|Range)?Error","message":"([^"]*)/.exec(log);
       if (bug !== null) this.wrong.push(`node ${place} met a bug of its own: ${bug[1]}`);
     }
-    const driver = await readJournal<DriverEntry>(driverJournalOf(dir));
-    const receivers = await readJournal<ReceiverEntry>(journalOf({ dir }));
+    const driver = [...readJournal<DriverEntry>(driverJournalOf(dir))];
+    const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
     const { history, late } = this.#inOrder(historyOf(driver, receivers));
     const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes });
     findings.wrong.push(...this.wrong);
@@ -162,7 +162,7 @@ export class NodeLife {
       [...history.requests].map(([delivery, all]) => {
         const some = all.filter(({ at, generation }) => at < (this.resumed.get(generation) ?? Infinity));
         late += all.length - some.length;
-        return [delivery, some.toSorted((a, b) => a.at - b.at || a.nth - b.nth)] as const;
+        return [delivery, some.sort((a, b) => a.at - b.at || a.nth - b.nth)] as const;
       }),
     );
     for (const [delivery, all] of requests) if (all.length === 0) requests.delete(delivery);
