@@ -108,7 +108,7 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
       const name = text(raw);
       if (!TOKEN.test(name)) return fault("a header name (RFC 9110: letters, digits and !#$%&'*+.^_`|~-)");
       return TAKEN_HEADERS.test(name.toLowerCase())
-        ? fault("a free header name: every request already has that header")
+        ? fault("a different header name: every request already has that header")
         : name;
     },
     write: quote,

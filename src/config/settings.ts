@@ -109,7 +109,7 @@ function readOrFail(inputs: ConfigInputs, file: string, onlyOwn: boolean): strin
 function foreignFile(file: string, how: string): Mistake {
   return {
     where: file,
-    what: `${how}, and it was found automatically, not named with --config.`,
+    what: `${how}, and it was found automatically rather than named with --config.`,
     why: "It decides where keys and passphrases are sent.",
     todo: `Make sure only you can change it (chown, chmod go-w) or, if you trust it, name it: --config ${file}.`,
   };

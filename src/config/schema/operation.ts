@@ -37,7 +37,7 @@ export const UPKEEP = [
     default: "30d",
     max: 3650 * DAY,
     sentence:
-      "How long to keep an event after its last attempt, once nothing is left to deliver. 0s here and below: for ever.",
+      "How long to keep an event after its last attempt, once nothing is left to deliver. 0s here and below: forever.",
     live: true,
   },
   {
@@ -198,7 +198,8 @@ export const OPERATION = [
     key: "mouse",
     kind: "bool",
     default: true,
-    sentence: "Whether the dashboard takes clicks and the wheel. The key m switches it, and Shift still selects text.",
+    sentence:
+      "Whether the dashboard uses the mouse: clicks and the wheel. The m key turns this on and off; to select text, hold Shift.",
   },
   {
     section: "ui",

@@ -39,7 +39,7 @@ export const SENDING = [
     min: 0,
     max: 64,
     sentence:
-      "How many threads send, each for its share of the endpoints, while there is much to send: once 20000 attempts have come at more than 1000 a second, and until a quiet minute has passed. At all other times, and always with 0, the main thread sends.",
+      "How many threads send while there is a lot to send, each for its share of the endpoints. They start once 20000 attempts have come at more than 1000 a second, and end after a quiet minute. At all other times, and always with 0, the main thread sends.",
   },
   {
     section: "delivery",
@@ -69,7 +69,7 @@ export const SENDING = [
     min: 1,
     max: 65_536,
     sentence:
-      "How many attempts to one public destination may be in flight at once, for all of its endpoints: an address, or a registered domain whose address is not known yet. No more connections to it are kept open.",
+      "How many attempts to one public destination may be in flight at once, for all of its endpoints together. A destination is an address, or a registered domain until its address is known. No more connections than this are kept open to it.",
   },
   {
     section: "egress",

@@ -120,7 +120,7 @@ export const SERVER = [
     kind: "url",
     default: "",
     sentence:
-      "Where browsers reach this daemon, such as https://hooks.example.com; portal links begin with it. Empty: as the request for the link reached it.",
+      "Where browsers reach this daemon, such as https://hooks.example.com; portal links begin with it. Empty: the address that the request for the link was sent to.",
     live: true,
   },
   {
@@ -128,7 +128,7 @@ export const SERVER = [
     key: "name",
     kind: "text",
     default: "",
-    sentence: "Name at the top of the portal, such as that of your product.",
+    sentence: "Name at the top of the portal, such as your product's.",
     live: true,
   },
   {
@@ -136,7 +136,7 @@ export const SERVER = [
     key: "logo_url",
     kind: "url",
     default: "",
-    sentence: "Image beside the name; the portal loads nothing else from other hosts.",
+    sentence: "Image next to the name; the portal loads nothing else from other hosts.",
     live: true,
   },
   {

@@ -19,7 +19,7 @@ export const STORAGE = [
     kind: "store",
     default: "",
     sentence:
-      "Where events are kept. Empty: in a file of the data directory. postgres://user:password@host1,host2/database: in PostgreSQL 14 or newer; of several hosts, the one that takes writes is used.",
+      "Where events are kept. Empty: in a file of the data directory. postgres://user:password@host1,host2/database: in PostgreSQL 14 or newer; if you name several hosts, the one that accepts writes is used.",
     holdsSecret: true,
   },
   {
@@ -28,7 +28,7 @@ export const STORAGE = [
     kind: "bool",
     default: false,
     sentence:
-      "With a store in PostgreSQL that another webhookd is using: waits, without listening, and takes over once that one ends or cannot be reached. Otherwise such a start is refused. All of them need the same secret.key.",
+      "With a store in PostgreSQL: if another webhookd is using it, this one waits, without listening, and takes over once the other ends or cannot be reached. If false, it refuses to start. All of them need the same secret.key.",
   },
   {
     section: "data",
@@ -67,7 +67,7 @@ export const STORAGE = [
     kind: "size",
     default: "64MiB",
     min: 64 * KIB,
-    sentence: "Total size of the request bodies in memory at once; beyond that callers get 503.",
+    sentence: "Total size of the request bodies in memory at once; beyond that, callers get 503.",
   },
   {
     section: "limits",
@@ -76,7 +76,7 @@ export const STORAGE = [
     default: 2000,
     min: 1,
     max: 100_000,
-    sentence: "Publish requests that may wait for their commit; beyond that callers get 503.",
+    sentence: "Publish requests that may wait for their commit; beyond that, callers get 503.",
   },
   {
     section: "limits",
