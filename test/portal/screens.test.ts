@@ -103,8 +103,8 @@ describe.skipIf(!hasChromium)("the page", () => {
     await page.keyboard.press("Escape");
     await page.evaluate(`location.hash = "#/${shown.endpoint}"`);
     const note = page.locator(".alert.bad").first();
-    await note.getByText(/failed for good so far/).waitFor();
-    await expect.poll(() => note.textContent()).toContain("Nothing waits for another attempt.");
+    await note.getByText(/failed permanently/).waitFor();
+    await expect.poll(() => note.textContent()).toContain("Nothing is waiting for another attempt.");
     expect(await note.textContent()).not.toContain("We keep trying");
   });
 

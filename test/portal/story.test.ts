@@ -71,9 +71,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
       .getByRole("list", { name: "Attempts of this round" })
       .getByText(/^in \d\ss$/)
       .waitFor();
-    expect(await page.getByRole("region", { name: "Body of the answer" }).first().textContent()).toBe(
-      "database is down",
-    );
+    expect(await page.getByRole("region", { name: "Response body" }).first().textContent()).toBe("database is down");
   });
 
   // Here the second attempts are waited for.
@@ -246,8 +244,8 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await button("Create the next secret").click();
     await page.getByText("A rotation is under way.").waitFor();
     expect(await secrets()).toHaveProperty("next_signing_secret");
-    await button("Give it up").click();
-    await question().getByRole("button", { name: "Give it up" }).click();
+    await button("Discard it").click();
+    await question().getByRole("button", { name: "Discard it" }).click();
     await button("Create the next secret").waitFor();
     expect(await secrets()).toEqual(before);
   });
@@ -277,7 +275,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(await narrow.getByRole("link", { name: "Add an endpoint" }).count()).toBe(0);
     await narrow.getByRole("link", { name: /127.0.0.1/ }).click();
     await narrow.getByRole("link", { name: /goal.achieved/ }).click();
-    await narrow.getByRole("region", { name: "Body, with its lines broken" }).waitFor();
+    await narrow.getByRole("region", { name: "Body, indented" }).waitFor();
     await narrow.getByText("200 in time").waitFor();
     await narrow.context().close();
   });

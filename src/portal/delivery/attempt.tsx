@@ -51,8 +51,8 @@ export function AttemptAnswer({ attempt }: { attempt: Attempt }) {
         <dt>What happened</dt>
         <dd>{attempt.detail}</dd>
       </dl>
-      {lines.length > 0 && <Code text={lines.join("\n")} label="Headers of the answer" copy={null} />}
-      {body !== "" && <Code text={body} label="Body of the answer" copy={null} />}
+      {lines.length > 0 && <Code text={lines.join("\n")} label="Response headers" copy={null} />}
+      {body !== "" && <Code text={body} label="Response body" copy={null} />}
       {isCut && <p className="quiet">Only the beginning of the body is kept.</p>}
     </>
   );

@@ -105,7 +105,7 @@ function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean })
   const attempt = () =>
     act.run(async () => {
       await call("attemptDelivery", { id });
-      say("An attempt is made now");
+      say("An attempt is being made");
     });
   return (
     <div className="actions">
@@ -157,7 +157,7 @@ function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url:
   };
   return (
     <>
-      <Code text={indented(body)} label="Body, with its lines broken" copy={null} />
+      <Code text={indented(body)} label="Body, indented" copy={null} />
       <div className="actions start">
         <Copy text={body} what="the body as it is sent" word="Copy the body" />
         {url !== undefined && <Copy text={curl} what="the request as a curl command" word="Copy as curl" />}

@@ -16,8 +16,8 @@ export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
   return (
     <div className="alert warn">
       <p>
-        <strong>{failedText(failed)} failed</strong> while this endpoint did not accept them. It works again
-        {mayReplay ? ", so they can be sent once more." : "."}
+        <strong>{failedText(failed)} failed</strong> while this endpoint was not accepting them. It works again
+        {mayReplay ? ", so they can be sent again." : "."}
       </p>
       {mayReplay && <ReplayFailed endpoint={endpoint.id} />}
     </div>
@@ -38,10 +38,10 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
       <div>
         <p>
           <strong>{said ?? "The latest attempts have failed."}</strong>
-          {health.pending === 0 && " Nothing waits for another attempt."}
+          {health.pending === 0 && " Nothing is waiting for another attempt."}
         </p>
         {advice && <p>{advice.receiver}</p>}
-        {health.failed > 0 && <p>{failedText(health.failed)} failed for good so far; they can be replayed.</p>}
+        {health.failed > 0 && <p>{failedText(health.failed)} failed permanently and can be replayed.</p>}
       </div>
       {mayReplay && health.failed > 0 && <ReplayFailed endpoint={id} />}
     </div>

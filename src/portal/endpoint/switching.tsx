@@ -53,7 +53,7 @@ function Disable({ endpoint, close }: Asked) {
     });
   return (
     <>
-      <p>Nothing more is sent to it until you enable it. What should become of the events meanwhile?</p>
+      <p>Nothing more is sent to it until you enable it. What should happen to its events until then?</p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
@@ -114,8 +114,8 @@ function Delete({ endpoint, close }: Asked) {
     <>
       <p>
         Nothing more is sent to it, and its signing secret is gone.{" "}
-        {open > 0 && `${counted(open, "delivery that waits is", "deliveries that wait are")} cancelled. `}
-        To stop for a while only, disable it instead.
+        {open > 0 && `${counted(open, "waiting delivery is", "waiting deliveries are")} cancelled. `}
+        To stop only for a while, disable it instead.
       </p>
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">

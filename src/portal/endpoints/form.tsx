@@ -29,7 +29,7 @@ export function AddEndpoint() {
       </div>
       {portal.tenant === "*" && tenant === undefined && (
         <p className="alert wait">
-          It will belong to the tenant “default”. To add it to another tenant, choose that one above.
+          It will belong to the tenant “default”. To add it to another tenant, choose it above.
         </p>
       )}
       <EndpointForm before={null} word="Add the endpoint" cancel="" send={send} />
@@ -126,7 +126,7 @@ function Added({ id, secret }: { id: string; secret: string }) {
       <h1>The endpoint was added</h1>
       <p>
         Your receiver uses this signing secret to check that requests come from us. Keep it where your receiver keeps
-        its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only now."}
+        its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only this once."}
       </p>
       <Code text={secret} label="Signing secret" />
       <div className="actions start">

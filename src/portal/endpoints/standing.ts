@@ -28,7 +28,7 @@ export function standingOf({ damaged, enabled, disabled_reason: reason, health }
 }
 
 const WHY = {
-  gone: "The receiver answered 410: it is gone.",
+  gone: "The receiver answered 410 (gone).",
   failing: "Nothing had arrived for a long time.",
   asked: "",
 } as const;

@@ -99,7 +99,7 @@ function Plan({ plan: { matched, timed_out: timedOut, eta_seconds: seconds, left
       <p role="status">
         {left.length > 0
           ? "This endpoint is disabled, so nothing can be replayed. Enable it first."
-          : "Nothing failed since then."}
+          : "Nothing has failed since then."}
       </p>
     );
   return (
@@ -109,7 +109,7 @@ function Plan({ plan: { matched, timed_out: timedOut, eta_seconds: seconds, left
           <strong>{counted(matched, "delivery", "deliveries")}</strong> will be sent again, with the same ids and
           bodies. It takes about {spanText(Math.max(1, seconds) * 1000)}.
         </li>
-        <li>One is tried first, as a canary. If your receiver does not accept it, the rest waits, and you decide.</li>
+        <li>One is tried first, as a canary. If your receiver does not accept it, the rest waits until you decide.</li>
         {timedOut > 0 && (
           <li>
             {counted(
@@ -117,7 +117,7 @@ function Plan({ plan: { matched, timed_out: timedOut, eta_seconds: seconds, left
               "of them timed out, so your receiver may have handled it",
               "of them timed out, so your receiver may have handled them",
             )}{" "}
-            already. The event's id stays the same: receivers that remember ids drop duplicates.
+            already. The event's id stays the same: a receiver that remembers ids drops duplicates.
           </li>
         )}
       </ul>

@@ -133,8 +133,8 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
       </p>
       <ol className="steps">
         <li>
-          <strong>Add the next secret to your receiver</strong>, beside the current one. A signature with either is
-          genuine.
+          <strong>Add the next secret to your receiver</strong>, beside the current one. A signature made with either is
+          valid.
         </li>
         <li>
           <strong>Then let it take over</strong>, and remove the old one from your receiver.
@@ -145,20 +145,20 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
         <Button kind="primary" onClick={() => setAsking("complete")}>
           Complete the rotation
         </Button>
-        <Button onClick={() => setAsking("abandon")}>Give it up</Button>
+        <Button onClick={() => setAsking("abandon")}>Discard it</Button>
       </div>
       <Question open={asking === "complete"} close={close} title="Does your receiver accept the next secret?">
         <Ask
-          text="From now on requests are signed with the next secret alone. If your receiver does not know it, it will refuse them, and they will be retried."
+          text="From now on, requests are signed only with the next secret. If your receiver does not know it, it will refuse them, and they will be retried."
           word="Yes, complete the rotation"
           operation="completeRotation"
           {...{ id, close, set }}
         />
       </Question>
-      <Question open={asking === "abandon"} close={close} title="Give up the next secret?">
+      <Question open={asking === "abandon"} close={close} title="Discard the next secret?">
         <Ask
-          text="The current secret stays in use. The next one is discarded: remove it from your receiver."
-          word="Give it up"
+          text="The current secret stays in use. Remove the next one from your receiver."
+          word="Discard it"
           operation="abandonRotation"
           {...{ id, close, set }}
         />
@@ -183,7 +183,7 @@ function Ask({ id, text, word, operation, close, set }: AskProps) {
       await call(operation, { id });
       set(null);
       close();
-      say(operation === "completeRotation" ? "The next secret has taken over" : "The next secret is discarded");
+      say(operation === "completeRotation" ? "The next secret has taken over" : "The next secret was discarded");
     });
   return (
     <>

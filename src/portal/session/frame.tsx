@@ -63,8 +63,8 @@ function useExpiry(expiresAt: string | null, end: () => void): void {
 
 const WORDS = {
   connecting: ["connecting", "Connecting"],
-  live: ["live", "Live: changes appear by themselves"],
-  broken: ["reconnecting", "The connection broke. Trying again"],
+  live: ["live", "Live: changes appear on their own"],
+  broken: ["reconnecting", "The connection was lost. Trying again"],
 } as const;
 
 function LiveMark({ liveness }: { liveness: Liveness }) {

@@ -13,9 +13,9 @@ export function Welcome({ fault, open }: { fault: ClientError | undefined; open:
       <p>
         {refused
           ? "It has expired, or it was revoked. Your endpoints are not affected: events keep arriving."
-          : "Here you manage the endpoints to which events are sent. The application that sends them gives you a link to this page, usually in its settings."}
+          : "This is where you manage the endpoints that events are sent to. The application that sends them gives you a link to this page, usually in its settings."}
       </p>
-      {refused && <p>Go back to the application that you came from, and open a new link there.</p>}
+      {refused && <p>Go back to the application you came from, and open a new link there.</p>}
       {fault !== undefined && !refused && (
         <p className="alert bad" role="alert">
           {fault.message} Try again in a moment.
@@ -57,7 +57,7 @@ function KeyForm({ open }: { open: (key: string) => void }) {
         <p id="key-help" className={wrong ? "help wrong" : "help"} role={wrong ? "alert" : undefined}>
           {wrong
             ? "A key begins with whk_."
-            : "The key stays in this tab's memory: a reload forgets it. To make a link for a customer, run “webhookd portal link TENANT”."}
+            : "The key stays in this tab's memory, and a reload forgets it. To make a link for a customer, run “webhookd portal link TENANT”."}
         </p>
       </form>
     </details>
@@ -71,12 +71,12 @@ export function Ended({ portal }: { portal: Portal }) {
       <div role="alert">
         <h1>This link has expired</h1>
         <p>
-          Links to this page work for a short time only. Your endpoints are not affected: events keep arriving, and what
-          you started goes on.
+          Links to this page work only for a short time. Your endpoints are not affected: events keep arriving, and
+          anything you started continues.
         </p>
       </div>
       {back === null ? (
-        <p>Go back to the application that you came from, and open a new link there.</p>
+        <p>Go back to the application you came from, and open a new link there.</p>
       ) : (
         <p>
           <a className="button primary" href={back} referrerPolicy="no-referrer">

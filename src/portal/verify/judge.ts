@@ -25,7 +25,7 @@ export async function judge(body: string, given: string, secrets: readonly Named
     const right = await mac(secret, body);
     if (value === hex(right)) {
       if (signature.startsWith("sha256="))
-        return no("There is “sha256=” before it.", "The header has the 64 digits alone.");
+        return no("There is “sha256=” before it.", "The header has only the 64 digits.");
       return { matches: true, by: name };
     }
     if (signature === base64(right))
@@ -122,6 +122,6 @@ function unknown(value: string): Verdict {
     );
   return no(
     "It was made with a different secret, or from a different body.",
-    "Check that the receiver has this endpoint's secret, and that it reads the raw body of this very request.",
+    "Check that the receiver has this endpoint's secret, and that it reads the raw body of this request.",
   );
 }

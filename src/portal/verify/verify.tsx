@@ -73,14 +73,14 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
   const check = () =>
     act.run(async () => {
       const body = event === OTHER ? typed.body : envelopeOf(await client.text("getEvent", { id: event }));
-      const given: Named = { name: "with the secret that you pasted", secret: typed.secret.trim() };
+      const given: Named = { name: "with the secret you pasted", secret: typed.secret.trim() };
       const secrets = maySecrets ? secretsOf(await call("getSecret", { id: endpoint.id })) : [given];
       setVerdict(await judge(body, typed.signature, secrets, portal.signature_header));
     });
   return (
     <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), void check())}>
       <p className="prose">
-        Paste the signature that your receiver computed, or the one that it got. It is checked in this page.
+        Paste the signature that your receiver computed, or the one that it got. It is checked in your browser.
       </p>
       <Which recent={recent ?? []} event={event} choose={(one) => (setChosen(one), setVerdict(null))} />
       {event === OTHER && (
