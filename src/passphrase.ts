@@ -25,6 +25,6 @@ export function readPassphrase(file: string): Judged {
     return judgePassphrase(readFileSync(file, "utf8"));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return { refused: code === "ENOENT" ? "does not exist" : `cannot be read (${code}): look at its owner and mode` };
+    return { refused: code === "ENOENT" ? "does not exist" : `cannot be read (${code}): check its owner and mode` };
   }
 }

@@ -144,7 +144,7 @@ export class Trial {
     const { halts } = this.#executor.memory;
     log.warn(
       { suspects: suspects.length },
-      "the process died while these were being sent; each is sent alone now, and all else waits for a minute at most",
+      "the process died while these were being sent; now each is sent alone, and everything else waits for at most a minute",
     );
     halts.onTrial = true;
     // Whoever was there at most deaths comes first: the minute may not be enough for all.

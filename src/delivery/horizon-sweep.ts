@@ -145,10 +145,7 @@ export class HorizonSweep {
     const [first] = all;
     const fields = { deliveries: all.length, fresh: fresh.size, endpoints: endpoints.size, first: first!.delivery };
     if (this.isWanted || store.recovery.doubt.isOpen) {
-      log.warn(
-        fields,
-        "deliveries that were committed after all, though their caller was told otherwise, are being sent",
-      );
+      log.warn(fields, "sending deliveries that were committed after all, although their caller was told otherwise");
     } else {
       this.found += all.length;
       const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);

@@ -79,7 +79,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
   const { again, isOver } = shortage.timePassed(now.monotonic);
   handOver(memory, again, effects);
   if (isOver) {
-    const message = "the resource that attempts had run out of is available again";
+    const message = "attempts can be made again: what had run out is available";
     effects.alarms.push({ alarm: "shortage", over: true, message, fields: {} });
   }
   return effects;
@@ -88,7 +88,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
 /** The daemon stops: nothing is started any more, and what is undecided is recorded as it is. */
 export function stopping(memory: Memory, now: Now): Effects {
   const effects = new Effects();
-  memory.halts.begin("stopping", "the daemon stops", now.wall);
+  memory.halts.begin("stopping", "the daemon is stopping", now.wall);
   effects.sending = "pause";
   act(memory, memory.reachability.stop(), now, effects);
   memory.shortage.stop();

@@ -118,8 +118,8 @@ function failure(dir: string, error: unknown): WebhookdError {
 const SENTENCES: Readonly<Record<string, string>> = {
   ENOENT: "does not exist: create it, mount its disk, or name another [backup] dir",
   ENOTDIR: "is not a directory: name another [backup] dir",
-  EACCES: "cannot be written: look at its owner and mode",
-  EPERM: "cannot be written: look at its owner and mode",
+  EACCES: "cannot be written to: check its owner and mode",
+  EPERM: "cannot be written to: check its owner and mode",
   EROFS: "is on a read-only file system",
   ENOSPC: "is full: free some space, or name another [backup] dir",
   EDQUOT: "is over its quota: free some space, or name another [backup] dir",

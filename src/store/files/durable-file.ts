@@ -93,7 +93,7 @@ export function requireUnchangeable(path: string, owner?: number): void {
   const own = `chmod go-w ${path}`;
   const todo =
     (found.mode & 0o022) !== 0 && [0, user].includes(found.uid)
-      ? `${own}; if a volume has to stay that way, give the daemon a directory of its own on it: --data-dir`
+      ? `${own}; if a volume has to stay that way, give the daemon its own directory on it with --data-dir`
       : `run webhookd as that user, or give it to this one: chown ${user} ${path}; ${own}`;
   throw new StoreRefused(1, `${path} ${fault}`, todo);
 }
@@ -123,7 +123,7 @@ export function makeDataDirectory({ dir, create }: { readonly dir: string; reado
     throw new StoreRefused(
       74,
       `the data directory ${dir} cannot be created: ${reason}`,
-      "look at its parent's owner and mode",
+      "check the owner and mode of its parent",
       error,
     );
   }

@@ -21,7 +21,7 @@ export function readOrMakeSecretKey({ file, mayCreate, random }: SecretKeySource
     throw new StoreRefused(
       1,
       `the secret key ${file} is missing, and without it the signing secrets in the database cannot be read`,
-      "put the copy back (or name its place with [data] secret_key_file); if there is no copy, take it from a backup that includes it: webhookd restore --key-only BACKUP --seal-with FILE; if there is no such backup: webhookd secrets reissue",
+      "put your copy back (or say where it is with [data] secret_key_file); if you have no copy, take it from a backup that includes it: webhookd restore --key-only BACKUP --seal-with FILE; if there is no such backup: webhookd secrets reissue",
     );
   }
   const key = Buffer.from(random(32));
@@ -48,7 +48,7 @@ export function readSecretKey(file: string): Buffer {
     text = readFileSync(file, "utf8").trim();
   } catch (error) {
     if (error instanceof StoreRefused) throw error;
-    throw new StoreRefused(74, `the secret key ${file} cannot be read`, "look at the file's owner and mode", error);
+    throw new StoreRefused(74, `the secret key ${file} cannot be read`, "check the file's owner and mode", error);
   }
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
   if (/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return Buffer.from(text, "base64");

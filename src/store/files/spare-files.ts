@@ -54,7 +54,7 @@ export class SetAside {
     return bytes.toString().split("\n").slice(0, -1).map(attemptOf);
   }
 
-  /** What was read is recorded now. False, and it stays, if more was added since: recording met damage again. */
+  /** What was read is recorded now. False, and it stays, if more was added since: recording ran into damage again. */
   remove(): boolean {
     if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;
     this.forget();

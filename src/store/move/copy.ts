@@ -116,7 +116,7 @@ export class Copy {
   async #snapshot(work: () => Promise<void>): Promise<void> {
     await this.#from.startSnapshot(this.#state.seen);
     if ((await this.#from.log.id()) !== this.#state.log) {
-      const what = `what changed in ${this.#from.name} since the copy began is no longer listed`;
+      const what = `the list of what changed in ${this.#from.name} since the copy began is gone`;
       if (!(await this.#from.log.isFull())) {
         throw new StoreRefused(
           1,

@@ -104,8 +104,8 @@ export class FileSide {
     const meta = new Meta(this.#opened());
     meta.requireKey(this.box, secretKeyFile);
     if (meta.copiedAt !== null || new SetAside(dir).isThere) {
-      const what = `the store in ${dir} was restored or damaged, and no daemon has taken it up since`;
-      throw new StoreRefused(1, what, "start the daemon once, look at what is due, and stop it");
+      const what = `the store in ${dir} was restored or damaged, and no daemon has been started on it since`;
+      throw new StoreRefused(1, what, "start the daemon once, check what is due, and stop it");
     }
     return this.#file === database;
   }

@@ -159,7 +159,7 @@ class Move {
       throw new StoreRefused(
         1,
         what,
-        "a daemon has run since, or it is another store; start again with an empty target",
+        "a daemon has run since, or the copy is of another store; start again with an empty target",
       );
     }
     if (!isThere && !state.isCompared) throw gone;

@@ -62,14 +62,19 @@ function refusal(error: unknown, dir: string, holderFile: string): unknown {
     return new StoreRefused(
       75,
       `another webhookd (${holder(holderFile)}) is using ${dir}`,
-      "use that one, or stop it first (Ctrl-C where it runs, or kill its process); a second daemon needs its own --data-dir and --listen",
+      "use that one, or stop it first (press Ctrl-C where it runs, or kill its process); a second daemon needs its own --data-dir and --listen",
     );
   }
   if (isDamage(error)) {
     return new StoreRefused(65, `${join(dir, "webhookd.lock")} is not a webhookd lock file`, "move it away", error);
   }
   if (isFull(error, dir)) return refusedFull(dir, error);
-  return new StoreRefused(74, `the data directory ${dir} cannot be written`, "look at its owner, mode and disk", error);
+  return new StoreRefused(
+    74,
+    `the data directory ${dir} cannot be written to`,
+    "check its owner, mode and disk",
+    error,
+  );
 }
 
 function holder(file: string): string {

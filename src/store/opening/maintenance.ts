@@ -118,8 +118,8 @@ function requireThere(file: string): string {
   if (existsSync(file)) return file;
   throw new StoreRefused(
     1,
-    `there is no ${file}: without it, what is sealed cannot be sealed with another key`,
-    "put the copy back; if there is none: webhookd restore --key-only BACKUP --seal-with FILE, else webhookd secrets reissue",
+    `there is no ${file}, and without it nothing can be sealed with a new key`,
+    "put your copy back; if there is none: webhookd restore --key-only BACKUP --seal-with FILE, else webhookd secrets reissue",
   );
 }
 
@@ -128,7 +128,7 @@ function requireLost(file: string, meta: Meta): void {
   if (isKeyOf(meta.keyCheck, readSecretKey(file))) {
     throw new StoreRefused(
       1,
-      `${file} exists and opens what is sealed: no secret is lost`,
+      `${file} exists and opens everything that is sealed: no secret is lost`,
       "for a new key: webhookd secrets rekey; for one endpoint: webhookd endpoints rotate-secret ep_…",
     );
   }

@@ -112,7 +112,7 @@ function requireFirst(meta: Meta, database: string, now: number): void {
   if (now - before > SOON_MS || now < before) return;
   throw new StoreRefused(
     65,
-    `${database} is damaged again, and was repaired at ${new Date(before).toISOString()}: its disk cannot be trusted`,
+    `${database} is damaged again, although it was repaired at ${new Date(before).toISOString()}: do not trust its disk`,
     "restore a backup on another disk with: webhookd restore <file> --data-dir <directory>",
   );
 }

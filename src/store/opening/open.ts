@@ -148,7 +148,7 @@ async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> 
     const store = new SqliteStore(db, storeOptions(options, found, lock));
     const unrecorded = setAside.attempts();
     if (unrecorded.length > 0) await store.deliveries.record(unrecorded);
-    if (!setAside.remove()) throw new StoreDamaged(database, new Error("recording met damage again"));
+    if (!setAside.remove()) throw new StoreDamaged(database, new Error("recording ran into damage again"));
     await store.start();
     return finish(options, found, store, copiedAt);
   } catch (error) {
@@ -262,13 +262,13 @@ function damaged(setAside: SetAside, database: string, error: Error): StoreDamag
 }
 
 const LOG_LEFT =
-  "the write-ahead log that was left behind cannot be emptied now; until it can be, a power cut may lose acknowledged events: check the disk";
+  "the write-ahead log of the last run cannot be emptied now; until it can be, a power cut may lose acknowledged events: check the disk";
 
 const FULL =
-  "the disk is full: not even a small file can be created. This start uses its reserve; free some space or files (df -h, df -i), and webhookd continues by itself";
+  "the disk is full: not even a small file can be created. This start uses its reserve; free some space or files (df -h, df -i), and webhookd continues on its own";
 
 const TOOK_UP =
-  "the database is a backup that was copied here: sending starts paused; look at what is due before you run `webhookd resume`";
+  "the database is a backup that was copied here: sending starts paused; check what is due before you run `webhookd resume`";
 
 function pauseOfCopy(copiedAt: number, now: number): Pause {
   const made = new Date(copiedAt).toISOString();

@@ -65,8 +65,8 @@ export class PostgresSide {
       throw new StoreRefused(75, what, todo);
     }
     if (!box.opensCheck((await getMeta(this.#queries, "key_check")) ?? "")) {
-      const what = `secret.key is not the one that ${this.name} was sealed with`;
-      throw new StoreRefused(1, what, "copy the file of a host that used it, or name it with [data] secret_key_file");
+      const what = `${this.name} was sealed with a different secret.key`;
+      throw new StoreRefused(1, what, "copy the file from a host that used it, or name it with [data] secret_key_file");
     }
     if ((await getMeta(this.#queries, MOVING_IN)) !== null) {
       throw new StoreRefused(1, `a move into ${this.name} is not finished`, "finish it first, with --resume");

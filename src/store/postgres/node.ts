@@ -182,6 +182,6 @@ function held(): StoreRefused {
   return new StoreRefused(
     75,
     "another webhookd is using the PostgreSQL database of [data] store",
-    "use that one, or stop it first; with [data] standby = true this one waits, and takes over when the other ends",
+    "use that one, or stop it first; with [data] standby = true, this one waits and takes over when the other ends",
   );
 }

@@ -8,7 +8,8 @@ import { SCHEMA_VERSION } from "./engine/schema.ts";
 
 export class PostgresOperations implements OperationsStore {
   readonly schemaVersion = SCHEMA_VERSION;
-  readonly noBackups = "the store is a PostgreSQL database: back it up with its own means (pg_basebackup, pg_dump)";
+  readonly noBackups =
+    "the store is a PostgreSQL database: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump)";
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
 
@@ -55,7 +56,7 @@ export class PostgresOperations implements OperationsStore {
   }
 
   async rekey(): Promise<Rekeyed> {
-    const detail = "secret.key of a store that several nodes may share cannot be changed while they run";
+    const detail = "if several nodes may share a store, its secret.key cannot be changed while they run";
     throw new WebhookdError("key_not_changeable", detail);
   }
 

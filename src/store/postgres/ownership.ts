@@ -257,7 +257,7 @@ export class SharedOwnership implements Node {
   }
 
   #lost(): Error {
-    const what = "other nodes have taken over what this one sent for, because its lease had run out";
+    const what = "other nodes have taken over this node's endpoints, because its lease had run out";
     return lost(this.#onLost, what);
   }
 }

@@ -70,7 +70,7 @@ export class SoleOwner implements Node {
   }
 
   #lost(): Error {
-    const what = "another webhookd has taken this one's PostgreSQL database over, because its lease had run out";
+    const what = "another webhookd has taken over the PostgreSQL database from this one, because its lease had run out";
     return lost(this.#onLost, what);
   }
 }

@@ -90,7 +90,7 @@ async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: P
   }
   if (!box.opensCheck((await getMeta(tx, "key_check")) ?? "")) {
     const what = `the secret key ${secretKeyFile} is not the one this database was sealed with`;
-    throw new StoreRefused(1, what, "every node of a store has the same key: copy its file from one that runs");
+    throw new StoreRefused(1, what, "all nodes of a store have the same key: copy the file from a running node");
   }
   // Those of a file whose key was changed.
   const marks = await getMeta(tx, "marks");

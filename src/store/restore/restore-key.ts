@@ -48,7 +48,7 @@ export async function findKey(needed: NeededKey, sources: KeySources): Promise<F
     throw new StoreRefused(
       1,
       `${secretKeyFile} is not the key of this backup, which needs the one with the id ${needed.keyId}`,
-      "put the right key there, or name another place with [data] secret_key_file; nothing was changed",
+      "put the right key there, or name another path with [data] secret_key_file; nothing was changed",
     );
   }
   if (givenKeyFile !== undefined) {

@@ -182,7 +182,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     way.set("up");
     await expect.poll(() => receiver.requests.length, { timeout: 15_000 }).toBe(1);
     expect(lines.filter((line) => line.includes("deliveries"))).toEqual([
-      "deliveries that were committed after all, though their caller was told otherwise, are being sent",
+      "sending deliveries that were committed after all, although their caller was told otherwise",
     ]);
     // It was made once, and what comes after it is published as ever.
     await daemon.publish();

@@ -107,7 +107,7 @@ export class IdempotencyKeys implements IdempotencyStore {
         now,
       ],
     );
-    if (written < all.length) throw new Outrun("an idempotency key was taken meanwhile");
+    if (written < all.length) throw new Outrun("an idempotency key was taken in the meantime");
   }
 }
 
@@ -116,6 +116,6 @@ export function nameOf({ tenant, key }: Pick<KeyedRequest, "tenant" | "key">): s
 }
 
 function underWay(): WebhookdError {
-  const detail = "the same request has just been answered elsewhere; ask again for its answer";
+  const detail = "the same request has just been answered elsewhere; repeat it to get that answer";
   return new Refusal("overloaded", detail, { retryAfterSeconds: 1 });
 }

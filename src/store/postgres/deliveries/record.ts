@@ -185,7 +185,7 @@ async function move(tx: Queries, before: ReadonlyMap<string, Row>, after: Readon
       from.map(({ due_at: dueAt }) => dueAt),
     ],
   );
-  if (changed < moved.length) throw new Outrun("a delivery was moved meanwhile");
+  if (changed < moved.length) throw new Outrun("a delivery was moved in the meantime");
 }
 
 export async function dropRequests(tx: Queries, pairs: readonly { event: number; endpoint: number }[]): Promise<void> {

@@ -27,7 +27,7 @@ export class CommitInDoubt extends Error {
   readonly wasMade: Promise<boolean>;
 
   constructor(wasMade: Promise<boolean>, cause: unknown) {
-    super("nobody knows whether it was committed", { cause });
+    super("it is not known whether it was committed", { cause });
     this.wasMade = wasMade;
   }
 }
@@ -125,7 +125,8 @@ export class Database implements Queries {
         if (mark !== null && (await this.#wasCommitted(mark, error))) return { command: "COMMIT" };
         throw error;
       });
-      if (committed.command !== "COMMIT") throw new Error("a statement of the transaction failed, and nobody said so");
+      if (committed.command !== "COMMIT")
+        throw new Error("a statement of the transaction failed, and that was not reported");
       return result;
     });
   }

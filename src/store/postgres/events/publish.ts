@@ -211,7 +211,7 @@ export class Publish {
 
   #refusal(pending: number | undefined, deliveries: number, limit: number): WebhookdError | null {
     if (pending === undefined || deliveries === 0 || pending + deliveries <= limit) return null;
-    const detail = `the tenant has ${pending} deliveries pending, and may have ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
+    const detail = `the tenant has ${pending} deliveries pending, and its limit is ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
     return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 

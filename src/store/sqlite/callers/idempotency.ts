@@ -141,6 +141,6 @@ function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
 }
 
 function underWay(): WebhookdError {
-  const detail = "the same request has just been answered elsewhere; ask again for its answer";
+  const detail = "the same request has just been answered elsewhere; repeat it to get that answer";
   return new WebhookdError("overloaded", detail, { retryAfterSeconds: 1 });
 }

@@ -70,7 +70,7 @@ export function hopeless(file: string, what: string): StoreRefused {
   return new StoreRefused(
     65,
     `${file} is damaged, and ${what} cannot be recovered without silently losing data`,
-    "restore a backup with: webhookd restore <file>; look at the disk first",
+    "restore a backup with: webhookd restore <file>; check the disk first",
   );
 }
 

@@ -251,7 +251,7 @@ export class Pending {
   refusal(tenant: number, deliveries: number, limit: number): WebhookdError | null {
     const pending = this.#count.get(tenant) ?? 0;
     if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
-    const detail = `the tenant has ${pending} deliveries pending, and may have ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
+    const detail = `the tenant has ${pending} deliveries pending, and its limit is ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
     return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 }

@@ -161,7 +161,7 @@ export class Resealing {
         return sealed;
       }
       const anew = this.#to.seal(text, place);
-      if (this.#to.open(anew, place) !== text) throw new Error(`${place} was not sealed again`);
+      if (this.#to.open(anew, place) !== text) throw new Error(`${place} could not be sealed again`);
       return anew;
     };
     const secret = again(row.secret, secretPlace(row.id));

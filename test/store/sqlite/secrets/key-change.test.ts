@@ -158,10 +158,13 @@ describe("changing secret.key", () => {
 
   it("goes nowhere with another store's key, or none", async () => {
     prepare("secret.key");
-    await expect(rekey()).rejects.toMatchObject({ exitCode: 1, hint: expect.stringMatching(/^put the copy back; if/) });
+    await expect(rekey()).rejects.toMatchObject({
+      exitCode: 1,
+      hint: expect.stringMatching(/^put your copy back; if/),
+    });
     await expect(again()).rejects.toMatchObject({
       exitCode: 1,
-      hint: expect.stringMatching(/^put the copy back .*--key-only/),
+      hint: expect.stringMatching(/^put your copy back .*--key-only/),
     });
   });
 });
