@@ -254,7 +254,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const left = async () => (await site.request("GET", "/v1/webhooks")).data.length;
     const before = await left();
     await button("Delete").click();
-    await question().getByText("To stop for a while only").waitFor();
+    await question().getByText("To stop only for a while").waitFor();
     await page.keyboard.press("Escape");
     await question().waitFor({ state: "detached" });
     expect(await left()).toBe(before);

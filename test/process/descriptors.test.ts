@@ -67,7 +67,7 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
 
     limitFiles(pid, 4096);
     await expect.poll(() => receiver.requests.length, PATIENCE).toBe((1 + EVENTS) * ENDPOINTS);
-    const over = await daemon.process.json(({ msg }) => String(msg).endsWith("is available again"));
+    const over = await daemon.process.json(({ msg }) => String(msg).startsWith("attempts can be made again"));
     expect(over.lasted_ms).toBeGreaterThan(0);
     expect(await halts()).toEqual([]);
     expect((await daemon.request("GET", "/v1/webhooks/failures")).body.data).toEqual([]);
