@@ -178,6 +178,13 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/store/sqlite.test.ts"],
   },
   {
+    name: "a-large-batch-goes-before-what-was-published-is-sent",
+    file: "src/store/sqlite/engine/group-commit.ts",
+    find: "const isHeld = this.#holdsLong;",
+    replace: "const isHeld = false;",
+    tests: ["test/store/sqlite/engine/group-commit.test.ts"],
+  },
+  {
     name: "a-batch-is-entered-twice",
     file: "src/store/sqlite/engine/group-commit.ts",
     find: "const results = batch.map((run) => run());",

@@ -3,6 +3,7 @@
  * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
  * delays another's by the commit that is under way, and a large batch has a commit to itself. What fills the log is moved
  * into the database in a turn of its own, when those are answered that were committed, and something small went before it.
+ * After small publishes, a large batch and a move wait for one turn more: that is when the senders write.
  *
  * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
  * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
@@ -92,6 +93,8 @@ export class GroupCommit {
   #timerAt = Number.POSITIVE_INFINITY;
   /** Commits since the log was seen full; null while it is not. */
   #sinceFull: number | null = null;
+  /** In the coming turn what was just published is sent, and what takes long would come before it. */
+  #holdsLong = false;
 
   constructor(db: Database, options: GroupCommitOptions) {
     this.#db = db;
@@ -155,12 +158,16 @@ export class GroupCommit {
   #turn(): void {
     this.#deferred = false;
     this.#clearTimer();
-    if (this.#sinceFull === null) {
-      if (this.#waiting > 0) this.#commitBatch(this.#take());
-    } else {
-      const batch = this.#sinceFull < MOST_BEFORE_MOVE ? this.#take(MAX_BYTES) : [];
-      if (batch.length > 0) this.#commitBatch(batch);
-      else this.#move();
+    const isHeld = this.#holdsLong;
+    this.#holdsLong = false;
+    const isFull = this.#sinceFull !== null;
+    const mostBytes = isHeld || isFull ? MAX_BYTES : undefined;
+    const batch = (this.#sinceFull ?? 0) < MOST_BEFORE_MOVE ? this.#take(mostBytes) : [];
+    if (batch.length > 0) {
+      this.#commitBatch(batch);
+      this.#holdsLong = batch.some(({ bytes }) => bytes > 0 && bytes <= MAX_BYTES);
+    } else if (isFull && !isHeld) {
+      this.#move();
     }
     if (this.#waiting > 0 || this.#sinceFull !== null) this.#comeAgain();
   }

@@ -163,15 +163,56 @@ describe("group commit", () => {
     expect({ rows: rows(), moved }).toEqual({ rows: [1, 3], moved: 0 });
     victims.push(commit.run(add(4), small));
     stage.turn();
+    stage.turn();
     expect({ rows: rows(), moved }).toEqual({ rows: [1, 3], moved: 1 });
     isLogFull = true;
     stage.turn();
     expect(rows()).toEqual([1, 3, 4]);
     stage.turn();
+    stage.turn();
     expect({ rows: rows(), moved }).toEqual({ rows: [1, 3, 4], moved: 2 });
     stage.turn();
     expect(rows()).toEqual([1, 2, 3, 4]);
     await Promise.all([...flood, ...victims]);
+  });
+
+  it("lets what was published be sent before it commits a large batch, and before it moves the log", async () => {
+    const sent: object[] = [];
+    const publish = async (a: number) => {
+      await commit.run(add(a), { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } });
+      // As senders do: they write in the turn after.
+      stage.nextTurn(() => sent.push({ rows: rows(), moved }));
+    };
+    const turns = async () => {
+      for (; stage.turns.length > 0; await new Promise((resolve) => setImmediate(resolve))) stage.turn();
+    };
+    const first = [publish(1), commit.run(add(2), batch("flood"))];
+    await turns();
+    await Promise.all(first);
+    stage.pass(2);
+    isLogFull = true;
+    const second = publish(3);
+    await turns();
+    await second;
+    expect({ sent, moved }).toEqual({
+      sent: [
+        { rows: [1], moved: 0 },
+        { rows: [1, 2, 3], moved: 0 },
+      ],
+      moved: 1,
+    });
+  });
+
+  it("holds up a large batch for one turn, however much the daemon writes of its own", async () => {
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } };
+    const all = [commit.run(add(1), small), commit.run(add(2), batch("flood"))];
+    for (const own of [3, 4]) {
+      stage.turn();
+      all.push(commit.run(add(own)));
+    }
+    stage.turn();
+    expect(rows()).toEqual([1, 2, 3, 4]);
+    await Promise.all(all);
   });
 
   it("moves what a large batch added to the log before the next one", async () => {
@@ -186,6 +227,7 @@ describe("group commit", () => {
     }
     await Promise.all(flood);
     expect(seen).toEqual([
+      { pages: 13, moved: 0 },
       { pages: 13, moved: 0 },
       { pages: 413, moved: 0 },
       { pages: 0, moved: 1 },
@@ -303,6 +345,7 @@ describe("group commit", () => {
     failing = () => {
       throw sqliteError("SQLITE_BUSY");
     };
+    stage.turn();
     stage.turn();
     await expect(flood).rejects.toMatchObject({ code: "storage_unavailable" });
     expect({ rows: rows(), open: db.inTransaction }).toEqual({ rows: [1], open: false });
