@@ -43,7 +43,7 @@ export const COMMANDS = {
     async () => (await import("./tui/tui.ts")).tui,
   ),
   "endpoints add": listed(
-    "Register an endpoint; its signing secret is shown once",
+    "Register an endpoint, and print its signing secret",
     async () => (await import("./endpoints/add.ts")).endpointsAdd,
   ),
   "endpoints list": listed("List endpoints", async () => (await import("./endpoints/list.ts")).endpointsList),

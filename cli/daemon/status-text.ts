@@ -31,7 +31,8 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
         ]
       : []),
     `  due       ${due.join("; ")}`,
-    ...(seen.overdue?.behind ?? [])
+    // While nothing is sent at all, nobody is behind.
+    ...(seen.paused === null ? (seen.overdue?.behind ?? []) : [])
       .slice(0, NAMED)
       .map(
         ({ url, oldest_due_at: since, at_once: atOnce }) =>

@@ -52,7 +52,7 @@ export const endpointsAdd = command({
     note(io, `  types  ${rest.events.join(", ")}`);
     if (file !== undefined) note(io, `  secret in ${file}`);
     note(io, `  next   webhookd endpoints test ${rest.id}`);
-    if (isShown) note(io, "This is the signing secret. It is shown only once, so store it now.");
+    if (isShown) note(io, `This is the signing secret. To print it again: webhookd endpoints secret ${rest.id}`);
     say(io, isShown ? secret : rest.id);
     return EXIT.ok;
   },

@@ -3,7 +3,7 @@ import { confirm, requireConsent } from "../confirm.ts";
 import { ENDPOINT, findEndpoint } from "./find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
-import { say, sayJson } from "../output/print.ts";
+import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { count } from "../output/words.ts";
 
@@ -23,7 +23,7 @@ export const endpointsEnable = command({
     if (cancels) requireConsent("--cancel-held", args, io);
     const client = connect(args, io);
     const id = await findEndpoint(args.endpoint, client);
-    const { url, enabled, health } = await client.call("getEndpoint", { id });
+    const { url, enabled, health, when_disabled: whenDisabled } = await client.call("getEndpoint", { id });
     if (cancels)
       await confirm(
         {
@@ -43,6 +43,10 @@ export const endpointsEnable = command({
     else {
       const held = count(health.held, "held delivery is", "held deliveries are");
       say(io, `${id} is enabled; ${held} ${cancels ? "cancelled" : "sent now, slowly at first"}.`);
+    }
+    if (!args.json && !enabled && whenDisabled === "skip") {
+      const look = `webhookd replay --missing --endpoint ${id} --since 24h --dry-run`;
+      note(io, `Events that came while it was disabled were skipped. To see how many: ${look}`);
     }
     return EXIT.ok;
   },

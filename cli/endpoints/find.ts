@@ -42,6 +42,14 @@ export async function findEndpoint(text: string, client: Client): Promise<string
   throw new Failure("usage", `${those} "${text}": give a longer part of it`, `${some.join(", ")}${more}.`);
 }
 
+/** How many endpoints get nothing because somebody, or the daemon, disabled them. */
+export async function countDisabled(client: Client, tenant: string | undefined): Promise<number> {
+  const { total, data } = await client.call("listEndpoints", {
+    query: { tenant, enabled: false, limit: 1, total: true },
+  });
+  return total ?? data.length;
+}
+
 interface WithIds extends TargetArgs {
   readonly endpoint?: string | undefined;
   readonly event?: string | undefined;

@@ -99,7 +99,10 @@ function tell(
   if (isBrought) return;
   if (file !== undefined) note(io, `The new secret is in ${file}.`);
   else {
-    note(io, "This is the new secret. It is shown only once, so store it now.");
+    note(
+      io,
+      `This is the new secret. To print it again: webhookd endpoints secret ${id}${at === undefined ? "" : " --next"}`,
+    );
     say(io, newest(secrets));
   }
 }

@@ -38,7 +38,7 @@ export const endpointsSecret = command({
     const { secrets, secret } = await keepingIn(file, { make, secret: ({ secret }) => secret });
     if (args.json) sayJson(io, file === undefined ? secrets : { id, file });
     else if (file === undefined) say(io, secret);
-    else say(io, `The secret of ${id} is in ${file}.`);
+    else say(io, `The ${args.next ? "next " : ""}secret of ${id} is in ${file}.`);
     if (!args.json && !args.next && secrets.switches_at !== undefined) {
       note(io, `The next secret takes over at ${secrets.switches_at}. To see it, add --next.`);
     }

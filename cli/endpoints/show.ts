@@ -100,6 +100,7 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
   sayFields(io, [
     ["damaged", damaged ? `${damaged.reason}; nothing is sent to it, and its deliveries wait` : null],
     ["to repair", damaged ? repairOf(endpoint.id, damaged.parts) : null],
+    ["to enable", endpoint.enabled || damaged ? null : `webhookd endpoints enable ${endpoint.id}`],
     ["types", fieldText(endpoint.events)],
     ["deliveries", waits],
     ["last success", last(health.last_success_at)],

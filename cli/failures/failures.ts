@@ -3,7 +3,7 @@ import { adviceOnFailure } from "../../src/client/advice.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
-import { withWholeIds } from "../endpoints/find.ts";
+import { countDisabled, withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
@@ -12,7 +12,7 @@ import { note, say, sayFields, sayJson } from "../output/print.ts";
 import { sayColumns, type Column } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
-import { age, ago, endpointsOf, grouped, hostOf, span } from "../output/words.ts";
+import { age, ago, count, endpointsOf, grouped, hostOf, span } from "../output/words.ts";
 
 export const failures = command({
   args: {
@@ -59,6 +59,8 @@ export const failures = command({
     if (worst === undefined) {
       if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
       else say(io, `No event received since ${failures.since} has failed.`);
+      const disabled = await disabledText(client, query);
+      if (disabled !== null) say(io, disabled);
       return EXIT.ok;
     }
     const shown = [worst, ...others].slice(0, limit);
@@ -81,6 +83,27 @@ export const failures = command({
     return EXIT.ok;
   },
 });
+
+/** Who hears nothing need not have failed: null where everything that was asked about is enabled, or is not known. */
+async function disabledText(
+  client: Client,
+  { endpoint, tenant }: { readonly endpoint?: string; readonly tenant?: string },
+): Promise<string | null> {
+  try {
+    if (endpoint !== undefined) {
+      const { enabled } = await client.call("getEndpoint", { id: endpoint });
+      return enabled ? null : `It is disabled, so nothing is sent to it: webhookd endpoints show ${endpoint}`;
+    }
+    const disabled = await countDisabled(client, tenant);
+    if (disabled === 0) return null;
+    const those = count(disabled, "disabled endpoint", "disabled endpoints");
+    const of = tenant === undefined ? "" : ` --tenant ${tenant}`;
+    return `Nothing is sent to ${those}: webhookd endpoints list --state disabled${of}`;
+  } catch (error) {
+    if (error instanceof ClientError) return null;
+    throw error;
+  }
+}
 
 /** As they come, the most failed are first. */
 function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "held" | "first" | "last"): FailureGroup[] {

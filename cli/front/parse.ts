@@ -38,7 +38,11 @@ export function parse(name: string, args: Definitions, words: readonly string[])
       else if (definition.default !== undefined) values[key] = definition.default;
     }
   }
-  if (positionals.length > 0) throw usage(name, `unexpected argument "${positionals[0]}"`);
+  if (positionals.length > 0) {
+    const isTaken = Object.values(args).some(({ type }) => type === "positional");
+    const hint = isTaken ? "Several words that are one argument need quotes." : undefined;
+    throw usage(name, `unexpected argument "${positionals[0]}"`, hint);
+  }
   return values;
 }
 

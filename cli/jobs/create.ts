@@ -84,11 +84,10 @@ async function agree(matched: number, io: Io): Promise<void> {
 }
 
 function planChanged(matched: number, expected: number): Failure {
-  const hint = "Nothing was done; look at the plan with --dry-run.";
   return new Failure(
     "conflict",
     `the plan contains ${count(matched, "delivery", "deliveries")}, not ${expected}`,
-    hint,
+    "Nothing was done.",
     "plan_changed",
   );
 }

@@ -47,7 +47,7 @@ export async function followJob(client: Client, job: Job, { timeoutMs, json }: F
 }
 
 export function howToSteer(id: string): string {
-  return `To watch it: webhookd jobs show ${id} --watch. To stop it: webhookd jobs cancel ${id}.`;
+  return `To watch it: webhookd jobs show ${id} --watch. To pause it: webhookd jobs pause ${id}. To stop it for good: webhookd jobs cancel ${id}.`;
 }
 
 interface Looking {

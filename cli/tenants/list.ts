@@ -10,12 +10,15 @@ const FIELDS: readonly Field<Item<"listTenants">>[] = [
   { name: "endpoints", text: ({ endpoints }) => grouped(endpoints) },
 ];
 
+/** A tenant is there once something is its own. */
+const FIRST = "webhookd endpoints add URL --events all --tenant TENANT";
+
 export const tenantsList = command({
   args: { ...LIST, sort: sortedBy("name", "endpoints") },
   examples: ["webhookd tenants list --sort endpoints"],
   async run(args, io) {
     const asked = { client: connect(args, io), operation: "listTenants", query: {} } as const;
-    await list(asked, args, { id: ({ name }) => name, fields: FIELDS }, io);
+    await list(asked, args, { id: ({ name }) => name, fields: FIELDS, first: FIRST }, io);
     return EXIT.ok;
   },
 });

@@ -1,6 +1,8 @@
 import { ClientError, type Client } from "../../src/client/client.ts";
 import type { FailureGroup, Statistics } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { nearest } from "../../src/config/mistake.ts";
+import { countDisabled } from "../endpoints/find.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
@@ -23,10 +25,16 @@ export const tenantsShow = command({
     const [known] = data;
     if (known === undefined) {
       const what = `no tenant "${tenant}" ever published an event or registered an endpoint`;
-      throw new Failure("not_found", what, "See `webhookd tenants list`.");
+      const meant = await meantBy(tenant, client);
+      throw new Failure(
+        "not_found",
+        what,
+        `${meant === null ? "" : `Did you mean ${meant}? `}See \`webhookd tenants list\`.`,
+      );
     }
     const statistics = await client.call("getStatistics", { query: { tenant, window: "24h" } });
     const failures = await client.call("listFailures", { query: { tenant } });
+    const disabled = await countDisabled(client, tenant);
     const share = await shareOf(client, tenant);
     if (args.json) {
       sayJson(io, { ...known, statistics, failures: failures.data, share });
@@ -35,7 +43,10 @@ export const tenantsShow = command({
     const hosts = await hostsOf(client, failures.data.slice(0, CAUSES));
     say(io, tenant);
     sayFields(io, [
-      ["endpoints", grouped(known.endpoints)],
+      [
+        "endpoints",
+        `${grouped(known.endpoints)}${disabled === 0 ? "" : `, of which ${count(disabled, "is", "are")} disabled`}`,
+      ],
       ...lastDay(statistics),
       ["failures", failures.total === 0 ? "none in the last 7 days" : null],
       ...failures.data.slice(0, CAUSES).map((group) => causeOf(group, hosts)),
@@ -45,6 +56,15 @@ export const tenantsShow = command({
     return EXIT.ok;
   },
 });
+
+/** Among the latest hundred. */
+async function meantBy(typed: string, client: Client): Promise<string | null> {
+  const { data } = await client.call("listTenants", { query: { limit: 100 } });
+  return nearest(
+    typed,
+    data.map(({ name }) => name),
+  );
+}
 
 type Share = Awaited<ReturnType<typeof shareOf>>;
 

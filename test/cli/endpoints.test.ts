@@ -190,6 +190,32 @@ describe("webhookd endpoints enable and disable", () => {
   });
 });
 
+describe("an endpoint that was disabled with --skip", () => {
+  const skipping = {
+    ...anEndpoint,
+    enabled: false,
+    when_disabled: "skip",
+    health: { ...aHealth, pending: 0, held: 0 },
+  };
+
+  it("is shown with what enables it", async () => {
+    expect((await endpoints(["show", id], { answers: { getEndpoint: skipping } })).out).toMatch(
+      new RegExp(`^ {2}to enable +webhookd endpoints enable ${id}$`, "m"),
+    );
+    expect((await endpoints(["show", id])).out).not.toContain("to enable");
+  });
+
+  it("is enabled with a word on the events that it missed, and what sends them", async () => {
+    const enabled = await endpoints(["enable", id], { answers: { getEndpoint: skipping } });
+    expect(enabled.out).toBe(`${id} is enabled.\n`);
+    expect(enabled.err).toBe(
+      `Events that came while it was disabled were skipped. To see how many: webhookd replay --missing --endpoint ${id} --since 24h --dry-run\n`,
+    );
+    const held = { ...skipping, when_disabled: "hold" };
+    expect((await endpoints(["enable", id], { answers: { getEndpoint: held } })).err).toBe("");
+  });
+});
+
 describe("webhookd endpoints show", () => {
   it("says until when a rotation overlaps", async () => {
     const at = "2026-11-22T09:55:00.000Z";

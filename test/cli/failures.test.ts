@@ -3,6 +3,8 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { aHalt } from "../../src/api/daemon/sending.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -31,6 +33,22 @@ it("does not say that all is well while nothing can be sent", async () => {
 it("says so when nothing has failed", async () => {
   const { code, io } = await failures({ ...someFailures, total: 0, data: [] });
   expect([code, io.out]).toEqual([EXIT.ok, `No event received since ${someFailures.since} has failed.\n`]);
+});
+
+it("says that endpoints are disabled where nothing has failed, for then nothing comes all the same", async () => {
+  const answers = {
+    listFailures: { ...someFailures, total: 0, data: [] },
+    listEndpoints: { data: [{ ...anEndpoint, enabled: false }], next_cursor: null, total: 2 },
+    getEndpoint: { ...anEndpoint, enabled: false, health: aHealth },
+  };
+  const tenant = await typed(["failures", "--tenant", "acme"], { answers });
+  expect(tenant.out).toContain(
+    "Nothing is sent to 2 disabled endpoints: webhookd endpoints list --state disabled --tenant acme\n",
+  );
+  const all = await typed(["failures"], { answers });
+  expect(all.out).toContain("Nothing is sent to 2 disabled endpoints: webhookd endpoints list --state disabled\n");
+  const one = await typed(["failures", "--endpoint", anEndpoint.id], { answers });
+  expect(one.out).toContain(`It is disabled, so nothing is sent to it: webhookd endpoints show ${anEndpoint.id}\n`);
 });
 
 it("draws the hours in the signs that the terminal knows", async () => {

@@ -26,6 +26,7 @@ describe("an empty list", () => {
     ["events", "listEvents", "webhookd trigger budget.exceeded --all"],
     ["deliveries", "listDeliveries", "webhookd trigger budget.exceeded --all"],
     ["jobs", "listJobs", "webhookd replay --all-failed"],
+    ["tenants", "listTenants", "webhookd endpoints add URL --events all --tenant TENANT"],
   ] as const)("of %s says what makes the first one", async (noun, operation, first) => {
     const { code, out, err } = await typed([noun, "list"], { answers: { [operation]: EMPTY } });
     expect({ code, out, err }).toEqual({
@@ -39,6 +40,30 @@ describe("an empty list", () => {
     const { err } = await typed(["events", "list", "--type", "goal.achieved"], { answers: { listEvents: EMPTY } });
     expect(err).toBe("Nothing matches.\n");
   });
+});
+
+it("asks for quotes around several words where one argument is taken", async () => {
+  const { code, err, daemon } = await typed(["pause", "moving", "to", "another", "host"]);
+  expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+  expect(err).toContain(
+    'unexpected argument "to"\n  Several words that are one argument need quotes. Nothing was done;',
+  );
+  expect((await typed(["resume", "now"])).err).toContain('unexpected argument "now"\n  Nothing was done;');
+});
+
+it("suggests the tenant that was meant", async () => {
+  const some = {
+    data: [
+      { name: "acme", endpoints: 2 },
+      { name: "globex", endpoints: 1 },
+    ],
+    next_cursor: null,
+  };
+  for (const name of ["ACME", "acmee"]) {
+    const { code, err } = await typed(["tenants", "show", name], { answers: { listTenants: [EMPTY, some] } });
+    expect(code).toBe(EXIT.not_found);
+    expect(err).toContain("\n  Did you mean acme? See `webhookd tenants list`.\n");
+  }
 });
 
 describe("an id", () => {

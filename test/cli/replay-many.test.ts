@@ -73,6 +73,7 @@ describe("webhookd replay of many", () => {
     const watch = `The job continues without this command. To watch it: webhookd jobs show ${aJob.id} --watch.`;
     expect([piped.code, piped.io.out]).toEqual([EXIT.ok, `${aJob.id}\n`]);
     expect(piped.io.err.trim().split("\n").at(-1)).toContain(watch);
+    expect(piped.io.err).toContain(`To pause it: webhookd jobs pause ${aJob.id}. `);
     const left = await replay({ io: person("441") }, "--all-failed", "--no-wait");
     expect([left.code, left.io.out]).toEqual([EXIT.ok, `${aJob.id}\n`]);
     const cancelled = await bulk(["deliveries", "cancel"], { io: person("441") }, "--all-open", "--no-wait");
@@ -96,7 +97,9 @@ describe("webhookd replay of many", () => {
   it("--expect refuses a plan of another size", async () => {
     const { code, io, drafts } = await replay({}, "--all-failed", "--yes", "--expect", "440");
     expect([code, drafts.length]).toEqual([EXIT.conflict, 1]);
-    expect(io.err).toContain("the plan contains 441 deliveries, not 440");
+    expect(io.err).toMatch(
+      /the plan contains 441 deliveries, not 440\n {2}Nothing was done\.\n {2}Look at the plan again with --dry-run, .+\n$/,
+    );
     expect((await replay({}, "--all-failed", "--yes", "--expect", "441")).code).toBe(EXIT.ok);
   });
 

@@ -78,6 +78,12 @@ describe("webhookd status", () => {
     );
   });
 
+  it("blames nobody for what waits while sending is paused", async () => {
+    const own = { oldest_due_at: at(243_000), overdue: { deliveries: 0, behind: [WAITS] } };
+    expect((await status({ status: own })).io.out).toContain("  behind ");
+    expect((await status({ status: { ...own, paused: aPause } })).io.out).not.toContain("  behind ");
+  });
+
   it("says of an open move of the store how old it is, and what to type", async () => {
     const { io } = await status({ status: { open_move: { since: at(10_800_000) } } });
     expect(io.out).toContain("  MOVE OPEN an online move to PostgreSQL began 3h ago and has not ended");

@@ -9,6 +9,7 @@ import { bodyOf } from "../../events/body.ts";
 import { usage } from "../../failure.ts";
 import type { Io } from "../../io.ts";
 import { note, say, sayJson } from "../../output/print.ts";
+import { count } from "../../output/words.ts";
 import { connect } from "../../target.ts";
 import { readId } from "../../values.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } from "./inputs.ts";
@@ -38,12 +39,13 @@ export const verify = command({
   args: ARGS,
   examples: [
     "webhookd verify --secret-file secret.txt --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17 body.json",
-    "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea",
+    "webhookd verify --event evt_01m7w8bx02jeyjr53r14y5rmma --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --signature 757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
   ],
   async run(typed, io) {
     const stamp = readStamp(typed);
     const args = await withWholeIds(typed, io);
     checkSources(args);
+    checkHeader(args.signature, stamp);
     const client = args.event === undefined && args.endpoint === undefined ? null : connect(args, io);
     const presented = await present(args, stamp, client, io);
     const isGenuine = presented.secrets.some((secret) => matches(secret, presented));
@@ -78,6 +80,19 @@ function checkSources({ event, endpoint, body, "secret-file": file }: Args): voi
   if (endpoint !== undefined) readId("ep", endpoint);
 }
 
+/** A request has both headers, and the flags of one cannot check the other. */
+function checkHeader(signature: string, stamp: Stamp | null): void {
+  if (stamp === null && /^v\d\w?,/.test(signature)) {
+    throw usage(
+      "this is a webhook-signature",
+      "Add --id and --timestamp, from the headers webhook-id and webhook-timestamp.",
+    );
+  }
+  if (stamp !== null && /^[0-9a-f]{64}$/i.test(signature)) {
+    throw usage("this is an X-Service-Signature", "Leave out --id and --timestamp: only the body is signed.");
+  }
+}
+
 /** Exactly as it is sent: whatever else is as good as that is a near miss, because a receiver may be stricter. */
 function matches(secret: string, { signature, body, standard }: Presented): boolean {
   const key = verifyingKey(secret);
@@ -97,7 +112,14 @@ async function sayWhy(presented: Presented, client: Client | null, args: Args, i
   for (const reason of reasons) say(io, `  ${reason}`);
   if (reasons.length > 0) return;
   if (computed !== null) say(io, `  computed ${computed}`);
-  if (presented.body.length === 0) say(io, "  the body is empty: something consumed it first, or it is the wrong file");
+  const { signature, standard } = presented;
+  if (standard === undefined && computed !== null && signature.length !== computed.length)
+    say(
+      io,
+      `  the signature has ${count(signature.length, "character", "characters")}, and should have ${computed.length}`,
+    );
+  else if (presented.body.length === 0)
+    say(io, "  the body is empty: something consumed it first, or it is the wrong file");
   else say(io, "  no common mistake explains it: the body was changed, or the secret is wrong");
 }
 

@@ -8,7 +8,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     words: ["https://example.com/hook", "--events=budget.exceeded", "--rate=20", "--description", "d", "--tenant=acme"],
     asks: ["registerEndpoint"],
     out: /^whsec_\S+\n$/,
-    err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+shown only once/,
+    err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+This is the signing secret\. To print it again: webhookd endpoints secret ep_\S+\n$/,
     json: { id, signing_secret: /^whsec_/ },
   },
   "endpoints list": {
@@ -64,7 +64,7 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     words: [id, "--overlap=24h"],
     asks: ["rotateSecret"],
     out: /^whsec_C2\S+\n$/,
-    err: /takes over at 2026-\S+\.\n.+accept both\.\n.+--complete\n.+shown only once/,
+    err: /takes over at 2026-\S+\.\n.+accept both\.\n.+--complete\nThis is the new secret\. To print it again: webhookd endpoints secret ep_\S+ --next\n$/,
     json: { next_signing_secret: /^whsec_C2/ },
   },
   "endpoints secret": {

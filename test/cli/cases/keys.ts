@@ -35,12 +35,13 @@ export const TENANTS_CASES: Cases<"tenants"> = {
   },
   "tenants show": {
     words: ["default"],
-    asks: ["listTenants", "getStatistics", "listFailures", "getConfiguration", "getEndpoint"],
+    asks: ["listTenants", "getStatistics", "listFailures", "listEndpoints", "getConfiguration", "getEndpoint"],
     spares: ["getConfiguration", "getEndpoint"],
     answers: {
+      listEndpoints: { data: [], next_cursor: null, total: 1 },
       getConfiguration: { settings: {}, tenants: { default: { weight: 2, rate_per_second: 500, max_pending: null } } },
     },
-    out: /^default\n +endpoints +3\n +events +3,570 in the last 24 h\n(?:.+\n){2} +failing +\S+\/\S+: 503 from the receiver \(441 failed, 1,978 being retried, 0 held\)\n(?: +share +weight 2, at most 500 events a second\n)? +next +webhookd failures --tenant default\n$/,
+    out: /^default\n +endpoints +3, of which 1 is disabled\n +events +3,570 in the last 24 h\n(?:.+\n){2} +failing +\S+\/\S+: 503 from the receiver \(441 failed, 1,978 being retried, 0 held\)\n(?: +share +weight 2, at most 500 events a second\n)? +next +webhookd failures --tenant default\n$/,
     json: { endpoints: 3 },
   },
 };

@@ -33,6 +33,23 @@ async function verify(signature: string, body: string | null, ...words: string[]
 }
 
 describe("webhookd verify", () => {
+  it("says which of the two headers it was given, where the flags are those of the other", async () => {
+    const standard = signingKey(SECRET).signStandard("evt_1", 1795168000, BODY);
+    const bare = await verify(standard, null, "--secret-file", SECRETS);
+    expect([bare.code, bare.io.out]).toEqual([EXIT.usage, ""]);
+    expect(bare.io.err).toContain("this is a webhook-signature\n  Add --id and --timestamp");
+    const stamp = ["--id", "evt_1", "--timestamp", "1795168000"];
+    const stamped = await verify(signingKey(SECRET).signBody(BODY), null, "--secret-file", SECRETS, ...stamp);
+    expect([stamped.code, stamped.io.out]).toEqual([EXIT.usage, ""]);
+    expect(stamped.io.err).toContain("this is an X-Service-Signature\n  Leave out --id and --timestamp");
+  });
+
+  it("says how long the signature should be, where nothing else explains it", async () => {
+    const { code, io } = await verify("757107ea", null, "--secret-file", SECRETS);
+    expect(code).toBe(EXIT.answer_is_no);
+    expect(io.out).toContain("  the signature has 8 characters, and should have 64\n");
+  });
+
   it("says OK for the exact bytes and any of the secrets", async () => {
     for (const secret of [SECRET, NEXT]) {
       const { code, io } = await verify(signingKey(secret).signBody(BODY), null, "--secret-file", SECRETS);
