@@ -615,4 +615,24 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(added.filter(({ status }) => status === "fulfilled")).toHaveLength(11);
     expect((await nodes[1]!.endpoints.list(EVERYTHING)).data).toHaveLength(11);
   });
+
+  const statusOf = async (store: Store, event: string) => (await store.reads.getEvent(null, event))!.status;
+  const cancelHeld = async (store: Store, endpoint: string) => {
+    await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+    await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: true }), START, "cancel");
+  };
+
+  it("cancel nothing that another one, whose clock is behind, published afterwards", async () => {
+    const { clock, start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    const endpoint = await addEndpoint(a);
+    const held = await publishOne(a, {}, START + 5000);
+    await cancelHeld(a, endpoint);
+    const { id } = await publishOne(b, {}, START);
+    clock.advance(1000);
+    await expect.poll(() => dueNow(a, endpoint)).toMatchObject([{ event: id }]);
+    expect(await statusOf(a, held.id)).toBe("cancelled");
+    expect(await statusOf(a, id)).toBe("pending");
+  });
 });

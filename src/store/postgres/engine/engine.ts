@@ -226,8 +226,10 @@ export class NodeKeys {
     this.#last = last - (last % NODES) + node;
   }
 
-  next(now: number): number {
-    this.#last = Math.max(this.#last + NODES, firstKeyAt(now) + this.#node);
+  /** Above `floor` too, which may be a key of a node whose clock is ahead. */
+  next(now: number, floor = -1): number {
+    const above = floor - (floor % NODES) + NODES + this.#node;
+    this.#last = Math.max(this.#last + NODES, firstKeyAt(now) + this.#node, above);
     return this.#last;
   }
 }

@@ -42,6 +42,7 @@ interface Recipient {
   readonly id: string;
   readonly enabled: number;
   readonly when_disabled: "hold" | "skip";
+  readonly cancel_to: number | null;
 }
 
 /** What a batch reads before it writes. */
@@ -112,7 +113,7 @@ export class Publish {
     );
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
-    const columns = "e.number, e.slot, e.id, e.enabled, e.when_disabled";
+    const columns = "e.number, e.slot, e.id, e.enabled, e.when_disabled, e.cancel_to";
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
       tx.rows<Recipient & { route: string }>(
@@ -218,7 +219,8 @@ export class Publish {
   #add(draft: EventDraft, now: number, hasRoom: HasRoom, known: Known, rows: EventRows): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
     const to = recipients(draft, known);
-    const key = this.#engine.keys.next(now);
+    // What is being cancelled of a recipient goes up to a key, perhaps of a node whose clock is ahead.
+    const key = this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancel_to: upTo }) => upTo ?? -1)));
     const random = this.#random.next();
     const id = eventId(key, random);
     const body = envelope(id, type, createdAt, draft.data);
