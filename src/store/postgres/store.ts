@@ -149,13 +149,13 @@ export class PostgresStore implements Store {
     this.statistics = new PostgresStatistics(engine, { counters, health });
     this.recovery = new PostgresRecovery(engine, options.left, isShared);
     const operations = (this.operations = new PostgresOperations(engine));
-    this.upkeep = new PostgresUpkeep(engine, { counters, health, operations });
+    this.upkeep = new PostgresUpkeep(engine, { counters, endpoints: this.endpoints, health, operations });
   }
 
   /** Takes up what the last process left. */
   async start(): Promise<void> {
     await this.recovery.takeUp();
-    await this.endpoints.start();
+    await this.endpoints.takeUp();
     // Another node may be writing one: that takes no hour.
     const isShared = this.ownership.owns !== null;
     const before = isShared ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;

@@ -5,12 +5,14 @@ import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store
 import type { Counters } from "./statistics/counters.ts";
 import type { Queries } from "./engine/database.ts";
 import { CHUNK, getMeta, setMeta, type Engine } from "./engine/engine.ts";
+import type { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
 
 interface Parts {
   readonly counters: Counters;
+  readonly endpoints: PostgresEndpoints;
   readonly health: Health;
   readonly operations: PostgresOperations;
 }
@@ -56,6 +58,7 @@ export class PostgresUpkeep implements UpkeepStore {
     );
     // It stays in memory as long as the database refuses it.
     await this.#parts.operations.savePause().catch(() => {});
+    await this.#parts.endpoints.takeUp().catch(() => {});
     return { freeBytes: null, floorBytes: 0, ...(await this.condition()) };
   }
 

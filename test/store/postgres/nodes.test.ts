@@ -13,6 +13,7 @@ import {
   dueNow,
   EVERYTHING,
   failed,
+  noRoom,
   publishOne,
   room,
   START,
@@ -621,6 +622,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
     await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: true }), START, "cancel");
   };
+
+  it("go on with what another one was cancelling when it died", async () => {
+    const { clock, runOut, start } = await shared();
+    const [a, b] = [await start(), await start()];
+    await renew(a);
+    const endpoint = await addEndpoint(a);
+    const held = await publishOne(a);
+    await cancelHeld(a, endpoint);
+    await runOut(0);
+    await renew(b);
+    await b.upkeep.checkSpace();
+    clock.advance(1000);
+    const [published] = await b.events.publish([draft()], START, noRoom);
+    await expect.poll(() => dueNow(b, endpoint)).toMatchObject([{ event: published!.id }]);
+    expect(await statusOf(b, held.id)).toBe("cancelled");
+  });
 
   it("cancel nothing that another one, whose clock is behind, published afterwards", async () => {
     const { clock, start } = await shared();

@@ -38,6 +38,8 @@ export class PostgresEndpoints implements EndpointStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #rows: EndpointRows;
+  /** Endpoints of which this process is cancelling what they were owed. */
+  readonly #sweeping = new Set<number>();
   #closed = false;
 
   constructor(engine: Engine, parts: Parts) {
@@ -46,10 +48,15 @@ export class PostgresEndpoints implements EndpointStore {
     this.#rows = new EndpointRows(engine);
   }
 
-  /** Takes up the sweeps that a stop of the process cut short. */
-  async start(): Promise<void> {
-    const sql = "SELECT number FROM endpoint WHERE cancel_to IS NOT NULL";
-    for (const { number } of await this.#engine.database.rows<{ number: number }>(sql)) this.#cancelBehind(number);
+  /** Takes up the sweeps of its endpoints that a death cut short, or that began with a commit that was made late. */
+  async takeUp(): Promise<void> {
+    const { database, owner } = this.#engine;
+    const rows = await database.rows<{ number: number }>(
+      `SELECT number FROM endpoint
+       WHERE cancel_to IS NOT NULL AND ($1::smallint[] IS NULL OR slot = ANY($1::smallint[]))`,
+      [owner.slots],
+    );
+    for (const { number } of rows) if (!this.#sweeping.has(number)) this.#cancelBehind(number);
   }
 
   add(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint> {
@@ -235,20 +242,23 @@ export class PostgresEndpoints implements EndpointStore {
 
   /** A chunk a transaction, so that a million deliveries delay nobody else's commit. */
   async #cancelOpen(endpoint: number): Promise<void> {
+    this.#sweeping.add(endpoint);
     let swept: Swept | null = null;
     do {
       const from: Swept | null = swept;
       swept = await this.#engine.write((tx) => cancelOpen(tx, endpoint, from));
     } while (swept !== null);
+    this.#sweeping.delete(endpoint);
   }
 
-  /** While nobody waits for it. A stop of the process leaves the rest to the next start. */
+  /** While nobody waits for it. What a stop of the process leaves is taken up by whoever has the endpoint then. */
   #cancelBehind(endpoint: number, from: Swept | null = null): void {
+    this.#sweeping.add(endpoint);
     this.#engine.clock.after(from === null ? SWEEP_AFTER_MS : GIVE_WAY_MS, () => {
       if (this.#closed) return;
       this.#engine
         .write((tx) => cancelOpen(tx, endpoint, from))
-        .then((next) => next !== null && this.#cancelBehind(endpoint, next))
+        .then((next) => (next === null ? this.#sweeping.delete(endpoint) : this.#cancelBehind(endpoint, next)))
         .catch(() => this.#cancelLater(endpoint));
     });
   }
