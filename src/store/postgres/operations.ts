@@ -3,6 +3,7 @@ import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import type { BackupFile, Damage, OpenMove, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
 import { openMove } from "./engine/change-log.ts";
+import type { Queries } from "./engine/database.ts";
 import { getMeta, setMeta, type Engine } from "./engine/engine.ts";
 import { SCHEMA_VERSION } from "./engine/schema.ts";
 
@@ -12,22 +13,25 @@ export class PostgresOperations implements OperationsStore {
     "the store is a PostgreSQL database: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump)";
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
+  /** One that was over before it was saved: a commit that was made late may have saved it all the same. */
+  #over: Pause | null = null;
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
   async getPause(): Promise<Pause | null> {
-    return this.#unsaved ?? pauseOf(await getMeta(this.#engine.database, "pause"));
+    if (this.#unsaved !== null) return this.#unsaved;
+    const text = await getMeta(this.#engine.database, "pause");
+    return this.#over !== null && text === textOf(this.#over) ? null : pauseOf(text);
   }
 
   /** The brake must work when nothing else does: what the database does not take holds until a restart. */
   async pause(pause: Pause): Promise<Pause> {
     try {
       return await this.#engine.write(async (tx) => {
-        await tx.change("INSERT INTO meta (name, value) VALUES ('pause', $1) ON CONFLICT DO NOTHING", [
-          JSON.stringify(pause),
-        ]);
+        await this.#removeOver(tx);
+        await tx.change("INSERT INTO meta (name, value) VALUES ('pause', $1) ON CONFLICT DO NOTHING", [textOf(pause)]);
         return pauseOf(await getMeta(tx, "pause"))!;
       });
     } catch (error) {
@@ -37,10 +41,11 @@ export class PostgresOperations implements OperationsStore {
   }
 
   async resume(): Promise<boolean> {
-    const wasUnsaved = this.#unsaved !== null;
-    this.#unsaved = null;
-    // Nothing is written that would have to go.
-    if (wasUnsaved) return true;
+    if (this.#unsaved !== null) {
+      [this.#unsaved, this.#over] = [null, this.#unsaved];
+      await this.#forgetOver().catch(() => {});
+      return true;
+    }
     return this.#engine.write(async (tx) => (await tx.change("DELETE FROM meta WHERE name = 'pause'")) === 1);
   }
 
@@ -74,12 +79,31 @@ export class PostgresOperations implements OperationsStore {
 
   /** Called each second or so: what the database did not take is written as soon as it takes it. */
   async savePause(): Promise<void> {
+    await this.#forgetOver();
     const unsaved = this.#unsaved;
     if (unsaved === null) return;
-    const { saved: _, ...pause } = unsaved;
-    await this.#engine.write((tx) => setMeta(tx, "pause", JSON.stringify(pause)));
+    await this.#engine.write((tx) => setMeta(tx, "pause", textOf(unsaved)));
     if (this.#unsaved === unsaved) this.#unsaved = null;
   }
+
+  async #forgetOver(): Promise<void> {
+    const over = this.#over;
+    if (over === null) return;
+    await this.#engine.write((tx) => this.#removeOver(tx));
+    if (this.#over === over) this.#over = null;
+  }
+
+  /** Another node may have paused since: that stays. */
+  async #removeOver(tx: Queries): Promise<void> {
+    if (this.#over === null) return;
+    await tx.change("DELETE FROM meta WHERE name = 'pause' AND value = $1", [textOf(this.#over)]);
+  }
+}
+
+/** As it is saved. */
+function textOf(pause: Pause): string {
+  const { saved: _, ...kept } = pause;
+  return JSON.stringify(kept);
 }
 
 function pauseOf(text: string | null): Pause | null {

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { News, OwnedSlots, SharedStream, Store, ToldBatch } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
+import { CommitInDoubt, type Database } from "../../../src/store/postgres/engine/database.ts";
 import { SCHEMA_VERSION } from "../../../src/store/postgres/engine/schema.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
@@ -30,7 +31,7 @@ const LEASE_MS = 60_000;
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  const start = (more: { schema?: number } = {}) =>
+  const start = (more: { schema?: number; onDatabase?: (database: Database) => void } = {}) =>
     openPostgresDatabase(url, { dir, clock, leaseMs: LEASE_MS, ...more });
   const sql = "UPDATE node SET lease_until = now() + $2 * interval '1 millisecond' WHERE number = $1";
   const runOut = (node: number, inMs = 0) => withClient(url, (client) => client.query(sql, [node, inMs]));
@@ -651,5 +652,40 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await expect.poll(() => dueNow(a, endpoint)).toMatchObject([{ event: id }]);
     expect(await statusOf(a, held.id)).toBe("cancelled");
     expect(await statusOf(a, id)).toBe("pending");
+  });
+
+  it("stay resumed, though the pause was committed late", async () => {
+    const { clock, start } = await shared();
+    let losesAnswer = false;
+    const a = await start({
+      onDatabase(database) {
+        const transaction = database.transaction.bind(database);
+        database.transaction = async (work, mark) => {
+          const result = await transaction(work, mark);
+          if (!losesAnswer) return result;
+          losesAnswer = false;
+          throw new CommitInDoubt(Promise.resolve(true), new Error("cut"));
+        };
+      },
+    });
+    const pauseLate = async (reason: string) => {
+      losesAnswer = true;
+      const pause = { reason, by: "somebody", at: clock.now() };
+      expect(await a.operations.pause(pause)).toMatchObject({ reason, saved: false });
+    };
+    await pauseLate("one");
+    expect(await a.operations.resume()).toBe(true);
+    expect(await a.operations.getPause()).toBeNull();
+    await pauseLate("two");
+    losesAnswer = true;
+    expect(await a.operations.resume()).toBe(true);
+    expect(await a.operations.getPause()).toBeNull();
+    // What another one has paused meanwhile stays so.
+    const b = await start();
+    await b.operations.pause({ reason: "three", by: "somebody", at: clock.now() });
+    await a.upkeep.checkSpace();
+    expect(await a.operations.getPause()).toMatchObject({ reason: "three" });
+    expect(await a.operations.resume()).toBe(true);
+    expect(await b.operations.getPause()).toBeNull();
   });
 });
