@@ -80,7 +80,7 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       return {
         kind: "secret",
         title: "The endpoint was added",
-        facts: [id, url, "", "This is its signing secret. It is shown only once: give it to the receiver now."],
+        facts: [id, url, "", "This is its signing secret: give it to the receiver now."],
         secret,
       };
     }
@@ -91,7 +91,7 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       return {
         kind: "secret",
         title: "The next secret",
-        facts: [call.ask.id ?? "", "", `${when} It is shown only once: give it to the receiver now.`],
+        facts: [call.ask.id ?? "", "", `${when} Give it to the receiver now.`],
         secret: secrets.next_signing_secret ?? secrets.signing_secret,
       };
     }

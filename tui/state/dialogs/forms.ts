@@ -50,7 +50,7 @@ export function rotateForm(endpoint: Endpoint): FormDialog {
     facts: [
       endpoint.url,
       "",
-      "A next secret is created and shown once. Until it takes over, X-Service-Signature is made with the current one and " +
+      "A next secret is created and shown. Until it takes over, X-Service-Signature is made with the current one and " +
         "webhook-signature with both. Make sure that the receiver accepts both, then press S again to complete the rotation.",
       "",
     ],
