@@ -5,7 +5,7 @@ import { ManualClock } from "../../harness/clock.ts";
 import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { Database } from "../../../src/store/postgres/engine/database.ts";
-import { addEndpoint, delivered, EVERYTHING, publishOne } from "../fixtures.ts";
+import { addEndpoint, delivered, draft, dueNow, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -212,6 +212,34 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     const urls = await withClient(url, async (client) => (await client.query("SELECT url FROM attempt")).rows);
     expect(urls.filter(({ url: one }) => one.endsWith("stray"))).toHaveLength(1);
     expect(urls).toHaveLength(3);
+  });
+
+  it("says that the storage is unavailable where a page of a table is damaged, and works beside it", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const store = await open(url);
+    const endpoint = await addEndpoint(store);
+    await store.events.publish([draft()], START, noRoom);
+    await withClient(url, (client) =>
+      client.query(
+        `CREATE FUNCTION damaged() RETURNS bigint LANGUAGE plpgsql AS $$
+           BEGIN RAISE 'invalid page in block 7 of relation' USING ERRCODE = 'data_corrupted'; END $$;
+         CREATE FUNCTION damaged_for() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN IF NEW.tenant = 'other' THEN PERFORM damaged(); END IF; RETURN NEW; END $$;
+         CREATE TRIGGER damaged BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION damaged_for()`,
+      ),
+    );
+    const published = await Promise.allSettled(["default", "other"].map((tenant) => publishOne(store, { tenant })));
+    expect(published).toMatchObject([
+      { status: "fulfilled" },
+      { status: "rejected", reason: { code: "storage_unavailable" } },
+    ]);
+    await withClient(url, (client) =>
+      client.query(
+        `ALTER TABLE delivery RENAME TO d;
+         CREATE VIEW delivery AS SELECT event, endpoint, slot, status, attempts, round, retry, trigger, damaged() AS due_at FROM d`,
+      ),
+    );
+    await expect(dueNow(store, endpoint)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
   it("says that the storage is unavailable when no host can be reached", async () => {

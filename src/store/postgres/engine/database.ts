@@ -214,6 +214,11 @@ async function telling<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Damage to some rows, or a bug of the server's: whoever needs none of them is served all the same. */
+export function isOfSome({ cause }: WebhookdError): boolean {
+  return cause instanceof Error && "code" in cause && String(cause.code).startsWith("XX");
+}
+
 /** A key that is taken, a deadlock, a lock that was not to be had, or rows that changed meanwhile, where the server is strict. */
 function isOutrun(error: unknown): boolean {
   if (!(error instanceof Error && "code" in error)) return false;
@@ -225,8 +230,9 @@ function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
   const code = "code" in error ? String(error.code) : "";
   if (code === "53100") return storageFull(error);
-  // No connection, no resources, no time left, shutting down or recovering, read only, an error of the system.
-  if (/^(08|53|57P|57014|58|25006|25P03)/.test(code) || /^E[A-Z]+$/.test(code)) return storageUnavailable(error);
+  // No connection, no resources, no time left, shutting down or recovering, read only, an error of the system, damage.
+  if (/^(08|53|57P|57014|58|25006|25P03|25P04|XX)/.test(code) || /^E[A-Z]+$/.test(code))
+    return storageUnavailable(error);
   return /^(Connection|Query read timeout|timeout expired|Client )/.test(error.message)
     ? storageUnavailable(error)
     : null;
