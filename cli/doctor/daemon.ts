@@ -11,7 +11,12 @@ import { fail, ok, warn, type Finding } from "./finding.ts";
 const DAY = 86_400_000;
 const LATE_MS = 60_000;
 
-export function* daemonFindings(status: Status, now: number): Generator<Finding> {
+/** `isGone` says whether a file that was on the daemon's host no longer exists, if that can be seen from here. */
+export function* daemonFindings(
+  status: Status,
+  now: number,
+  isGone: (file: string) => boolean = () => false,
+): Generator<Finding> {
   const { state, paused, backup, oldest_due_at: oldest } = status;
   const shown = `webhookd ${status.version}, schema ${status.schema}`;
   if (state === "ready") yield ok("daemon", `${shown}: ready`);
@@ -59,7 +64,11 @@ export function* daemonFindings(status: Status, now: number): Generator<Finding>
     if (hasOwnDisk(status)) yield warn("backup", "there is none", "webhookd backup, or set [backup] every");
   } else if (now - Date.parse(backup.last.at) > Math.max(7 * DAY, 2000 * backup.every_seconds)) {
     yield warn("backup", `the last one is from ${backup.last.at}`, "webhookd backup, or set [backup] every");
-  } else yield ok("backup", `${backup.last.file}, from ${backup.last.at}`);
+  } else {
+    const { at, file } = backup.last;
+    // It may have been moved to a safer place, or the store restored on another host.
+    yield ok("backup", isGone(file) ? `from ${at}; ${file} is no longer there` : `${file}, from ${at}`);
+  }
 }
 
 /** A daemon older than this command says nothing of them. */

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { departures, isLoopback, loadConfig, type Config } from "../../src/config.ts";
 import { ConfigError } from "../../src/config/mistake.ts";
 import type { Status } from "../../src/client/operations.ts";
@@ -86,7 +87,7 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
   if (daemon === null) return;
   if ("level" in daemon) return yield daemon;
   const { client, status } = daemon;
-  yield* daemonFindings(status, io.now());
+  yield* daemonFindings(status, io.now(), (file) => daemon.isHere && isGone(file));
   // A daemon that runs with --dev delivers to this machine.
   const reach = { ...config, dev: status.dev };
   yield* endpointFindings({ client, config: reach, only: args.endpoint, now: io.now() });
@@ -122,6 +123,15 @@ function* daemonsHost({ status: { data, disk }, isHere }: Daemon, config: Config
   const { dir, secret_key_file: secretKeyFile } = data;
   const place = { ...config.data, dir, secretKeyFile, diskFloor: disk.floor_bytes };
   yield* dataFindings({ config: { ...config, data: place }, of: "of the running daemon" }, io.now());
+}
+
+function isGone(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    // Its directory is closed to whoever asks.
+    return false;
+  }
 }
 
 function lineOf({ level, subject, what, todo }: Finding): string {

@@ -265,4 +265,18 @@ describe("doctor", () => {
     expect(findings.map(({ level, subject }) => `${level} ${subject}`)).toContain(line);
     expect(findings.filter(({ level, todo }) => level !== "ok" && !todo)).toEqual([]);
   });
+
+  it("says of a backup whose file is gone that it is", async () => {
+    const at = new Date().toISOString();
+    const said = async (file: string) => {
+      const backup = { ...healthy.backup, last: { at, file, bytes: 1 } };
+      const daemon = await fakeDaemon(({ path }) => ({
+        status: 200,
+        body: path === "/v1/status" ? { ...healthy, backup } : { data: [], next_cursor: null },
+      }));
+      return only(await doctor(daemon.dir, ["--socket", daemon.socket]), "backup").map(({ what }) => what);
+    };
+    expect(await said(import.meta.filename)).toEqual([`${import.meta.filename}, from ${at}`]);
+    expect(await said("/old/host.backup")).toEqual([`from ${at}; /old/host.backup is no longer there`]);
+  });
 });
