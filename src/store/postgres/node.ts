@@ -121,12 +121,14 @@ export function removeDead(queries: Queries): Promise<number> {
 
 /**
  * Whether there was something to renew. Without a report the last one stays. The name becomes that of the host once no
- * other has it: after a crash, the process of before may have it until its lease has run out.
+ * other has it: after a crash, the process of before may have it until its lease has run out. Of several that would take
+ * it at the same time the first does.
  */
 export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, report: object | null): Promise<boolean> {
   const sql = `UPDATE node SET lease_until = ${LEASE}, report = coalesce($3, report),
     name = CASE WHEN name <> host AND since > now() - ${SETTLES}
-      AND NOT EXISTS (SELECT 1 FROM node o WHERE o.name = node.host) THEN host ELSE name END
+      AND NOT EXISTS (SELECT 1 FROM node o WHERE o.name = node.host OR (o.host = node.host AND o.number < node.number
+        AND o.since > now() - 2 * ${SETTLES})) THEN host ELSE name END
     WHERE id = $1`;
   return (await queries.change(sql, [id, leaseMs, report && JSON.stringify(report)])) > 0;
 }

@@ -688,4 +688,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await a.operations.resume()).toBe(true);
     expect(await b.operations.getPause()).toBeNull();
   });
+
+  it("never have the same name, also where two would take that of one that is gone", async () => {
+    const { start, url } = await shared();
+    const [one, ...others] = [await start(), await start(), await start()];
+    await one.close();
+    await withClient(url, async (client) => {
+      await client.query("BEGIN");
+      await client.query("SELECT 1 FROM node FOR NO KEY UPDATE");
+      const renewed = others.map((node) => node.ownership.keep());
+      const sql = `SELECT 1 FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'UPDATE node%' AND wait_event_type = 'Lock'`;
+      const waiting = () => withClient(url, async (onlooker) => (await onlooker.query(sql)).rowCount);
+      await expect.poll(waiting).toBe(2);
+      await client.query("COMMIT");
+      await Promise.all(renewed);
+    });
+    expect((await others[0]!.ownership.nodes()).map(({ name }) => name)).toEqual(["host", "host-3"]);
+  });
 });
