@@ -706,4 +706,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     });
     expect((await others[0]!.ownership.nodes()).map(({ name }) => name)).toEqual(["host", "host-3"]);
   });
+
+  it("forget what failed before an endpoint was enabled, also if the node that enabled it died at once", async () => {
+    const { runOut, start } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    const endpoint = await addEndpoint(a);
+    const { fresh } = await publishOne(a);
+    await a.deliveries.record([again(fresh[0]!, START)]);
+    await a.upkeep.saveHealth();
+    const enable = (enabled: boolean) =>
+      a.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled }), START);
+    await enable(false);
+    await enable(true);
+    await runOut(0);
+    await renew(b);
+    expect(await b.endpoints.failingSince(endpoint)).toBeNull();
+  });
 });

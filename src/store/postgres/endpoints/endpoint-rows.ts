@@ -31,6 +31,9 @@ export const KEPT = "FOR KEY SHARE OF e";
 
 export const LIVE_ENDPOINT = "SELECT * FROM endpoint WHERE id = $1 AND deleted_at IS NULL";
 
+/** What failed before it was enabled says nothing of now, whatever becomes of the node that knows that. */
+const RESTART = "UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = $1";
+
 export class EndpointRows {
   readonly #engine: Engine;
 
@@ -95,6 +98,7 @@ export class EndpointRows {
            .join()} WHERE number = $1`,
       values,
     );
+    if (resumed) await tx.change(RESTART, [row.number]);
     await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
     await this.#subscribe(tx, changed.events, row.tenant, row.number, now);
     if (enabled && !changed.enabled) await dropRequestsOf(tx, row.number);

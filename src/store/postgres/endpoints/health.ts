@@ -70,16 +70,11 @@ export class Health {
   }
 
   /**
-   * Enabled again: what failed before says nothing of now. Where the endpoint lives on another node, that one hears of it;
-   * what else is written down is that one's, and may be newer than what is known here.
+   * Enabled again, which is written down: what failed before says nothing of now. Where the endpoint lives on another
+   * node, that one hears of it.
    */
   async restart({ id, number: endpoint }: { readonly id: string; readonly number: number }): Promise<void> {
-    if (this.#engine.owner.owns?.(id) === false) {
-      const sql = "UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = $1";
-      await this.#engine.write((tx) => tx.change(sql, [endpoint]));
-      this.forget(endpoint);
-      return;
-    }
+    if (this.#engine.owner.owns?.(id) === false) return this.forget(endpoint);
     const streak = await this.streak(endpoint);
     streak.consecutiveFailures = 0;
     streak.failingSince = null;
