@@ -48,6 +48,20 @@ export const NODES: readonly Mutant[] = [
     tests: TESTS,
   },
   {
+    name: "what-is-published-behind-a-cancellation-is-cancelled",
+    file: "src/store/postgres/events/publish.ts",
+    find: "this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancel_to: upTo }) => upTo ?? -1)));",
+    replace: "this.#engine.keys.next(now);",
+    tests: TESTS,
+  },
+  {
+    name: "nobody-goes-on-with-what-a-dead-node-was-cancelling",
+    file: "src/store/postgres/upkeep.ts",
+    find: "    await this.#parts.endpoints.takeUp().catch(() => {});\n",
+    replace: "",
+    tests: TESTS,
+  },
+  {
     name: "what-is-known-of-an-endpoint-is-forgotten-while-it-is-saved",
     file: "src/store/postgres/endpoints/health.ts",
     find: "    const isUnwritten = this.#news.has(endpoint) || this.#saving.has(endpoint);\n    if (!isUnwritten && this.#streaks.has(endpoint)) this.#stale.add(endpoint);\n",
