@@ -49,7 +49,9 @@ export async function unknownName(
   { type, ...others }: NamedFilters,
 ): Promise<UnknownName | null> {
   for (const each of [type ?? []].flat()) {
-    const isKnown = types.has(each) || (await store.reads.unknownName(tenant, { type: each })) === null;
+    // PostgreSQL does not look for a text with a NUL: it holds none.
+    const mayBe = !each.includes("\0");
+    const isKnown = types.has(each) || (mayBe && (await store.reads.unknownName(tenant, { type: each })) === null);
     if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
   }
   if (Object.values(others).every((value) => value === undefined)) return null;
@@ -94,7 +96,9 @@ export function uidOf({ params: { id = "" } }: Pick<Call, "params">): string | n
   if (!id.startsWith(UID)) return null;
   try {
     // The router leaves escapes as they are, so that a slash in a name is none of the path's.
-    return decodeURIComponent(id.slice(UID.length));
+    const uid = decodeURIComponent(id.slice(UID.length));
+    // Nobody can register one with a NUL.
+    return uid.includes("\0") ? null : uid;
   } catch {
     return null;
   }

@@ -175,6 +175,8 @@ export function parseQuery(search: string, known: readonly string[] | null): Que
     }
     if (query.has(name)) throw invalidQuery(name, "is given twice");
     if (value === null) throw invalidQuery(name, "is not percent-encoded UTF-8");
+    // No text of a store holds one, and PostgreSQL does not even look for it.
+    if (value.includes("\0")) throw invalidQuery(name, "contains a NUL character");
     query.set(name, value);
   }
   return query;
