@@ -14,6 +14,7 @@ import {
   dueNow,
   EVERYTHING,
   failed,
+  newEndpoint,
   noRoom,
   publishOne,
   room,
@@ -477,6 +478,25 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
       const pending = `SELECT d.event FROM delivery d JOIN endpoint e ON e.number = d.endpoint
         WHERE d.status < 2 AND e.deleted_at IS NOT NULL`;
       expect((await client.query(pending)).rows).toEqual([]);
+    });
+  });
+
+  it("make an endpoint anew that another node deletes while this one is about to replace it", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const [first, second] = [newEndpoint({ uid: "orders" }), newEndpoint({ uid: "orders" })];
+    const put = (one: typeof first) => a.endpoints.put({ ...one, uid: "orders" }, () => one, 10, START);
+    await put(first);
+    await withClient(url, async (client) => {
+      await client.query("BEGIN");
+      await client.query("UPDATE endpoint SET deleted_at = $1 WHERE id = $2", [START, first.id]);
+      const putting = put(second);
+      const sql = `SELECT count(*)::integer AS n FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      await expect.poll(async () => (await client.query<{ n: number }>(sql)).rows[0]!.n).toBe(1);
+      await client.query("COMMIT");
+      expect(await putting).toMatchObject({ isNew: true, endpoint: { id: second.id } });
     });
   });
 

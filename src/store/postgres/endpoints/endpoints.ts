@@ -169,8 +169,9 @@ export class PostgresEndpoints implements EndpointStore {
     const put = await this.#engine.write(async (tx) => {
       const id = await idOf(tx, named.tenant, named.uid);
       const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
-      if (id !== null) {
-        const updated = (await this.#rows.update(tx, null, id, change, "release", now))!;
+      // Another node may delete it in between.
+      const updated = id === null ? null : await this.#rows.update(tx, null, id, change, "release", now);
+      if (id !== null && updated !== null) {
         await this.#tell(tx, id, updated.resumed);
         return updated;
       }
