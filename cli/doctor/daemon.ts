@@ -12,11 +12,7 @@ const DAY = 86_400_000;
 const LATE_MS = 60_000;
 
 /** `isGone` says whether a file that was on the daemon's host no longer exists, if that can be seen from here. */
-export function* daemonFindings(
-  status: Status,
-  now: number,
-  isGone: (file: string) => boolean = () => false,
-): Generator<Finding> {
+export function* daemonFindings(status: Status, now: number, isGone: (file: string) => boolean): Generator<Finding> {
   const { state, paused, backup, oldest_due_at: oldest } = status;
   const shown = `webhookd ${status.version}, schema ${status.schema}`;
   if (state === "ready") yield ok("daemon", `${shown}: ready`);

@@ -1,5 +1,4 @@
-/** What happened, from the two journals; and what the daemon shows in the end. */
-import type { ShownAttempt, ShownEvent } from "./api.ts";
+/** What happened, from the two journals. */
 import type { Answer, Answered, DriverEntry, Item, ReceiverEntry, RoundTrip, SeenRequest } from "./entries.ts";
 import { TIMEOUT_MS } from "./site.ts";
 
@@ -45,15 +44,6 @@ export interface History {
   readonly settled: ReadonlyMap<string, SettledView>;
   /** By delivery, in the order of generations and attempts: a slow receiver may read them in another. */
   readonly requests: ReadonlyMap<string, readonly Request[]>;
-}
-
-/** What the daemon shows at the end of a life. */
-export interface Shown {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly events: readonly ShownEvent[];
-  /** By delivery, of those with more than one attempt. */
-  readonly attempts: ReadonlyMap<string, readonly ShownAttempt[]>;
 }
 
 /** Both in the order in which they were written. */

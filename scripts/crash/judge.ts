@@ -3,7 +3,8 @@ import { createHash } from "node:crypto";
 import type { ShownAttempt, ShownDelivery, ShownEvent } from "./api.ts";
 import { judgeDuplicates, noDuplicates, type Duplicates } from "./duplicates.ts";
 import type { Answered, Item } from "./entries.ts";
-import { isSuccess, type Batch, type History, type Request, type Shown } from "./history.ts";
+import { isSuccess, type Batch, type History, type Request } from "./history.ts";
+import type { Shown } from "./shown.ts";
 import { ENDPOINTS, LADDER } from "./site.ts";
 
 export interface Findings {

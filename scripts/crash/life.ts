@@ -6,16 +6,17 @@ import { cpSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Random } from "../../test/sim/random.ts";
-import type { Api, ShownAttempt, ShownEvent } from "./api.ts";
+import type { Api } from "./api.ts";
 import { DaemonProcess, dataDir, type End, type Home } from "./daemon.ts";
 import { databaseFaults } from "./database.ts";
 import type { DriverEntry, ReceiverEntry } from "./entries.ts";
-import { historyOf, type Shown } from "./history.ts";
+import { historyOf } from "./history.ts";
 import { Journal, monotonic, readJournal } from "./journal.ts";
 import { judge, noFindings, type Findings } from "./judge.ts";
 import { drawMoment, type Moment } from "./kills.ts";
 import { Load, type Publish } from "./load.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
+import { show, type Shown } from "./shown.ts";
 import { ENDPOINTS } from "./site.ts";
 
 export type Plant = "none" | "lose-acks" | "false-answers";
@@ -291,28 +292,4 @@ async function stop(process: DaemonProcess): Promise<End> {
 
 function driverJournalOf(home: Home): string {
   return join(home.dir, "driver.jsonl");
-}
-
-export async function show(api: Api): Promise<Shown> {
-  const events: ShownEvent[] = [];
-  const attempts = new Map<string, ShownAttempt[]>();
-  for await (const event of api.events()) {
-    events.push(slim(event));
-    if (event.deliveries.every(({ attempts: made }) => made <= 1)) continue;
-    for await (const { delivery, number, round, outcome, status_code, error, duration_ms } of api.attempts(event.id)) {
-      const attempt = { delivery, number, round, outcome, status_code, error, duration_ms };
-      const before = attempts.get(delivery);
-      if (before === undefined) attempts.set(delivery, [attempt]);
-      else before.push(attempt);
-    }
-  }
-  return { now: Date.now(), events, attempts };
-}
-
-/** Without what is not judged: there may be millions. */
-function slim({ id, type, data: { marker }, deliveries }: ShownEvent): ShownEvent {
-  const some = deliveries.map(({ id: delivery, endpoint, status, attempts, next_attempt_at }) => {
-    return { id: delivery, endpoint, status, attempts, next_attempt_at };
-  });
-  return { id, type, data: { marker }, deliveries: some };
 }

@@ -8,11 +8,11 @@ import type { DriverEntry, ReceiverEntry } from "./entries.ts";
 import { historyOf, type History } from "./history.ts";
 import { Journal, monotonic, readJournal } from "./journal.ts";
 import { judge, type Findings } from "./judge.ts";
-import { show } from "./life.ts";
 import { Load, type Publish } from "./load.ts";
 import { judgeAcrossNodes } from "./node-duplicates.ts";
 import { Cluster, type Node } from "./nodes.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
+import { show } from "./shown.ts";
 import { ENDPOINTS, namesOf, planOf } from "./site.ts";
 
 export interface NodeLifeOptions {

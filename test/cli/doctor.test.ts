@@ -261,7 +261,8 @@ describe("doctor", () => {
     [{ backup: { ...healthy.backup, failure: { at: "2026-11-20T09:00:00.000Z", detail: "full" } } }, "FAIL backup"],
     [{}, "warn backup"],
   ])("makes of %j: %s", (change, line) => {
-    const findings = [...daemonFindings({ ...healthy, ...change }, Date.parse("2026-11-20T10:00:00.000Z"))];
+    const now = Date.parse("2026-11-20T10:00:00.000Z");
+    const findings = [...daemonFindings({ ...healthy, ...change }, now, () => false)];
     expect(findings.map(({ level, subject }) => `${level} ${subject}`)).toContain(line);
     expect(findings.filter(({ level, todo }) => level !== "ok" && !todo)).toEqual([]);
   });

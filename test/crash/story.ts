@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 import type { ShownAttempt, ShownDelivery, ShownEvent } from "../../scripts/crash/api.ts";
 import type { DriverEntry, ReceiverEntry, SeenRequest } from "../../scripts/crash/entries.ts";
-import { historyOf, type Shown } from "../../scripts/crash/history.ts";
+import { historyOf } from "../../scripts/crash/history.ts";
+import type { Shown } from "../../scripts/crash/shown.ts";
 import { judge, type Findings } from "../../scripts/crash/judge.ts";
 
 const EVENT = "evt_1";
