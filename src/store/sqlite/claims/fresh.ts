@@ -78,6 +78,11 @@ export class FreshMark {
     this.#transaction = (work) => db.transaction(work).immediate();
   }
 
+  /** The last event, or where the mark is, if those below it are gone: what comes next must lie above both. */
+  get lastEvent(): number {
+    return Math.max(this.#lastEvent.get() ?? 0, this.#from.get()! - 1);
+  }
+
   /** So many deliveries of this event were written. */
   written(event: number, deliveries: number): void {
     this.#latest = event;

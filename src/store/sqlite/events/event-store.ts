@@ -167,7 +167,7 @@ class Publish {
     this.#manual = parts.manual;
     this.#fresh = parts.fresh;
     this.#labels = parts.labels;
-    this.#keys = new EventKeys(db.prepare<[], number | null>("SELECT max(key) FROM event").pluck().get() ?? 0);
+    this.#keys = new EventKeys(parts.fresh.lastEvent);
     this.#random = new RandomChars(random);
     this.#events = engine.mirror(
       new RowBatch(

@@ -7,6 +7,7 @@ import { addEndpoint, BEGINNING, delivered, draft, noRoom, room, START } from ".
 import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
 
 const STEP = 4;
+const DAY = 86_400_000;
 
 async function aStore(freshStep = STEP) {
   const dir = temporaryDirectory();
@@ -108,6 +109,23 @@ describe("the mark below what is fresh", () => {
     expect(waiting!.dueAt).toBeLessThanOrEqual(clock.now());
     const due = await dueOf(await crashed(dir, clock), endpoint, clock.now());
     expect(due).toEqual(claims.map(({ delivery }) => delivery));
+  });
+
+  it("lies below what is published by a clock that was set back, although all events before were pruned", async () => {
+    const { dir, clock, store } = await aStore();
+    const before = await publish(store, 3, clock.now());
+    await store.deliveries.record(before.map(delivered));
+    await store.close();
+    const emptied = await open({ dir, clock });
+    clock.advance(10 * DAY);
+    const old = clock.now() - DAY;
+    expect((await emptied.upkeep.pruneEvents({ delivered: old, failed: old }, null)).pruned).toBe(3);
+    await emptied.close();
+    clock.step(-20 * DAY);
+    const next = await open({ dir, clock });
+    const [fresh] = await publish(next, 1, clock.now());
+    expect((await next.deliveries.fresh(null, 500)).map(({ delivery }) => delivery)).toEqual([fresh!.delivery]);
+    expect(await dueOf(await crashed(dir, clock), fresh!.endpoint)).toEqual([fresh!.delivery]);
   });
 
   it("never passes what is owed, whatever is published, attempted, parked and undone, and whenever the process dies", async () => {
