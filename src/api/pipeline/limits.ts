@@ -68,7 +68,7 @@ export class TenantRates {
   /** Before a body is read: throws `rate_limited` for a tenant that has used up its rate. `now` is monotonic. */
   require(tenant: string, now: number): void {
     const perSecond = this.#shares.get(tenant)?.ratePerSecond ?? null;
-    const waitMs = perSecond === null ? 0 : this.#bucket(tenant, perSecond).readyAt(perSecond) - now;
+    const waitMs = perSecond === null ? 0 : this.#bucket(tenant, perSecond, now).readyAt(perSecond) - now;
     if (waitMs <= 0) return;
     const detail = `the tenant ${tenant} may publish ${counted(perSecond!, "event", "events")} a second; see [tenants.NAME] rate_per_second`;
     throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
@@ -79,13 +79,15 @@ export class TenantRates {
     for (const { tenant } of drafts) this.require(tenant, now);
     for (const { tenant } of drafts) {
       const perSecond = this.#shares.get(tenant)?.ratePerSecond ?? null;
-      if (perSecond !== null) this.#bucket(tenant, perSecond).take(now);
+      if (perSecond !== null) this.#bucket(tenant, perSecond, now).take(now);
     }
   }
 
-  #bucket(tenant: string, perSecond: number): TokenBucket {
+  #bucket(tenant: string, perSecond: number, now: number): TokenBucket {
     let bucket = this.#buckets.get(tenant);
     if (bucket === undefined) this.#buckets.set(tenant, (bucket = new TokenBucket(perSecond)));
+    // The configuration was read again.
+    else if (bucket.perSecond !== perSecond) bucket.setRate(perSecond, now);
     return bucket;
   }
 }

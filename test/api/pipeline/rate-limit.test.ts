@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { request } from "node:http";
+import { TenantRates } from "../../../src/api/pipeline/limits.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
 
@@ -138,6 +139,20 @@ describe("the rate of a tenant", () => {
     expect(await api.post(EVENTS, "{", { key })).toMatchObject({ status: 429, headers: { "retry-after": "4" } });
     api.clock.advance("4s");
     expect((await api.post(EVENTS, EVENT, { key })).status).toBe(202);
+  });
+
+  it("is the new one once the configuration was read again, for a tenant that has published before too", async () => {
+    const shares = new Map([["acme", { weight: 1, ratePerSecond: 1000, maxPending: null }]]);
+    const rates = new TenantRates(shares);
+    const publish = (now: number) => rates.take([{ tenant: "acme" }], now);
+    publish(0);
+    shares.set("acme", { weight: 1, ratePerSecond: 2, maxPending: null });
+    publish(1000);
+    publish(1000);
+    expect(() => publish(1400)).toThrow("may publish 2 events a second");
+    publish(1500);
+    shares.set("acme", { weight: 1, ratePerSecond: 1000, maxPending: null });
+    for (let event = 0; event < 900; event++) publish(1600);
   });
 
   it("holds for a key of every tenant that names it, in the body or the query", async () => {
