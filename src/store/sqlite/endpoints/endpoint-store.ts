@@ -170,12 +170,14 @@ export class SqliteEndpoints implements EndpointStore {
     while (this.#parts.health.hasNews) this.saveHealth().catch(() => {});
   }
 
-  /** What was asked for before an endpoint was disabled is owed no more. */
+  /** What was asked for before an endpoint was disabled is owed no more; what failed before it was enabled is over. */
   #heeding<T>(id: string, change: () => T): T {
-    const { index, manual } = this.#parts;
+    const { health, index, manual } = this.#parts;
     const before = index.byId(id);
     const result = change();
-    if (before?.enabled === true && index.byId(id)?.enabled === false) manual.dropOf(before.number);
+    const isEnabled = index.byId(id)?.enabled;
+    if (before?.enabled === true && isEnabled === false) manual.dropOf(before.number);
+    if (before?.enabled === false && isEnabled === true) health.writeRestart(before.number);
     return result;
   }
 

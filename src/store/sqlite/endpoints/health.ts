@@ -33,6 +33,7 @@ export class Health {
   readonly #news = new Set<number>();
   readonly #select: Statement<[number], Streak>;
   readonly #upsert: Statement<StreakRow>;
+  readonly #restart: Statement<[number]>;
   readonly #waiting: Statement<[number, number], number>;
   readonly #fresh: Statement<[number, number], number>;
   readonly #failed: Statement<[{ endpoint: number }], number>;
@@ -47,6 +48,7 @@ export class Health {
       `INSERT OR REPLACE INTO health (endpoint, last_success_at, last_failure_at, consecutive_failures, failing_since)
        VALUES (?, ?, ?, ?, ?)`,
     );
+    this.#restart = db.prepare("UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = ?");
     const count = <P extends unknown[]>(sql: string) => db.prepare<P, number>(sql).pluck();
     this.#waiting = count(
       `SELECT count(*) FROM (
@@ -95,7 +97,12 @@ export class Health {
     this.#news.add(endpoint);
   }
 
-  /** Enabled again: what failed before says nothing of now. */
+  /** Inside the transaction that enables it: a process that dies before the next `write` would leave the old streak. */
+  writeRestart(endpoint: number): void {
+    this.#restart.run(endpoint);
+  }
+
+  /** After its commit: what failed before it was enabled again says nothing of now. */
   restart(endpoint: number): void {
     const streak = this.streak(endpoint);
     streak.consecutiveFailures = 0;

@@ -112,15 +112,19 @@ export function health(openFresh: OpenFresh): void {
       expect(other).toMatchObject({ enabled: false, disabledReason: "gone" });
     });
 
-    it("begins anew when it is enabled", async () => {
-      const { store } = await openFresh();
+    it("begins anew when it is enabled, also if the process dies at once", async () => {
+      const harness = await openFresh();
+      const { store } = harness;
       const id = await addEndpoint(store);
       await store.deliveries.record([failed((await publishOne(store)).fresh[0]!)]);
+      await store.upkeep.saveHealth();
       await store.endpoints.disable(id, "https://receiver.example/hook", "failing", START);
       const enabled = await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START);
       expect(enabled).toMatchObject({ enabled: true, disabledReason: null });
-      expect(await store.endpoints.failingSince(id)).toBeNull();
-      expect(await store.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 0 });
+      for (const each of [store, await harness.crash()]) {
+        expect(await each.endpoints.failingSince(id)).toBeNull();
+        expect(await each.endpoints.health(null, id)).toMatchObject({ consecutiveFailures: 0 });
+      }
     });
   });
 
