@@ -137,7 +137,7 @@ export class ManualAttempts {
     this.#delete(this.#withdraw, event, endpoint);
   }
 
-  /** Its endpoint was disabled: nothing more is sent that was asked for before. */
+  /** Its endpoint was disabled or deleted: nothing more is sent that was asked for before. */
   dropOf(endpoint: number): void {
     if (this.#some() > 0) this.#dropOf.run(endpoint);
     this.#owed = null;

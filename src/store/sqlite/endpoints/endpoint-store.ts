@@ -120,7 +120,12 @@ export class SqliteEndpoints implements EndpointStore {
   }
 
   async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
-    const number = await this.#engine.commit.run(() => this.#parts.endpoints.softDelete(tenant, id, now));
+    const { endpoints, manual } = this.#parts;
+    const number = await this.#engine.commit.run(() => {
+      const deleted = endpoints.softDelete(tenant, id, now);
+      if (deleted !== null) manual.dropOf(deleted);
+      return deleted;
+    });
     if (number === null) return false;
     // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));

@@ -36,6 +36,7 @@ export class Prune {
   readonly #candidates: Statement<[number, number, number], Candidate>;
   readonly #countDeliveries: Statement<[number], Deliveries>;
   readonly #countAttempts: Statement<[number], Attempts>;
+  readonly #isAskedFor: Statement<[number], number>;
   readonly #attempts: Removal;
   readonly #deliveries: Removal;
   readonly #late: LateAttempts;
@@ -55,6 +56,7 @@ export class Prune {
        FROM delivery WHERE event = ?`,
     );
     this.#countAttempts = db.prepare("SELECT count(*) AS rows, max(started_at) AS last FROM attempt WHERE event = ?");
+    this.#isAskedFor = db.prepare<[number], number>("SELECT 1 FROM manual_attempt WHERE event = ? LIMIT 1").pluck();
     this.#attempts = new Removal(db, "attempt");
     this.#deliveries = new Removal(db, "delivery");
     this.#event = db.prepare("DELETE FROM event WHERE key = ?");
@@ -97,6 +99,8 @@ export class Prune {
     // Nobody looks for a failed test as for a failed delivery.
     const before = deliveries.failed === 1 && event.test === 0 ? failed : delivered;
     if (instantOf(event.key) >= before) return null;
+    // Somebody was told that it will be attempted once more, and a job waits for that.
+    if (deliveries.failed === 1 && this.#isAskedFor.get(event.key) !== undefined) return null;
     // A replay makes an old event young: whoever made it wants to see what came of it.
     const attempts = this.#countAttempts.get(event.key)!;
     return Math.max(attempts.last ?? 0, deliveries.last ?? 0) < before
