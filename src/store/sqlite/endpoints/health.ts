@@ -34,6 +34,9 @@ export class Health {
   readonly #select: Statement<[number], Streak>;
   readonly #upsert: Statement<StreakRow>;
   readonly #restart: Statement<[number]>;
+  readonly #failing: Statement<[], number>;
+  /** Whether the streaks are here that the last process wrote. */
+  #hasAll = false;
   readonly #waiting: Statement<[number, number], number>;
   readonly #fresh: Statement<[number, number], number>;
   readonly #failed: Statement<[{ endpoint: number }], number>;
@@ -49,6 +52,7 @@ export class Health {
        VALUES (?, ?, ?, ?, ?)`,
     );
     this.#restart = db.prepare("UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = ?");
+    this.#failing = db.prepare<[], number>("SELECT endpoint FROM health WHERE consecutive_failures > 0").pluck();
     const count = <P extends unknown[]>(sql: string) => db.prepare<P, number>(sql).pluck();
     this.#waiting = count(
       `SELECT count(*) FROM (
@@ -135,6 +139,9 @@ export class Health {
 
   /** Those that failed for long enough, by number, with how often. */
   *failing(now: number): Generator<[number, number]> {
+    // Those that wait for a late rung were not attempted since the start.
+    if (!this.#hasAll) for (const endpoint of this.#failing.all()) this.streak(endpoint);
+    this.#hasAll = true;
     for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
       const long = failingSince !== null && now - failingSince >= FAILING_MS;
       if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, consecutiveFailures];
