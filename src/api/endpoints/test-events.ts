@@ -1,6 +1,7 @@
 /** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
 import * as v from "valibot";
 import { presentAttempt } from "../deliveries/attempts.ts";
+import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { endpointId } from "../pipeline/names.ts";
@@ -44,7 +45,8 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     }
     const data = Buffer.from(JSON.stringify(type.sample));
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
-    const [publication] = await publish(parts, [draft], now);
+    const once = call.request && { ...call.request, answer: ([one]: readonly Publication[]) => one!.id };
+    const [publication] = await publish(parts, [draft], now, once);
     const { id: event, fresh, waiting } = publication!;
     // Under the brake or in an outage it is made when that is over.
     if (wait && deliveries.halts.length === 0) {
@@ -52,8 +54,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
       // It lives on another node.
       else if (waiting.length > 0) await atMost(call, (enough) => recorded(parts, event, enough));
     }
-    const attempt = wait ? (await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt : null;
-    return attempt ? json(200, presentAttempt(attempt)) : jsonText(202, publicationText(publication!));
+    return asItIs(parts, event, wait);
   }
 
   /** Until the attempt was recorded, nobody waits any more, or it takes longer than it may. */
@@ -75,9 +76,19 @@ export function testEventRoutes(parts: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: TestBody, optional: true },
       audit: "endpoint.test",
       operation: sendTestEvent,
+      again: ({ query }, event) => asItIs(parts, event, Wait.read(query) ?? false),
       handle: sendTest,
     },
   ];
+}
+
+/** As the event is by now: what its receiver answered is kept in one place, where it can be erased. */
+async function asItIs({ store }: ApiParts, id: string, wait: boolean): Promise<Reply> {
+  const event = await store.reads.getEvent(null, id);
+  if (event === null) throw notFound();
+  const attempt = wait ? event.deliveries[0]?.lastAttempt : null;
+  if (attempt) return json(200, presentAttempt(attempt));
+  return jsonText(202, publicationText({ ...event, deliveries: event.deliveryCount }));
 }
 
 /** Resolves when the event's one attempt is on the disk, or it is enough. */

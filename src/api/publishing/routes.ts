@@ -100,7 +100,10 @@ export async function publish(
 }
 
 /** As JSON. Neither an id nor the name of a type has a character that is escaped there. */
-export function publicationText({ id, type, createdAt, deliveries }: Publication, more = ""): string {
+export function publicationText(
+  { id, type, createdAt, deliveries }: Pick<Publication, "id" | "type" | "createdAt" | "deliveries">,
+  more = "",
+): string {
   const what = `"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"`;
   return `{${what},"delivery_count":${deliveries},"deliveries":${deliveries}${more}}`;
 }

@@ -12,8 +12,8 @@ async function anEndpoint(more: object = {}) {
     while (api.watched.size === 0) await new Promise(setImmediate);
     return api.accepted[0]!.fresh[0]!;
   };
-  const record = async (claim: Claim) => {
-    const outcome = noResponse("timeout", "no answer", 10_000);
+  const record = async (claim: Claim, responseBody = new Uint8Array(0)) => {
+    const outcome = { ...noResponse("timeout", "no answer", 10_000), responseBody };
     const ended = { claim, url: "https://example.com/h", startedAt: 0, outcome, secretVersion: 1 };
     await api.store.deliveries.record([{ ...ended, verdict: { status: "failed" } }]);
     api.watched.get(claim.delivery)!();
@@ -31,6 +31,21 @@ describe("a test that is waited for", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ delivery: claim.delivery, trigger: "test", retry: null, error: "timeout" });
     expect(api.watched.size).toBe(0);
+  });
+
+  it("is answered again under its idempotency key, but not with what was erased since", async () => {
+    const { api, path, waited, record } = await anEndpoint();
+    const again = () => api.request("POST", `${path}?wait=true`, { headers: { "idempotency-key": "k" } });
+    const first = again();
+    const claim = await waited();
+    await record(claim, Buffer.from("no such customer"));
+    expect((await first).body).toMatchObject({ delivery: claim.delivery, response_body: "no such customer" });
+    const second = await again();
+    expect(second).toMatchObject({ status: 200, headers: { "idempotency-replayed": "true" } });
+    expect(second.body).toEqual((await first).body);
+    expect((await api.request("DELETE", `/v1/webhooks/events/${claim.event}/data`)).status).toBe(204);
+    expect((await again()).body).toMatchObject({ delivery: claim.delivery, response_body: "" });
+    expect(api.accepted).toHaveLength(1);
   });
 
   it("is answered with the event when the attempt takes longer than it may", async () => {
