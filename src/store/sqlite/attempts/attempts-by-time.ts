@@ -104,6 +104,7 @@ export class LateAttempts {
   readonly #has: Statement<unknown[], number>;
   readonly #ofEvent: Statement<[number], Placed>;
   readonly #drop: Statement<unknown[]>;
+  readonly #dropResponse: Statement<[number, number, number, number]>;
   readonly #page: Readonly<Record<Order, Statement<unknown[], LateRow>>>;
 
   constructor(db: Database) {
@@ -114,6 +115,9 @@ export class LateAttempts {
     );
     this.#has = db.prepare<unknown[], number>(`SELECT 1 FROM late_attempt WHERE ${at}`).pluck();
     this.#drop = db.prepare(`DELETE FROM late_attempt WHERE ${at}`);
+    this.#dropResponse = db.prepare(
+      "DELETE FROM late_response WHERE started_at = ? AND event = ? AND endpoint = ? AND number = ?",
+    );
     this.#ofEvent = db.prepare("SELECT event, endpoint, number, started_at, outcome FROM attempt WHERE event = ?");
     const page = (way: string, compare: string) =>
       db.prepare<unknown[], LateRow>(
@@ -149,9 +153,13 @@ export class LateAttempts {
     return !isPrompt(row.event, row.started_at) && this.#has.get(...keyOf(row)) !== undefined;
   }
 
-  /** Before the event's attempts are deleted. */
+  /** Before the event's attempts are deleted; also what was noted of their answers. */
   dropOf(event: number): void {
-    for (const row of this.#ofEvent.all(event)) if (!isPrompt(row.event, row.started_at)) this.#drop.run(...keyOf(row));
+    for (const row of this.#ofEvent.all(event)) {
+      if (isPrompt(row.event, row.started_at)) continue;
+      this.#drop.run(...keyOf(row));
+      this.#dropResponse.run(row.started_at, row.event, row.endpoint, row.number);
+    }
   }
 
   /** Those that failed, or those that did not. */

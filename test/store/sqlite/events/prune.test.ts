@@ -17,7 +17,7 @@ import {
   room,
   START,
 } from "../../fixtures.ts";
-import { open, temporaryDirectory } from "../../stores.ts";
+import { ask, open, temporaryDirectory } from "../../stores.ts";
 
 const DAY = 86_400_000;
 const EVENTS = 3000;
@@ -122,4 +122,18 @@ it("keeps no event for an attempt that was asked for of an endpoint that is dele
   expect(await store.deliveries.requestedAttempts(null, 10)).toEqual([]);
   const rules = { delivered: START + 90 * DAY, failed: START + 90 * DAY };
   expect(await store.upkeep.pruneEvents(rules, null)).toMatchObject({ pruned: 1 });
+});
+
+it("leaves nothing of an event where bodies of answers are kept for ever, and so are never looked for", async () => {
+  const dir = temporaryDirectory();
+  const store = await open({ dir, clock: new ManualClock() });
+  await addEndpoint(store);
+  const [claim] = (await publishOne(store)).fresh;
+  const outcome = { ...answered(503), responseBody: Buffer.from("busy") };
+  await store.deliveries.record([ended(claim!, { status: "failed" }, { outcome, startedAt: START + DAY })]);
+  const noted = () => ask(dir, "SELECT count(*) FROM late_response") + ask(dir, "SELECT count(*) FROM late_attempt");
+  expect(noted()).toBe(2);
+  const rules = { delivered: START + 90 * DAY, failed: START + 90 * DAY };
+  expect(await store.upkeep.pruneEvents(rules, null)).toMatchObject({ pruned: 1 });
+  expect(noted()).toBe(0);
 });
