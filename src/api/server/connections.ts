@@ -1,8 +1,9 @@
 /**
  * The connections of one server, how it parts from them without cutting a request off, and how it stops listening
  * without cutting anybody off: the system takes connections before we do, requests and all, and closing resets those
- * that wait in its queue. Node shows neither the queue nor its length.
+ * that wait in its queue. Node shows neither the queue nor its length; of systems, Linux does.
  */
+import { readFileSync } from "node:fs";
 import type { Server as HttpServer, ServerResponse } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import { type AddressInfo, connect, isIPv6, Server as NetServer, type Socket } from "node:net";
@@ -166,6 +167,9 @@ const MANY = 511;
 /** Each is taken in a turn; on a busy machine the system needs some to deliver what goes to this host. */
 const IDLE_TURNS = 20;
 const FILLERS = 3;
+/** Whoever is half connected is told once more after a second, or sends again a fifth of a second after its request. */
+const HALF_CONNECTED_MS = 1500;
+const LOOK_AGAIN_MS = 10;
 
 /**
  * Stops listening on a port, while nobody waits if that can be had. Meanwhile newcomers get no answer from the system,
@@ -174,9 +178,12 @@ const FILLERS = 3;
 export async function stopListening(server: WebServer): Promise<void> {
   const bound = server.address();
   if (bound === null || typeof bound === "string") return;
+  const hurry = AbortSignal.timeout(HALF_CONNECTED_MS);
+  const isLost = () => !hurry.aborted && waiting(bound)?.some(({ isHalfConnected }) => isHalfConnected);
   for (let tries = 0; tries < TRIES && server.listening; tries++) {
-    // A queue that is full now and then also loses who is half connected, so only a crowd is held off for long.
-    admit(server, tries === 0 ? MANY : 1);
+    // A queue that is full now and then loses who is half connected, so only a crowd is held off, and not for long.
+    admit(server, tries === 0 || isLost() ? MANY : 1);
+    while (isLost()) await wait(LOOK_AGAIN_MS);
     await quiet([server], CROWD_TURNS);
     await closeFilled(server, bound);
   }
@@ -187,10 +194,10 @@ export async function stopListening(server: WebServer): Promise<void> {
  * Fills the queue with connections of our own, and closes when only the last of them is left in it. Whoever came earlier
  * stood before them and is taken; nobody came later, because it was never less than full.
  */
-async function closeFilled(server: WebServer, { address, port }: AddressInfo): Promise<void> {
-  const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[address] ?? address;
+async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void> {
+  const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[bound.address] ?? bound.address;
   admit(server, FILLERS);
-  const fillers = Array.from({ length: FILLERS }, () => connect({ host, port }).on("error", () => {}));
+  const fillers = Array.from({ length: FILLERS }, () => connect({ host, port: bound.port }).on("error", () => {}));
   const [last, beforeLast] = fillers.toReversed() as [Socket, Socket];
   // They connect in this tick; from now on the queue is full as long as one of them is in it.
   process.nextTick(() => admit(server, 1));
@@ -198,8 +205,10 @@ async function closeFilled(server: WebServer, { address, port }: AddressInfo): P
   const onTaken = ({ remotePort }: Socket) => {
     idleTurns = 0;
     if (remotePort !== beforeLast.localPort) return;
-    // Whoever slipped in between them took the place of the last.
-    if (last.readyState === "open") NetServer.prototype.close.call(server);
+    // Whoever slipped in between them took the place of the last, or is half connected for want of one.
+    const left = waiting(bound);
+    const isAlone = left === null || (left.length === 1 && left[0]?.port === last.localPort);
+    if (last.readyState === "open" && isAlone) NetServer.prototype.close.call(server);
     else idleTurns = IDLE_TURNS;
   };
   server.on("connection", onTaken);
@@ -207,6 +216,33 @@ async function closeFilled(server: WebServer, { address, port }: AddressInfo): P
   server.off("connection", onTaken);
   for (const filler of fillers) filler.destroy();
 }
+
+interface Waiting {
+  /** Its own. */
+  readonly port: number;
+  /** It was told that it is connected, and found the queue full when it came in. */
+  readonly isHalfConnected: boolean;
+}
+
+/** Whom the system has taken and we have not; null where it does not say. */
+export function waiting({ address, port }: AddressInfo): Waiting[] | null {
+  let table: string;
+  try {
+    table = readFileSync(isIPv6(address) ? "/proc/net/tcp6" : "/proc/net/tcp", "latin1");
+  } catch {
+    return null;
+  }
+  const portOf = (text = "") => Number.parseInt(text.slice(text.indexOf(":") + 1), 16);
+  return table
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, local, , state, , , , , , inode]) => portOf(local) === port && WAITS.has(state!) && inode === "0")
+    .map(([, , remote, state]) => ({ port: portOf(remote), isHalfConnected: state === HALF_CONNECTED }));
+}
+
+const HALF_CONNECTED = "03";
+/** Also established, and hung up by the other side; without an inode as long as nobody took them. */
+const WAITS = new Set(["01", HALF_CONNECTED, "08"]);
 
 /** How many may wait; Linux keeps one more than it is told. Node changes it only by this. */
 function admit(server: WebServer, count: number): void {
