@@ -24,7 +24,7 @@ export const tenantsShow = command({
     const { data } = await client.call("listTenants", { query: { tenant } });
     const [known] = data;
     if (known === undefined) {
-      const what = `no tenant "${tenant}" ever published an event or registered an endpoint`;
+      const what = `no tenant "${tenant}" has ever published an event or registered an endpoint`;
       const meant = await meantBy(tenant, client);
       throw new Failure(
         "not_found",

@@ -92,7 +92,7 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
   color: {
     form: "text",
     read: (raw) =>
-      /^(#[0-9a-f]{6})?$/i.test(text(raw)) ? text(raw).toLowerCase() : fault('a color such as "#2563eb"'),
+      /^(#[0-9a-f]{6})?$/i.test(text(raw)) ? text(raw).toLowerCase() : fault('a colour such as "#2563eb"'),
     write: quote,
   },
   cidrs: { form: "list", read: (raw) => list(raw).map(readCidr), write: quoteAll },

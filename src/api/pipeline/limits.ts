@@ -100,7 +100,7 @@ export interface Taken {
 }
 
 function tooMany(perSecond: number, waitMs: number): WebhookdError {
-  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second, each event of a batch counted; see [server] rate_limit`;
+  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second, counting each event of a batch; see [server] rate_limit`;
   return new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
 }
 

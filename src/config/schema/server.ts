@@ -144,7 +144,7 @@ export const SERVER = [
     key: "accent",
     kind: "color",
     default: "",
-    sentence: 'Color of buttons and links in the portal, such as "#2563eb".',
+    sentence: 'Colour of buttons and links in the portal, such as "#2563eb".',
     live: true,
   },
   {
