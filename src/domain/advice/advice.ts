@@ -102,7 +102,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
   tls: {
     kind: "passing",
     blame: "the receiver",
-    meaning: "The host accepted the connection, but not the TLS handshake in time: it is overloaded.",
+    meaning: "The host accepted the connection, but did not complete the TLS handshake in time: it is overloaded.",
     receiver: "Add capacity, and check what listens on the port.",
     type: ["check", "fewer"],
     customer: "Your server takes too long for the TLS handshake. We keep trying.",
