@@ -30,6 +30,7 @@ const TENANTS = 64;
 const EASY = 200;
 const SECONDS = 4;
 const ROUNDS = 2;
+const WARM_MS = 20_000;
 const SETTLE_MS = 30_000;
 const POLL_MS = 50;
 
@@ -172,10 +173,7 @@ class Bench {
   async run(size: number, shape: ShapeName): Promise<Sample> {
     const running = await this.#start(size);
     const stop = this.#publish(running, shape);
-    await warmUp(
-      running.nodes.map(({ pid }) => pid),
-      this.#seconds,
-    ); // oxfmt
+    await this.#warmUp(running);
     const sample = await this.#measure(running);
     await stop();
     const { ledger } = running.site;
@@ -214,10 +212,7 @@ class Bench {
   async snapshot(): Promise<number> {
     const running = await this.#start(2);
     const stop = this.#publish(running, "batch");
-    await warmUp(
-      running.nodes.map(({ pid }) => pid),
-      this.#seconds,
-    ); // oxfmt
+    await this.#warmUp(running);
     const before = await this.#measure(running);
     const after = await withClient(running.url, async (client) => {
       await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ");
@@ -268,6 +263,11 @@ class Bench {
   #publish({ nodes: running, site }: Running, shape: ShapeName): () => Promise<void> {
     const stops = running.map(({ port, key }) => site.publish({ ...SHAPES[shape], port, key, tenants: TENANTS }));
     return async () => void (await Promise.all(stops.map((stop) => stop())));
+  }
+
+  /** Each compiles what is hot for itself, in its share of the cores. */
+  async #warmUp({ nodes: running }: Running): Promise<void> {
+    await Promise.all(running.map(({ pid }) => warmUp(pid, this.#seconds, WARM_MS * running.length)));
   }
 
   async #measure({ nodes: running, site }: Running): Promise<Omit<Sample, "faults">> {
