@@ -61,11 +61,11 @@ export class CarefulSending implements Sending {
     });
   }
 
-  async forget(endpoint: string): Promise<readonly string[]> {
+  async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
     await this.#marking;
     const unmarked = this.#unmarked.filter((send) => send.endpoint === endpoint);
     this.#unmarked = this.#unmarked.filter((send) => send.endpoint !== endpoint);
-    return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint))];
+    return [...unmarked.map(({ delivery }) => delivery), ...(await this.#inner.forget(endpoint, isGone))];
   }
 
   pause(): Promise<void> {

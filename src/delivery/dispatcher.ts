@@ -174,7 +174,7 @@ export class Dispatcher implements Deliveries {
     if (this.#isElsewhere(endpoint)) return this.#parts.store.ownership.heard([endpoint]);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
-    const given = await this.#executor.sending.forget(endpoint);
+    const given = await this.#executor.sending.forget(endpoint, true);
     this.#executor.do(endpointDropped(this.#memory, endpoint, given));
     this.#executor.rest();
   }

@@ -1,5 +1,5 @@
 /**
- * How much is in flight to one destination, for whichever endpoints: with many endpoints that all lead there, one
+ * How much may be in flight, in all and to one destination, for whichever endpoints: with many that all lead there, one
  * publish would open thousands of connections to somebody who never asked for any.
  *
  * A destination is the address that answered last; until one has, the registrable host. So a platform that thousands of
@@ -30,6 +30,12 @@ export class Destinations {
     if (way === undefined) this.#ways.set(endpoint, (way = new Way(this.#most, this.#byKey)));
     return way;
   }
+
+  /** The endpoint is no more. */
+  drop(endpoint: string): void {
+    this.#ways.get(endpoint)?.leadNowhere();
+    this.#ways.delete(endpoint);
+  }
 }
 
 /** Where the attempts of one endpoint go, and how many of them are in flight. */
@@ -53,6 +59,10 @@ export class Way {
   leadTo(url: string): void {
     this.#address = null;
     this.#lead(registrable(new URL(url).hostname));
+  }
+
+  leadNowhere(): void {
+    this.#lead(null);
   }
 
   /** An attempt was made at this address. */
@@ -99,4 +109,53 @@ function registrable(hostname: string): string | null {
   const labels = host.split(".");
   const [second = "", last = ""] = labels.slice(-2);
   return labels.slice(second.length <= 3 && last.length === 2 ? -3 : -2).join(".");
+}
+
+const GROWS_MS = 1000;
+/** The room changes when this process's limits are changed. */
+const LOOK_MS = 10_000;
+
+/**
+ * How many attempts may be in flight: as many as are configured and as there is room for. After a shortage it is as many
+ * as got through then, and with each second twice as many. Times are monotonic milliseconds.
+ */
+export class InFlightLimit {
+  readonly #most: () => number;
+  #ceiling: number;
+  #lookedAt: number;
+  #limit = Number.POSITIVE_INFINITY;
+  #since = 0;
+
+  constructor(most: () => number, now: number) {
+    this.#most = most;
+    this.#ceiling = most();
+    this.#lookedAt = now;
+  }
+
+  at(now: number): number {
+    if (now - this.#lookedAt >= LOOK_MS) this.look(now);
+    while (this.#limit < this.#ceiling && now - this.#since >= GROWS_MS) {
+      this.#limit = Math.max(1, 2 * this.#limit);
+      this.#since += GROWS_MS;
+    }
+    if (this.#limit < this.#ceiling) return this.#limit;
+    this.#limit = Number.POSITIVE_INFINITY;
+    return this.#ceiling;
+  }
+
+  look(now: number): void {
+    this.#lookedAt = now;
+    this.#ceiling = this.#most();
+  }
+
+  /** When it will be more; Infinity if it will not. */
+  get growsAt(): number {
+    return this.#limit === Number.POSITIVE_INFINITY ? this.#limit : this.#since + GROWS_MS;
+  }
+
+  /** An attempt could not be made while so many others are in flight. */
+  short(inFlight: number, now: number): void {
+    this.#limit = Math.min(this.#limit, inFlight);
+    this.#since = now;
+  }
 }

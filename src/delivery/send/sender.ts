@@ -9,7 +9,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
-import { Destinations, type Way } from "./destinations.ts";
+import { Destinations, InFlightLimit, type Way } from "./destinations.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Signer } from "./signer.ts";
 
@@ -28,8 +28,11 @@ export interface Sending {
   setEgress(rules: AddressRules): void;
   /** Their endpoints' targets must have been set. Each send ends, is given back, or waits while paused. */
   send(sends: readonly Send[]): void;
-  /** Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. */
-  forget(endpoint: string): Promise<readonly string[]>;
+  /**
+   * Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. `isGone`: it
+   * was deleted, and nothing is remembered of it.
+   */
+  forget(endpoint: string, isGone?: boolean): Promise<readonly string[]>;
   /** Resolves once nothing starts any more. */
   pause(): Promise<void>;
   resume(): void;
@@ -80,6 +83,8 @@ export class Sender implements Sending {
   readonly #limit: InFlightLimit;
   #maxInFlight: number;
   readonly #receivers = new Map<string, Receiver>();
+  /** To where nothing more is sent, until what is on them has ended. */
+  readonly #leaving = new Set<Wire>();
   #paused = false;
   /** Set while deliveries wait for nothing but their endpoint's rate. */
   #cancelTimer: (() => void) | null = null;
@@ -112,7 +117,7 @@ export class Sender implements Sending {
   async setTarget(target: Target, low = false): Promise<void> {
     const before = this.#receivers.get(target.endpoint);
     const sameUrl = before !== undefined && before.target.url === target.url;
-    if (before !== undefined && !sameUrl) void before.wire.close();
+    if (before !== undefined && !sameUrl) this.#leave(before.wire);
     const wire = sameUrl ? before.wire : this.#parts.open(target);
     const speedometer = sameUrl ? before.speedometer : new Speedometer();
     const way = this.#destinations.of(target.endpoint);
@@ -141,8 +146,10 @@ export class Sender implements Sending {
     this.#pump();
   }
 
-  async forget(endpoint: string): Promise<readonly string[]> {
-    return this.takeBack(endpoint).map(({ delivery }) => delivery);
+  async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
+    const given = this.takeBack(endpoint).map(({ delivery }) => delivery);
+    if (isGone) this.#drop(endpoint);
+    return given;
   }
 
   /** As `forget`, in the order in which they would have started. */
@@ -173,13 +180,30 @@ export class Sender implements Sending {
 
   abort(): void {
     this.#stopStarting();
-    for (const receiver of this.#receivers.values()) receiver.wire.abort();
+    for (const { wire } of this.#receivers.values()) wire.abort();
+    for (const wire of this.#leaving) wire.abort();
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#receivers.values()].map((receiver) => receiver.wire.close()));
     this.#receivers.clear();
     this.#parts.onClosed?.();
+  }
+
+  #drop(endpoint: string): void {
+    const receiver = this.#receivers.get(endpoint);
+    if (receiver === undefined) return;
+    this.#receivers.delete(endpoint);
+    this.#leave(receiver.wire);
+    this.#destinations.drop(endpoint);
+    // Without limits of its own, its queue goes when others are idle.
+    this.#queue.setCeiling(endpoint, null);
+    this.#queue.setRate(endpoint, null, this.#parts.clock.monotonic());
+  }
+
+  #leave(wire: Wire): void {
+    this.#leaving.add(wire);
+    void wire.close().then(() => this.#leaving.delete(wire));
   }
 
   #stopStarting(): void {
@@ -240,54 +264,5 @@ export class Sender implements Sending {
     this.#parts.onEnded({ delivery, endpoint, url: receiver.target.url, startedAt, secretVersion, outcome }, send);
     if (this.#queue.inFlight === 0) for (const resolve of this.#onDrained.splice(0)) resolve();
     this.#pump();
-  }
-}
-
-const GROWS_MS = 1000;
-/** The room changes when this process's limits are changed. */
-const LOOK_MS = 10_000;
-
-/**
- * How many attempts may be in flight: as many as are configured and as there is room for. After a shortage it is as many
- * as got through then, and with each second twice as many. Times are monotonic milliseconds.
- */
-export class InFlightLimit {
-  readonly #most: () => number;
-  #ceiling: number;
-  #lookedAt: number;
-  #limit = Number.POSITIVE_INFINITY;
-  #since = 0;
-
-  constructor(most: () => number, now: number) {
-    this.#most = most;
-    this.#ceiling = most();
-    this.#lookedAt = now;
-  }
-
-  at(now: number): number {
-    if (now - this.#lookedAt >= LOOK_MS) this.look(now);
-    while (this.#limit < this.#ceiling && now - this.#since >= GROWS_MS) {
-      this.#limit = Math.max(1, 2 * this.#limit);
-      this.#since += GROWS_MS;
-    }
-    if (this.#limit < this.#ceiling) return this.#limit;
-    this.#limit = Number.POSITIVE_INFINITY;
-    return this.#ceiling;
-  }
-
-  look(now: number): void {
-    this.#lookedAt = now;
-    this.#ceiling = this.#most();
-  }
-
-  /** When it will be more; Infinity if it will not. */
-  get growsAt(): number {
-    return this.#limit === Number.POSITIVE_INFINITY ? this.#limit : this.#since + GROWS_MS;
-  }
-
-  /** An attempt could not be made while so many others are in flight. */
-  short(inFlight: number, now: number): void {
-    this.#limit = Math.min(this.#limit, inFlight);
-    this.#since = now;
   }
 }

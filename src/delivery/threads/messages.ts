@@ -20,7 +20,7 @@ export type ToSender =
   | { readonly kind: "target"; readonly target: Target; readonly low?: boolean; readonly call: number }
   | { readonly kind: "limit"; readonly maxInFlight: number }
   | { readonly kind: "egress"; readonly rules: AddressRules }
-  | { readonly kind: "forget"; readonly endpoint: string; readonly call: number }
+  | { readonly kind: "forget"; readonly endpoint: string; readonly isGone?: boolean; readonly call: number }
   | { readonly kind: "pause" | "drain"; readonly call: number }
   | { readonly kind: "resume" | "probe" | "abort" | "close" };
 

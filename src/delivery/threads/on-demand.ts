@@ -56,11 +56,7 @@ export class ThreadsOnDemand implements Sending {
   constructor(parts: ThreadsOnDemandParts) {
     this.#parts = parts;
     this.#suspicious = parts.isSuspicious;
-    this.#demand = new Demand({
-      ...parts,
-      onBusy: () => void this.#goToThreads(),
-      onRest: () => void this.#goHere(),
-    });
+    this.#demand = new Demand({ ...parts, onBusy: () => void this.#goToThreads(), onRest: () => void this.#goHere() });
     if (this.#suspicious) {
       this.#place = "threads";
       this.#startThreads();
@@ -114,16 +110,17 @@ export class ThreadsOnDemand implements Sending {
     for (const at of PLACES) if (runs[at].length > 0) this.#at(at)!.send(runs[at]);
   }
 
-  async forget(name: string): Promise<readonly string[]> {
+  async forget(name: string, isGone = false): Promise<readonly string[]> {
     const endpoint = this.#endpoints.get(name);
     await endpoint?.move?.taken;
     const given = endpoint?.move?.held.splice(0).map(({ delivery }) => delivery) ?? [];
     for (const at of PLACES) {
-      const back = (await this.#at(at)?.forget(name)) ?? [];
+      const back = (await this.#at(at)?.forget(name, isGone)) ?? [];
       if (endpoint !== undefined) this.#given(endpoint, at, -back.length);
       given.push(...back);
     }
     this.#adjust();
+    if (isGone && PLACES.every((at) => !endpoint?.outstanding[at])) this.#endpoints.delete(name);
     return given;
   }
 

@@ -109,7 +109,7 @@ export class SenderPool implements Sending {
     else for (const send of sends) this.#threadOf(send.endpoint).send([send]);
   }
 
-  async forget(endpoint: string): Promise<readonly string[]> {
+  async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
     const given: string[] = [];
     // A thread that died meanwhile answered nothing: what it had went to the one in its place, or under suspicion.
     let asked: (ThreadPort | null)[] = [];
@@ -117,7 +117,11 @@ export class SenderPool implements Sending {
       asked = [this.#threadOf(endpoint), this.#quarantine.thread];
       // First, or the next suspect could be started behind the question.
       given.push(...this.#quarantine.forget(endpoint));
-      for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint)));
+      for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint, isGone)));
+    }
+    if (isGone) {
+      this.#targets.delete(endpoint);
+      this.#caps.delete(endpoint);
     }
     return given;
   }

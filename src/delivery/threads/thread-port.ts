@@ -44,7 +44,7 @@ export interface Outstanding {
 
 type Ask =
   | { kind: "target"; target: Extract<ToSender, { kind: "target" }>["target"]; low?: boolean }
-  | { kind: "forget"; endpoint: string }
+  | { kind: "forget"; endpoint: string; isGone?: boolean }
   | { kind: "pause" }
   | { kind: "drain" };
 
@@ -113,14 +113,14 @@ export class ThreadPort {
     });
   }
 
-  async forget(endpoint: string): Promise<readonly string[]> {
+  async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
     this.#sends.forEach((send, slot) => send?.endpoint === endpoint && this.#takenBack.add(slot));
-    return (await this.takeBack(endpoint)).map(({ delivery }) => delivery);
+    return (await this.takeBack(endpoint, isGone)).map(({ delivery }) => delivery);
   }
 
   /** What waits of the endpoint, in its order. */
-  async takeBack(endpoint: string): Promise<readonly Send[]> {
-    const given = ((await this.ask({ kind: "forget", endpoint })) ?? []) as readonly string[];
+  async takeBack(endpoint: string, isGone = false): Promise<readonly Send[]> {
+    const given = ((await this.ask({ kind: "forget", endpoint, isGone })) ?? []) as readonly string[];
     if (given.length === 0) return [];
     const slots = new Map<string, number>();
     this.#sends.forEach((send, slot) => send !== undefined && slots.set(send.delivery, slot));
@@ -236,7 +236,7 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
       case "egress":
         return sender.setEgress(message.rules);
       case "forget":
-        return answer(message.call, sender.forget(message.endpoint));
+        return answer(message.call, sender.forget(message.endpoint, message.isGone));
       case "pause":
         return answer(message.call, sender.pause());
       case "resume":

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { InFlightLimit } from "../../../src/delivery/send/sender.ts";
+import { InFlightLimit } from "../../../src/delivery/send/destinations.ts";
 import { openFilesFor, roomWithin } from "../../../src/domain/files.ts";
 
 describe("how many attempts may be in flight", () => {

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { Sender, type Wire } from "../../../src/delivery/send/sender.ts";
+import { Signer } from "../../../src/delivery/send/signer.ts";
+import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt.ts";
+import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { claim } from "../../harness/egress.ts";
+
+/** Its receiver never answers. */
+class HangingWire implements Wire {
+  isClosed = false;
+  readonly #ends: ((outcome: Outcome) => void)[] = [];
+  #onDrained = () => {};
+
+  post(): Promise<Outcome> {
+    return new Promise((resolve) => this.#ends.push(resolve));
+  }
+
+  abort(): void {
+    for (const end of this.#ends.splice(0)) end(noResponse("interrupted", "stopped", 0));
+    this.#onDrained();
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    if (this.#ends.length > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
+  }
+}
+
+function setUp() {
+  const wires: HangingWire[] = [];
+  const ended: string[] = [];
+  const sender = new Sender({
+    clock: new ManualClock(),
+    signer: (target) => new Signer(target, { header: "X-Service-Signature", standardWebhooks: false, version: "0" }),
+    open: () => wires[wires.push(new HangingWire()) - 1]!,
+    maxInFlight: 16,
+    endpointMaxInFlight: 16,
+    onEnded: ({ delivery, outcome }) => void ended.push(`${delivery} ${outcome.outcome}`),
+  });
+  return { sender, wires, ended };
+}
+
+function targetAt(url: string): Target {
+  const limits = { maxInFlight: 2, ratePerSecond: 5 };
+  const secrets = { signingSecret: `whsec_${"A".repeat(43)}=`, secretVersion: 1, nextSigningSecret: null };
+  return { endpoint: "ep_01", url, tenant: "default", enabled: true, headers: {}, ...limits, ...secrets };
+}
+
+it("ends at a stop also what is on its way to a URL that the endpoint has left", async () => {
+  const { sender, ended } = setUp();
+  await sender.setTarget(targetAt("https://old.example.com/h"));
+  sender.send([claim()]);
+  await sender.setTarget(targetAt("https://new.example.com/h"));
+  sender.abort();
+  await sender.drain();
+  expect(ended).toEqual(["dlv_01 interrupted"]);
+});
+
+it("keeps nothing of an endpoint that was deleted, and what is on the wire still ends", async () => {
+  const { sender, wires, ended } = setUp();
+  const target = targetAt("https://receiver.example.com/h");
+  await sender.setTarget(target);
+  sender.send([claim(), claim({ delivery: "dlv_02" })]);
+  expect(await sender.forget("ep_01", true)).toEqual(["dlv_02"]);
+  expect(wires.map(({ isClosed }) => isClosed)).toEqual([true]);
+  // Were anything left of it, its connections would be used again.
+  await sender.setTarget(target);
+  expect(wires).toHaveLength(2);
+  expect(await sender.forget("ep_01", true)).toEqual([]);
+  sender.abort();
+  await sender.drain();
+  expect(ended).toEqual(["dlv_01 interrupted"]);
+});
