@@ -8,7 +8,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { EndedAttempt } from "../store.ts";
@@ -38,7 +38,8 @@ export class SetAside {
   add(attempts: readonly EndedAttempt[] = []): void {
     const file = openSync(this.#file, "a", 0o600);
     try {
-      writeSync(file, attempts.map((attempt) => `${textOf(attempt)}\n`).join(""));
+      // What is there may have been cut short, and would take the first of these with it.
+      writeFileSync(file, attempts.map((attempt) => `\n${textOf(attempt)}\n`).join(""));
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -51,7 +52,7 @@ export class SetAside {
     if (!this.isThere) return [];
     const bytes = readFileSync(this.#file);
     this.#read = bytes.length;
-    return bytes.toString().split("\n").slice(0, -1).map(attemptOf);
+    return bytes.toString().split("\n").slice(0, -1).flatMap(attemptsIn);
   }
 
   /** What was read is recorded now. False, and it stays, if more was added since: recording ran into damage again. */
@@ -68,16 +69,30 @@ export class SetAside {
   }
 }
 
+interface WrittenAttempt extends Omit<EndedAttempt, "outcome"> {
+  readonly outcome: Omit<EndedAttempt["outcome"], "responseBody"> & { readonly responseBody: string };
+}
+
 /** Without the event's bytes, which nobody needs to record it. */
 function textOf({ claim, outcome, ...rest }: EndedAttempt): string {
   const responseBody = Buffer.from(outcome.responseBody).toString("base64");
   return JSON.stringify({ claim: { ...claim, body: "" }, outcome: { ...outcome, responseBody }, ...rest });
 }
 
-function attemptOf(line: string): EndedAttempt {
-  const { claim, outcome, ...rest } = JSON.parse(line) as EndedAttempt & { outcome: { responseBody: string } };
-  const responseBody = Buffer.from(outcome.responseBody as unknown as string, "base64");
-  return { ...rest, claim: { ...claim, body: Buffer.alloc(0) }, outcome: { ...outcome, responseBody } };
+function attemptsIn(line: string): EndedAttempt[] {
+  const whole = parseOrNull(line);
+  if (whole === null) return [];
+  const { claim, outcome, ...rest } = whole;
+  const responseBody = Buffer.from(outcome.responseBody, "base64");
+  return [{ ...rest, claim: { ...claim, body: Buffer.alloc(0) }, outcome: { ...outcome, responseBody } }];
+}
+
+function parseOrNull(line: string): WrittenAttempt | null {
+  try {
+    return JSON.parse(line) as WrittenAttempt;
+  } catch {
+    return null;
+  }
 }
 
 const FILES = [
