@@ -87,6 +87,13 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/store/sqlite.test.ts", "test/sim/sim.test.ts"],
   },
   {
+    name: "keys-go-on-below-the-mark",
+    file: "src/store/sqlite/claims/fresh.ts",
+    find: "Math.max(this.#lastEvent.get() ?? 0, this.#from.get()! - 1)",
+    replace: "this.#lastEvent.get() ?? 0",
+    tests: ["test/store/sqlite/claims/fresh.test.ts"],
+  },
+  {
     name: "prune-takes-what-is-fresh",
     file: "src/store/sqlite/events/prune.ts",
     find: "max(status <= ${WAITING}) AS open",
