@@ -1,6 +1,6 @@
 /** How deliveries fare, beside how the daemon itself is. */
 import type { FailureGroup, Statistics, Status } from "../../src/client/operations.ts";
-import type { Client } from "../../src/client/client.ts";
+import type { Client, Item } from "../../src/client/client.ts";
 import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
 
 /** What could not be read is null. */
@@ -8,6 +8,8 @@ export interface Health {
   /** Of the last hour. */
   readonly statistics: Statistics | null;
   readonly failing: readonly FailingEndpoint[] | null;
+  /** Those that published the most in that hour, of several; empty where there is one tenant alone. */
+  readonly busiest: readonly Item<"listTenants">[] | null;
 }
 export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error" | "status_code"> {
   readonly url: string;
@@ -25,11 +27,18 @@ const HOUR_MS = 3_600_000;
 export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
   const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
     needed.has(name) ? value : value.catch(() => null as Health[K]);
-  const [statistics, failing] = await Promise.all([
+  const [statistics, failing, busiest] = await Promise.all([
     read("statistics", client.call("getStatistics", { query: { window: "1h" } })),
     read("failing", failingEndpoints(client, now)),
+    read("busiest", busiestTenants(client)),
   ]);
-  return { statistics, failing };
+  return { statistics, failing, busiest };
+}
+
+async function busiestTenants(client: Client): Promise<Health["busiest"]> {
+  const { data } = await client.call("listTenants", { query: { sort: "published", limit: 3 } });
+  // A daemon older than this command does not say it.
+  return data.length < 2 ? [] : data.filter(({ published_last_hour: events }) => (events ?? 0) > 0);
 }
 
 async function failingEndpoints(client: Client, now: number): Promise<FailingEndpoint[]> {

@@ -1,4 +1,5 @@
 /** The daemon and its deliveries on a few lines. */
+import type { Item } from "../../src/client/client.ts";
 import type { Node, Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { damageText } from "../../src/domain/wording.ts";
@@ -39,6 +40,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
           `  behind    ${hostOf(url)}: deliveries wait for their turn, ${atOnce} at a time, the oldest due ${ago(since, now)}`,
       ),
     ...(statistics === null ? [] : lastHour(statistics)),
+    ...((seen.busiest ?? []).length === 0 ? [] : [`  busiest   ${seen.busiest!.map(publishedText).join(", ")}`]),
   ];
 }
 
@@ -54,6 +56,10 @@ function lastHour({ published, deliveries, attempts }: Statistics): string[] {
     `  last hour ${rate}${grouped(deliveries.delivered)} delivered, ${grouped(deliveries.failed)} failed`,
     `            ${grouped(attempts.failed)} of ${count(attempts.total, "attempt", "attempts")} failed, ${attempts.per_second}/s`,
   ];
+}
+
+function publishedText({ name, published_last_hour: events }: Item<"listTenants">): string {
+  return `${name} published ${grouped(events)}`;
 }
 
 /** The worst of them; the two spaces before them are a column, too. */

@@ -67,7 +67,9 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
   const now = io.now();
   const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
   const isBrief = brief && needed.size === 0;
-  const health: Health = isBrief ? { statistics: null, failing: null } : await readHealth(client, needed, now);
+  const health: Health = isBrief
+    ? { statistics: null, failing: null, busiest: null }
+    : await readHealth(client, needed, now);
   const seen: Seen = { ...status, ...health };
   const met = conditions.flatMap(({ name, met }) => {
     const what = met(seen, now);

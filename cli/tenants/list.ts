@@ -8,14 +8,15 @@ import { connect } from "../target.ts";
 const FIELDS: readonly Field<Item<"listTenants">>[] = [
   { name: "name", title: "TENANT", least: 10, text: ({ name }) => name },
   { name: "endpoints", text: ({ endpoints }) => grouped(endpoints) },
+  { name: "published", title: "PUBLISHED 1H", text: (tenant) => grouped(tenant.published_last_hour) },
 ];
 
 /** A tenant is there once something is its own. */
 const FIRST = "webhookd endpoints add URL --events all --tenant TENANT";
 
 export const tenantsList = command({
-  args: { ...LIST, sort: sortedBy("name", "endpoints") },
-  examples: ["webhookd tenants list --sort endpoints"],
+  args: { ...LIST, sort: sortedBy("name", "endpoints", "published") },
+  examples: ["webhookd tenants list --sort published"],
   async run(args, io) {
     const asked = { client: connect(args, io), operation: "listTenants", query: {} } as const;
     await list(asked, args, { id: ({ name }) => name, fields: FIELDS, first: FIRST }, io);

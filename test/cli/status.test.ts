@@ -39,6 +39,10 @@ async function status(
         : problem(503, "storage_unavailable", "not now");
     }
     if (path.startsWith("/v1/webhooks/stats")) return ok(someStatistics);
+    if (path.startsWith("/v1/tenants")) {
+      const tenant = (name: string, events: number) => ({ name, endpoints: 1, published_last_hour: events });
+      return ok({ data: [tenant("acme", 3400), tenant("globex", 170), tenant("initech", 0)], next_cursor: null });
+    }
     if (path.startsWith("/v1/webhooks/failures"))
       return ok(health === undefined ? { ...someFailures, data: [] } : someFailures);
     const url = "https://user:secret@billing.example.com/hook?token=hidden";
@@ -57,6 +61,7 @@ describe("webhookd status", () => {
     expect([code, io.err]).toEqual([EXIT.ok, ""]);
     expect(io.out).toContain("  last hour 3,570 published, 1/s; 3,560 delivered, 2 failed\n");
     expect(io.out).toContain("            40 of 3,600 attempts failed, 1.008/s\n");
+    expect(io.out).toContain("  busiest   acme published 3,400, globex published 170\n");
     expect(io.out).toContain("  now       441 failed, 5 held, 1,978 pending\n");
     expect(io.out).toContain("  due       nothing overdue; 2 due within a minute, 7 within the hour\n");
     const worst = [ENDPOINT, "billing\\.example\\.com/hook", "503 from the receiver", "1,204", "2h 10m ago"];

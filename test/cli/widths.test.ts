@@ -122,8 +122,8 @@ const LISTS: readonly List[] = [
   },
   {
     line: "tenants list",
-    answers: { listTenants: page({ name: "t".repeat(64), endpoints: 12_345 }) },
-    answer: { TENANT: "tttt", ENDPOINTS: "12,345" },
+    answers: { listTenants: page({ name: "t".repeat(64), endpoints: 12_345, published_last_hour: 1_234_567 }) },
+    answer: { TENANT: "tttt…", ENDPOINTS: "12,345", "PUBLISHED 1H": "1,234,567" },
   },
   {
     line: "nodes list",

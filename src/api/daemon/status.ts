@@ -262,32 +262,35 @@ function presentDamaged(all: readonly Endpoint[]) {
 
 export const TenantSummary = titled(
   "TenantSummary",
-  v.object({ name: Tenant, endpoints: described(Count, "How many endpoints it has, not counting deleted ones.") }),
+  v.object({
+    name: Tenant,
+    endpoints: described(Count, "How many endpoints it has, not counting deleted ones."),
+    published_last_hour: described(Count, "How many events it published in the last hour, not counting tests."),
+  }),
 );
 
 export const TenantPage = pageSchema(TenantSummary);
-export const aTenant = { name: "default", endpoints: 3 };
+export const aTenant = { name: "default", endpoints: 3, published_last_hour: 1240 };
 
 export const listTenants: Operation = {
   id: "listTenants",
   tag: "Daemon",
   summary: "List tenants",
-  description:
-    "Every tenant that has ever registered an endpoint or published an event. A key for one tenant sees only that tenant.",
+  description: "Every tenant that ever registered an endpoint or published. A key for one tenant sees only that one.",
   replies: {
     200: { description: "A page of tenants.", schema: TenantPage, example: aPageOf(aTenant), headers: ["link"] },
   },
 };
 
 const PATH = "/v1/tenants";
-const SORTS = ["name", "endpoints"] as const;
+const SORTS = ["name", "endpoints", "published"] as const;
 
-export function tenantRoutes({ store }: ApiParts): Route[] {
+export function tenantRoutes({ store, clock }: ApiParts): Route[] {
   async function list(call: Call): Promise<Reply> {
     const { principal, query } = call;
     const asked = pageOf(query, tenantToRead(principal, namedTenant(query)), SORTS);
-    const page = await store.reads.listTenants(asked, callerOf(call));
-    const items = page.data.map(({ name, endpoints }) => JSON.stringify({ name, endpoints }));
+    const page = await store.reads.listTenants({ ...asked, since: clock.now() - 60 * MINUTE_MS }, callerOf(call));
+    const items = page.data.map(({ published, ...one }) => JSON.stringify({ ...one, published_last_hour: published }));
     return pageReply(PATH, query, page, items);
   }
 

@@ -112,15 +112,22 @@ export interface Names {
   readonly event?: string | undefined;
 }
 
-/** With `oldest` by name from a, or those first that have the most endpoints; with `newest` from the other end. */
+/**
+ * With `oldest` by name from a, or those first that have the most endpoints, or that published the most; with `newest`
+ * from the other end.
+ */
 export interface TenantQuery extends PageQuery {
-  readonly sort?: "name" | "endpoints";
+  readonly sort?: "name" | "endpoints" | "published";
+  /** From when on what was published is counted: a whole minute, an hour ago at most. */
+  readonly since: number;
 }
 
 export interface TenantSummary {
   readonly name: string;
   /** Those that are not deleted. */
   readonly endpoints: number;
+  /** Events since then, without tests and without those of the last second. */
+  readonly published: number;
 }
 
 /** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */

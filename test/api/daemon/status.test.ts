@@ -143,7 +143,9 @@ it("an admin of one tenant sees that tenant, and neither the daemon nor its brak
     await api.post(`/v1/webhooks?tenant=${tenant}`, { url: "https://example.com/h", events: ["goal.achieved"] });
   }
   const key = await api.addKey(["admin"], "acme");
-  expect((await api.get("/v1/tenants", { key })).body.data).toEqual([{ name: "acme", endpoints: 1 }]);
+  expect((await api.get("/v1/tenants", { key })).body.data).toEqual([
+    { name: "acme", endpoints: 1, published_last_hour: 0 },
+  ]);
   expect((await api.get("/v1/status", { key })).status).toBe(403);
   expect((await api.post("/v1/pause", { reason: "mine" }, { key })).status).toBe(403);
   expect((await api.request("POST", "/v1/resume", { key })).status).toBe(403);

@@ -30,7 +30,7 @@ export const TENANTS_CASES: Cases<"tenants"> = {
   "tenants list": {
     words: [],
     asks: ["listTenants"],
-    out: /^TENANT +ENDPOINTS\ndefault +3\n$/,
+    out: /^TENANT +ENDPOINTS +PUBLISHED 1H\ndefault +3 +1,240\n$/,
     json: { next_cursor: null },
   },
   "tenants show": {

@@ -34,18 +34,24 @@ export function operating(openFresh: OpenFresh): void {
       await addEndpoint(store, { tenant: "a" });
       await publishOne(store, { tenant: "c" });
       await store.endpoints.delete("a", gone, START);
+      await store.statistics.save();
       const all = [
-        { name: "b", endpoints: 1 },
-        { name: "a", endpoints: 1 },
-        { name: "c", endpoints: 0 },
+        { name: "b", endpoints: 1, published: 0 },
+        { name: "a", endpoints: 1, published: 0 },
+        { name: "c", endpoints: 0, published: 1 },
       ];
-      const first = await store.reads.listTenants({ ...EVERYTHING, limit: 2 });
+      const first = await store.reads.listTenants({ ...EVERYTHING, since: START, limit: 2 });
       expect(first.data).toEqual(all.slice(0, 2));
-      const second = await store.reads.listTenants({ ...EVERYTHING, limit: 2, cursor: first.nextCursor! });
+      const second = await store.reads.listTenants({
+        ...EVERYTHING,
+        since: START,
+        limit: 2,
+        cursor: first.nextCursor!,
+      });
       expect(second).toEqual({ data: all.slice(2), nextCursor: null });
-      const newest = await store.reads.listTenants({ ...EVERYTHING, order: "newest" });
+      const newest = await store.reads.listTenants({ ...EVERYTHING, since: START, order: "newest" });
       expect(newest.data).toEqual(all.toReversed());
-      expect((await store.reads.listTenants({ ...EVERYTHING, tenant: "a" })).data).toEqual([all[1]]);
+      expect((await store.reads.listTenants({ ...EVERYTHING, since: START, tenant: "a" })).data).toEqual([all[1]]);
     });
   });
 }

@@ -1,17 +1,22 @@
 /** The list of tenants. */
 import type { TenantQuery, TenantSummary } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
+import { MINUTE_MS } from "../../sqlite/statistics/counters.ts";
+import { ofTenant } from "../statistics/counters.ts";
 import { Values, type Walk } from "../engine/page.ts";
 
 type TenantRow = TenantSummary & { readonly num: number };
 
-export function tenantWalk(queries: Queries, { order, sort, tenant }: TenantQuery): Walk<TenantRow, TenantSummary> {
+export function tenantWalk(
+  queries: Queries,
+  { order, sort, tenant, since }: TenantQuery,
+): Walk<TenantRow, TenantSummary> {
   const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
   const ends = order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-  const byEndpoints = sort === "endpoints";
+  const place = sort === "endpoints" || sort === "published" ? sort : null;
   return {
     list: sort === undefined ? "tenants" : `tenants-by-${sort}`,
-    start: byEndpoints ? ends : ends.slice(1),
+    start: place !== null ? ends : ends.slice(1),
     rows(after, limit) {
       const values = new Values();
       const num = `${values.add(after.at(-1))}::bigint`;
@@ -19,21 +24,25 @@ export function tenantWalk(queries: Queries, { order, sort, tenant }: TenantQuer
       const last = `SELECT l.name COLLATE "C" FROM tenant l WHERE l.num = ${num}`;
       const beyond = () => {
         if (sort === undefined) return `num ${compare} ${num}`;
-        if (byEndpoints) return `(-endpoints, num) ${compare} (${values.add(after[0])}::bigint, ${num})`;
+        if (place !== null) return `(-${place}, num) ${compare} (${values.add(after[0])}::bigint, ${num})`;
         return isStart ? `${num} IS NOT NULL` : `name COLLATE "C" ${compare} (${last})`;
       };
-      const by = sort === undefined ? "" : byEndpoints ? `-endpoints ${way},` : `name COLLATE "C" ${way},`;
+      const by = sort === undefined ? "" : place !== null ? `-${place} ${way},` : `name COLLATE "C" ${way},`;
       return queries.rows<TenantRow>(
         `SELECT * FROM (
            SELECT t.num, t.name, (SELECT count(*) FROM endpoint e WHERE e.tenant = t.name AND e.deleted_at IS NULL)
-             AS endpoints
+             AS endpoints,
+             (SELECT coalesce(sum((e ->> 1)::bigint), 0)::bigint
+              FROM counter c, json_array_elements(c.published::json) e
+              WHERE c.subject = '${ofTenant("")}' || t.name AND c.minute >= ${values.add(Math.ceil(since / MINUTE_MS))})
+             AS published
            FROM tenant t ${tenant === null ? "" : `WHERE t.name = ${values.add(tenant)}`}
          ) s
          WHERE ${beyond()} ORDER BY ${by} num ${way} LIMIT ${values.add(limit)}`,
         values.all,
       );
     },
-    keysOf: ({ num, endpoints }) => (byEndpoints ? [-endpoints, num] : [num]),
-    look: async (rows) => rows.map(({ name, endpoints }) => ({ name, endpoints })),
+    keysOf: ({ num, ...row }) => (place !== null ? [-row[place], num] : [num]),
+    look: async (rows) => rows.map(({ name, endpoints, published }) => ({ name, endpoints, published })),
   };
 }

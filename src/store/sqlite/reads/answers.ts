@@ -16,7 +16,7 @@ import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { Interned } from "../numbers/codes.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
-import { WrittenCounts } from "../statistics/counters.ts";
+import { MINUTE_MS, WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";
 
@@ -111,7 +111,17 @@ interface TenantRow {
   readonly num: number;
   readonly name: string;
   readonly place: number | null;
+  readonly published: number;
 }
+
+/** What tenants published, by minutes: the table is in their order, so each is sought by itself, without its endpoints. */
+const PUBLISHED = `
+  WITH RECURSIVE minutes (minute) AS (SELECT @since UNION ALL SELECT minute + 1 FROM minutes LIMIT 61),
+  busy AS (
+    SELECT -subject AS num, sum((SELECT sum(value ->> 1) FROM json_each(c.published))) AS published
+    FROM minutes m CROSS JOIN counter c ON c.minute = m.minute AND c.subject < 0
+    WHERE c.published IS NOT NULL GROUP BY subject
+  )`;
 
 /** Names that somebody has published or registered under. */
 class TenantList {
@@ -128,20 +138,21 @@ class TenantList {
       .pluck();
   }
 
-  list({ order, sort, tenant }: TenantQuery): Walk<TenantRow, TenantSummary> {
+  list({ order, sort, tenant, since }: TenantQuery): Walk<TenantRow, TenantSummary> {
     const statement = this.#listStatement(order, sort);
     const ends =
       order === "oldest" ? [-Number.MAX_SAFE_INTEGER, 0] : [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-    const byEndpoints = sort === "endpoints";
+    const byPlace = sort === "endpoints" || sort === "published";
     return {
       list: sort === undefined ? "tenants" : `tenants-by-${sort}`,
-      start: byEndpoints ? ends : ends.slice(1),
-      rows: (after, limit) => statement.all({ num: after.at(-1), least: after[0], limit, tenant }),
-      keysOf: ({ num, place }) => (byEndpoints ? [place!, num] : [num]),
+      start: byPlace ? ends : ends.slice(1),
+      rows: (after, limit) =>
+        statement.all({ num: after.at(-1), least: after[0], limit, tenant, since: Math.ceil(since / MINUTE_MS) }),
+      keysOf: ({ num, place }) => (byPlace ? [place!, num] : [num]),
       has: () => true,
-      look: ({ num, name }) => {
+      look: ({ num, name, published }) => {
         const endpoints = this.#endpoints.get(num)!;
-        return { item: { name, endpoints }, rows: endpoints };
+        return { item: { name, endpoints, published }, rows: endpoints };
       },
     };
   }
@@ -151,7 +162,11 @@ class TenantList {
     let statement = this.#lists.get(name);
     if (statement === undefined) {
       const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
-      const place = sort === "endpoints" ? `-(SELECT count(*) FROM endpoint e WHERE ${OF_TENANT})` : "NULL";
+      const places = {
+        endpoints: `-(SELECT count(*) FROM endpoint e WHERE ${OF_TENANT})`,
+        published: "-coalesce(published, 0)",
+      };
+      const place = sort === undefined || sort === "name" ? "NULL" : places[sort];
       const last = "SELECT l.name FROM tenant l WHERE l.num = @num";
       const beyond =
         sort === undefined
@@ -160,7 +175,10 @@ class TenantList {
             ? `(@num IN (0, ${Number.MAX_SAFE_INTEGER}) OR name ${compare} (${last}))`
             : `(place, num) ${compare} (@least, @num)`;
       statement = this.#db.prepare<unknown[], TenantRow>(
-        `SELECT * FROM (SELECT num, name, ${place} AS place FROM tenant WHERE @tenant IS NULL OR name = @tenant)
+        `${PUBLISHED} SELECT * FROM (
+           SELECT num, name, ${place} AS place, coalesce(published, 0) AS published
+           FROM tenant LEFT JOIN busy USING (num) WHERE @tenant IS NULL OR name = @tenant
+         )
          WHERE ${beyond} ORDER BY ${sort === undefined ? "" : sort === "name" ? `name ${way},` : `place ${way},`} num ${way}
          LIMIT @limit`,
       );

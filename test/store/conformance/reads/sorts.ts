@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointQuery, Page, Store, TenantQuery } from "../../../../src/store/store.ts";
-import { addEndpoint, delivered, draft, failed, room, START } from "../../fixtures.ts";
+import { addEndpoint, delivered, draft, failed, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
+
+const MINUTE_MS = 60_000;
+const TYPES = ["budget.exceeded", "goal.achieved"] as const;
 
 /** All pages; `between` is done after each. */
 async function allOf<T>(read: (cursor?: string) => Promise<Page<T>>, between?: () => Promise<unknown>): Promise<T[]> {
@@ -70,8 +73,8 @@ export function sorts(openFresh: OpenFresh): void {
       expect((await shown("last_success", "newest"))[0]).toBe(three);
     });
 
-    it("have tenants by name and by their endpoints", async () => {
-      const { store } = await openFresh();
+    it("have tenants by name, by their endpoints, and by what they published", async () => {
+      const { store, clock } = await openFresh();
       for (const [tenant, endpoints] of [
         ["globex", 1],
         ["Acme", 2],
@@ -80,9 +83,23 @@ export function sorts(openFresh: OpenFresh): void {
       ] as const) {
         for (let index = 0; index < endpoints; index++) await addEndpoint(store, { tenant });
       }
+      // What was published in the minute before the period does not count.
+      const publish = async (tenant: string, events: number) => {
+        for (let count = 0; count < events; count++) await publishOne(store, { tenant, type: TYPES[count % 2]! });
+      };
+      await publish("initech", 9);
+      clock.advance(MINUTE_MS);
+      const hourBegins = clock.now();
+      await publish("acme", 3);
+      await publish("globex", 2);
+      await publish("Acme", 1);
+      clock.advance(MINUTE_MS);
+      await publish("Acme", 3);
+      clock.advance(1000);
+      await store.statistics.save();
       const shown = async (more: Partial<TenantQuery>) => {
         const read = (cursor?: string) =>
-          store.reads.listTenants({ tenant: null, limit: 1, order: "oldest", cursor, ...more });
+          store.reads.listTenants({ tenant: null, limit: 1, order: "oldest", cursor, since: hourBegins, ...more });
         return (await allOf(read)).map(({ name }) => name).filter((name) => !name.includes(":") && name !== "default");
       };
       expect(await shown({ sort: "name" })).toEqual(["Acme", "acme", "globex", "initech"]);
@@ -90,6 +107,15 @@ export function sorts(openFresh: OpenFresh): void {
       expect(await shown({ sort: "endpoints" })).toEqual(["initech", "Acme", "globex", "acme"]);
       expect(await shown({ sort: "endpoints", order: "newest" })).toEqual(["acme", "globex", "Acme", "initech"]);
       expect(await shown({ sort: "endpoints", tenant: "acme" })).toEqual(["acme"]);
+      expect(await shown({ sort: "published" })).toEqual(["Acme", "acme", "globex", "initech"]);
+      expect(await shown({ sort: "published", order: "newest" })).toEqual(["initech", "globex", "acme", "Acme"]);
+      const { data } = await store.reads.listTenants({ tenant: null, limit: 9, order: "oldest", since: hourBegins });
+      expect(Object.fromEntries(data.map(({ name, published }) => [name, published]))).toMatchObject({
+        initech: 0,
+        acme: 3,
+        globex: 2,
+        Acme: 4,
+      });
     });
   });
 }

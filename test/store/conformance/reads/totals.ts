@@ -103,7 +103,7 @@ export function totals(openFresh: OpenFresh): void {
       const counts = {
         endpoints: (await store.endpoints.list(query)).total,
         matching: (await store.endpoints.list({ ...query, match: "OTHER" })).total,
-        tenants: (await store.reads.listTenants({ ...query, tenant: null })).total,
+        tenants: (await store.reads.listTenants({ ...query, tenant: null, since: 0 })).total,
         "attempts of an endpoint": (await store.reads.listEndpointAttempts({ ...query, endpoint }))!.total,
         "failed ones": (await store.reads.listEndpointAttempts({ ...query, endpoint, outcome: "failed" }))!.total,
         "attempts of an event": (await store.reads.listAttempts({ ...query, event: events.data[0]!.id }))!.total,
