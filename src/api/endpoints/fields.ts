@@ -14,7 +14,7 @@ import {
 import type { EventType } from "../../domain/events/event-type.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
-import { mergePatch, type JsonObject } from "../pipeline/body.ts";
+import type { JsonObject } from "../pipeline/body.ts";
 import {
   anObject,
   AnyObject,
@@ -280,4 +280,20 @@ function metadata() {
 function keepsNumbers(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
   return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+}
+
+/** RFC 7396: a member that is null goes, an object is merged into what is there, anything else takes its place. */
+export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
+  // A map, because `__proto__` is a key like any other.
+  const merged = new Map(Object.entries(target));
+  for (const [name, value] of Object.entries(patch)) {
+    const before = merged.get(name);
+    if (value === null) merged.delete(name);
+    else merged.set(name, isObject(value) ? mergePatch(isObject(before) ? before : {}, value) : value);
+  }
+  return Object.fromEntries(merged);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

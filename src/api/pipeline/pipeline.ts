@@ -9,7 +9,7 @@ import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { BodyTurns, ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import { BodyTurns, ClientGone, giveBack, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import {
   type Exchange,
   newExchange,
@@ -196,13 +196,11 @@ export class Pipeline {
       const isAbout = (id: string) => void (exchange.object = id);
       const asked = { principal, params, query: given, isAbout };
       const query = principal.endpoints === null ? given : await withinReach(this.#parts.store, route.reach, asked);
-      const origin = () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies));
       const carries: Call["carries"] = (drafts) => {
         this.#countMore(principal, drafts.length - 1, exchange);
         this.#tenantRates.take(drafts, this.#parts.clock.monotonic());
       };
       const stream = () => takeStream(shares.of(principal.keyId, principal.tenant));
-      const now = this.#parts.clock.now();
       const call: Call = {
         principal,
         path,
@@ -211,17 +209,19 @@ export class Pipeline {
         headers: req.headers,
         body,
         type,
-        now,
+        now: this.#parts.clock.now(),
         isAbout,
         whenGone,
         carries,
         turn,
         stream,
-        origin,
+        origin: () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies)),
       };
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
-      return await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
+      const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
+      giveBack(body);
+      return reply;
     } finally {
       holding.leave();
     }

@@ -122,6 +122,16 @@ describe("a batch", () => {
     expect(api.accepted).toHaveLength(3);
   });
 
+  it("that is long holds its memory until it is answered, and no longer", async () => {
+    const { api, fake } = await serve();
+    let kept = "";
+    const data = { text: "x".repeat(200_000) };
+    fake.publishing = async ([draft]) => void (kept = Buffer.from(draft!.data).toString());
+    expect((await api.post(BATCH, { events: [event({ data })] })).status).toBe(202);
+    expect(kept).toBe(JSON.stringify(data));
+    expect(fake.drafts[0]!.data.buffer.byteLength).toBe(0);
+  });
+
   it("stores nothing when one item is bad, and names it", async () => {
     const { api, fake } = await serve();
     const { status, body } = await api.post(BATCH, { events: [event(), event({ type: "nope" }), 1] });

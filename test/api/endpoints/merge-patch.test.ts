@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mergePatch, type JsonObject } from "../../../src/api/pipeline/body.ts";
+import { mergePatch } from "../../../src/api/endpoints/fields.ts";
+import type { JsonObject } from "../../../src/api/pipeline/body.ts";
 
 /** The objects of RFC 7396, Appendix A. */
 const CASES: [JsonObject, JsonObject, JsonObject][] = [
