@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readdirSync, statSync } from "node:fs";
-import { getPriority } from "node:os";
+import { constants, getPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
@@ -28,10 +28,13 @@ describe("a reader's thread answers as the store does", () => {
 
 it.runIf(process.platform === "linux")("leaves a core that both want to those who publish", async () => {
   const { store } = await watched();
-  const niceness = () => readdirSync("/proc/self/task").map((thread) => getPriority(Number(thread)) - getPriority());
-  const before = niceness().filter((more) => more === 5).length;
+  // No thread can be nicer than 19, however nice the tests are.
+  const reader = Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW);
+  const readers = () =>
+    readdirSync("/proc/self/task").filter((thread) => getPriority(Number(thread)) === reader).length;
+  const before = readers();
   await store.reads.listEvents(NEWEST);
-  expect(niceness().filter((more) => more === 5)).toHaveLength(before + 1);
+  expect(readers()).toBe(before + 1);
   await store.close();
 });
 
