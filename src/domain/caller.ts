@@ -105,6 +105,8 @@ export function matchesHash(secret: Uint8Array, hash: Uint8Array): boolean {
 export const AUDIT_ACTIONS = [
   "endpoint.register",
   "endpoint.update",
+  "endpoint.disable",
+  "endpoint.enable",
   "endpoint.put",
   "endpoint.delete",
   "endpoint.test",

@@ -21,7 +21,10 @@ export const AuditRecord = titled(
     ),
     user: described(v.nullable(v.string()), "The login name of that uid in /etc/passwd; null if there is none."),
     tenant: described(v.string(), "The tenant whose data the call concerned, or `*`."),
-    action: v.picklist(AUDIT_ACTIONS),
+    action: described(
+      v.picklist(AUDIT_ACTIONS),
+      "`endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.",
+    ),
     object: described(v.nullable(v.string()), "The id of the object; null for the daemon as a whole."),
     request_id: id("req"),
     outcome: described(v.string(), "`ok`, `repeated` if the idempotency key had been used before, or the error code."),

@@ -170,7 +170,9 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
   if (endpoint === null) throw notFound();
-  return stored(parts, endpoint);
+  const reply = await stored(parts, endpoint);
+  if (patch.enabled === undefined) return reply;
+  return { ...reply, audit: patch.enabled ? "endpoint.enable" : "endpoint.disable" };
 }
 
 /** Answers once the senders have the endpoint as it is now. */

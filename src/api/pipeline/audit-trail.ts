@@ -64,7 +64,10 @@ export class AuditTrail {
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);
-    await this.#store.audit.add(entryOf(act, outcome, act.object() ?? made), act.now);
+    await this.#store.audit.add(
+      entryOf({ ...act, action: reply.audit ?? act.action }, outcome, act.object() ?? made),
+      act.now,
+    );
     return reply;
   }
 

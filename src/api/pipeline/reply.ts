@@ -2,6 +2,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline as connect, Readable } from "node:stream";
+import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import type { Reject } from "../server/listener.ts";
@@ -125,6 +126,8 @@ export interface Reply {
   readonly cache?: string;
   /** False: nothing was changed, so an audited route leaves no entry. */
   readonly isAudited?: boolean;
+  /** What was done, where that says more than what the route is called in the audit log. */
+  readonly audit?: AuditAction;
 }
 
 export interface TextReply extends Reply {

@@ -77,6 +77,15 @@ describe("the audit log", () => {
     });
   });
 
+  it("tells who disabled an endpoint from who changed it", async () => {
+    const api = await serve();
+    const { body } = await api.post("/v1/webhooks", ENDPOINT);
+    for (const patch of [{ description: "x" }, { enabled: false }, { enabled: true }])
+      await api.request("PATCH", `/v1/webhooks/${body.id}`, { body: JSON.stringify(patch) });
+    const actions = (await log(api)).map(({ action }) => action);
+    expect(actions.slice(1)).toEqual(["endpoint.update", "endpoint.disable", "endpoint.enable"]);
+  });
+
   it("knows what was refused, and why", async () => {
     const api = await serve();
     const reader = await api.addKey(["read"], "acme");
