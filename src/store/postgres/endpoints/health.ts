@@ -27,6 +27,8 @@ export class Health {
   readonly #saving = new Set<number>();
   /** Known here, and perhaps written by another node since. */
   readonly #stale = new Set<number>();
+  /** Whether the streaks are here that others wrote: the last process, or the node that an endpoint lived on before. */
+  #hasAll = false;
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -91,6 +93,7 @@ export class Health {
 
   /** What is written down is read again: another node may have written it since. */
   readAgain(): void {
+    this.#hasAll = false;
     for (const endpoint of this.#streaks.keys()) this.#doubt(endpoint);
   }
 
@@ -134,7 +137,9 @@ export class Health {
   }
 
   /** Those that failed for long enough, by number, with how often. */
-  failing(now: number): Map<number, number> {
+  async failing(now: number): Promise<Map<number, number>> {
+    // Those that wait for a late rung were not attempted since.
+    if (!this.#hasAll) await this.#loadAll();
     const found = new Map<number, number>();
     for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
       if (this.#stale.has(endpoint)) continue;
@@ -142,6 +147,21 @@ export class Health {
       if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, consecutiveFailures);
     }
     return found;
+  }
+
+  async #loadAll(): Promise<void> {
+    const { lists } = this.#engine.database;
+    // Said first: slots may be taken while it is read.
+    this.#hasAll = true;
+    try {
+      const sql = "SELECT endpoint FROM health WHERE consecutive_failures > 0";
+      const rows = await lists.rows<{ endpoint: number }>(sql, []);
+      const failing = rows.map(({ endpoint }) => endpoint);
+      await this.load(lists, failing);
+    } catch (error) {
+      this.#hasAll = false;
+      throw error;
+    }
   }
 
   get hasNews(): boolean {

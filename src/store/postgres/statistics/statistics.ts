@@ -105,7 +105,7 @@ export class PostgresStatistics implements StatisticsStore {
   }
 
   async failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]> {
-    const failing = this.#parts.health.failing(now);
+    const failing = await this.#parts.health.failing(now);
     const rows = await this.#engine.database.lists.rows<{ number: number; id: string }>(
       `SELECT number, id FROM endpoint
        WHERE number = ANY($1::integer[]) AND deleted_at IS NULL AND ($2::text IS NULL OR tenant = $2)`,

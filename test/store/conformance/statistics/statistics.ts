@@ -223,6 +223,20 @@ export function statistics(openFresh: OpenFresh): void {
       expect(well).toBeDefined();
     });
 
+    it("name after a restart who was failing, before another attempt is made", async () => {
+      const harness = await openFresh();
+      const { store } = harness;
+      const [endpoint, deleted] = [await addEndpoint(store), await addEndpoint(store, { tenant: "gone" })];
+      for (const tenant of ["default", "gone"]) {
+        const drafts = Array.from({ length: 20 }, () => draft({ tenant }));
+        const published = await store.events.publish(drafts, START, room);
+        await store.deliveries.record(published.map(({ fresh }) => failed(fresh[0]!)));
+      }
+      await store.endpoints.delete(null, deleted, START);
+      const again = await harness.reopen();
+      expect(await again.statistics.failing(null, START, 9)).toEqual([{ endpoint, consecutiveFailures: 20 }]);
+    });
+
     it("are pruned by age, 500 rows at a time", async () => {
       const { store, clock } = await openFresh();
       for (let minute = 0; minute < 300; minute++) {
