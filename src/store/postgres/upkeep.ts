@@ -79,6 +79,8 @@ interface Candidate {
   readonly bytes: number | null;
   readonly open: boolean | null;
   readonly failed: boolean | null;
+  /** An attempt that somebody was told of, and that a job may wait for. */
+  readonly owed: boolean;
   readonly last: number | null;
 }
 
@@ -91,6 +93,7 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
   await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
   const candidates = await tx.rows<Candidate>(
     `SELECT e.key, e.test, length(e.body) AS bytes, d.open, d.failed,
+       EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = e.key) AS owed,
        (SELECT max(started_at) FROM attempt a WHERE a.event = e.key) AS last
      FROM event e CROSS JOIN LATERAL (
        SELECT bool_or(status <= ${WAITING}) AS open, bool_or(status = ${FAILED}) AS failed
@@ -106,7 +109,7 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
     const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
     // A replay makes an old event young: whoever made it wants to see what came of it.
     const isOld = Math.max(instantOf(event.key), event.last ?? 0) < before;
-    if (event.open === true || !isOld) continue;
+    if (event.open === true || event.owed || !isOld) continue;
     for (const [table, keys] of [
       ["attempt", "event, endpoint, number"],
       ["delivery", "event, endpoint"],

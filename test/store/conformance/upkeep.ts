@@ -106,6 +106,36 @@ export function retention(openFresh: OpenFresh): void {
       expect(await prune(store, rulesAt(late + 30 * DAY + 1))).toBe(1);
     });
 
+    it("keeps an old event while an attempt is owed that was asked for, so that its job comes to an end", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [claim] = (await publishOne(store)).fresh;
+      await store.deliveries.record([failed(claim!)]);
+      const filter = { status: "failed", test: false, missing: false } as const;
+      const job = { id: "job_06fbqxv0d8r2s4t6v8w0x2y4z6", tenant: null, action: "attempt_now", filter } as const;
+      await store.jobs.add({ ...job, ratePerSecond: 1, canary: false, reason: "" }, null, START);
+      const { requested } = await store.jobs.step(job.id, [{ endpoint, limit: 1, check: false }], START);
+      expect(requested).toHaveLength(1);
+      expect(await prune(store, rulesAt(START + 200 * DAY))).toBe(0);
+      const owed = await store.deliveries.requestedAttempt(claim!.delivery);
+      await store.deliveries.record([ended(owed!, { status: "unchanged" }, { outcome: answered(503) })]);
+      expect(await store.jobs.close(job.id, START)).toBe(true);
+      expect(await store.jobs.get(null, job.id)).toMatchObject({ status: "done", failed: 1 });
+      expect(await prune(store, rulesAt(START + 200 * DAY))).toBe(1);
+    });
+
+    it("keeps no event for an attempt that was asked for of an endpoint that is deleted since", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const [claim] = (await publishOne(store)).fresh;
+      await store.deliveries.record([failed(claim!)]);
+      const asked = await store.deliveries.requestAttempt(null, claim!.delivery, START);
+      expect(asked).toMatchObject({ result: "requested" });
+      await store.endpoints.delete(null, endpoint, START);
+      expect(await store.deliveries.requestedAttempts(null, 10)).toEqual([]);
+      expect(await prune(store, rulesAt(START + 200 * DAY))).toBe(1);
+    });
+
     it("goes in steps, and on from where it was after a crash in the middle of an event", async () => {
       const harness = await openFresh();
       for (let endpoint = 0; endpoint < 300; endpoint++) await addEndpoint(harness.store);

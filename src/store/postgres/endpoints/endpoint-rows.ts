@@ -141,7 +141,7 @@ async function requireFree(tx: Queries, uid: string | null, tenant: string, id: 
   }
 }
 
-/** What was asked for before an endpoint was disabled is owed no more. */
+/** What was asked for before an endpoint was disabled or deleted is owed no more. */
 export async function dropRequestsOf(tx: Queries, endpoint: number): Promise<void> {
   await tx.change("DELETE FROM manual_attempt WHERE endpoint = $1", [endpoint]);
 }

@@ -207,6 +207,7 @@ export class PostgresEndpoints implements EndpointStore {
         [row.number, now],
       );
       await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
+      await dropRequestsOf(tx, row.number);
       await this.#tell(tx, id);
       return row.number;
     });

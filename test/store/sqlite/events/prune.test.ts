@@ -5,18 +5,7 @@ import { silentLog } from "../../../../src/log.ts";
 import type { UpkeepStore } from "../../../../src/store/store.ts";
 import { Retention } from "../../../../src/upkeep/retention.ts";
 import { ManualClock } from "../../../harness/clock.ts";
-import {
-  addEndpoint,
-  answered,
-  delivered,
-  draft,
-  ended,
-  failed,
-  noRoom,
-  publishOne,
-  room,
-  START,
-} from "../../fixtures.ts";
+import { addEndpoint, answered, delivered, draft, ended, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import { ask, open, temporaryDirectory } from "../../stores.ts";
 
 const DAY = 86_400_000;
@@ -91,37 +80,6 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
   }
   expect(pages()).toBeLessThan(pagesBefore * 1.2);
   file.close();
-});
-
-it("keeps an old event for as long as an attempt is owed that was asked for, so that its job comes to an end", async () => {
-  const clock = new ManualClock();
-  const store = await open({ dir: temporaryDirectory(), clock });
-  const endpoint = await addEndpoint(store);
-  const [claim] = (await publishOne(store)).fresh;
-  await store.deliveries.record([failed(claim!)]);
-  const filter = { status: "failed", test: false, missing: false } as const;
-  const job = { id: "job_06fbqxv0d8r2s4t6v8w0x2y4z6", tenant: null, action: "attempt_now", filter } as const;
-  await store.jobs.add({ ...job, ratePerSecond: 1, canary: false, reason: "" }, null, START);
-  expect((await store.jobs.step(job.id, [{ endpoint, limit: 1, check: false }], START)).requested).toHaveLength(1);
-  const rules = { delivered: START + 90 * DAY, failed: START + 90 * DAY };
-  expect(await store.upkeep.pruneEvents(rules, null)).toMatchObject({ pruned: 0 });
-  const owed = await store.deliveries.requestedAttempt(claim!.delivery);
-  await store.deliveries.record([ended(owed!, { status: "unchanged" }, { outcome: answered(503) })]);
-  expect(await store.jobs.close(job.id, START)).toBe(true);
-  expect(await store.jobs.get(null, job.id)).toMatchObject({ status: "done", failed: 1 });
-  expect(await store.upkeep.pruneEvents(rules, null)).toMatchObject({ pruned: 1 });
-});
-
-it("keeps no event for an attempt that was asked for of an endpoint that is deleted since", async () => {
-  const store = await open({ dir: temporaryDirectory(), clock: new ManualClock() });
-  const endpoint = await addEndpoint(store);
-  const [claim] = (await publishOne(store)).fresh;
-  await store.deliveries.record([failed(claim!)]);
-  expect(await store.deliveries.requestAttempt(null, claim!.delivery, START)).toMatchObject({ result: "requested" });
-  await store.endpoints.delete(null, endpoint, START);
-  expect(await store.deliveries.requestedAttempts(null, 10)).toEqual([]);
-  const rules = { delivered: START + 90 * DAY, failed: START + 90 * DAY };
-  expect(await store.upkeep.pruneEvents(rules, null)).toMatchObject({ pruned: 1 });
 });
 
 it("leaves nothing of an event where bodies of answers are kept for ever, and so are never looked for", async () => {
