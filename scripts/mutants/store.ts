@@ -192,6 +192,13 @@ export const STORE: readonly Mutant[] = [
     tests: ["test/store/sqlite/engine/group-commit.test.ts"],
   },
   {
+    name: "large-batches-come-without-a-rest",
+    file: "src/store/sqlite/engine/group-commit.ts",
+    find: "const rest = this.#rests.left(clock.monotonic());",
+    replace: "const rest = 0;",
+    tests: ["test/store/sqlite/engine/group-commit.test.ts"],
+  },
+  {
     name: "a-batch-is-entered-twice",
     file: "src/store/sqlite/engine/group-commit.ts",
     find: "const results = batch.map((run) => run());",

@@ -141,7 +141,22 @@ export class TenantTurns<T extends Waiting> {
   /** Takes the next one, if `fits`. */
   take(fits: (item: T) => boolean = () => true): T | undefined {
     const line = this.#table.first;
-    if (line === undefined || !fits(line.items[0]!)) return undefined;
+    return line === undefined || !fits(line.items[0]!) ? undefined : this.#takeOf(line);
+  }
+
+  /** Takes the first that `fits` of those whose tenant has nothing that comes before it. */
+  takeFirst(fits: (item: T) => boolean): T | undefined {
+    const next = this.take(fits);
+    if (next !== undefined) return next;
+    let first: Line<T> | undefined;
+    for (const line of this.#lines.values()) {
+      if (line.heapAt < 0 || !fits(line.items[0]!)) continue;
+      if (first === undefined || line.wakeAt < first.wakeAt) first = line;
+    }
+    return first && this.#takeOf(first);
+  }
+
+  #takeOf(line: Line<T>): T {
     const item = line.items.shift()!;
     this.#size--;
     this.#had = Math.max(this.#had, line.had);
@@ -162,5 +177,45 @@ export class TenantTurns<T extends Waiting> {
 
   #weightOf({ tenant }: T): number {
     return this.#shares.get(tenant)?.weight ?? 1;
+  }
+}
+
+/** Whoever has had something small so recently is likely to want more. */
+const PRESENT_MS = 1000;
+/** The longest rest, whatever held up what came before it. */
+const MOST_REST_MS = 50;
+
+/**
+ * How long nobody begins anything large, because that has just taken as long; only while another tenant wants something
+ * small. So what is large takes half of the time at most, and what is small rarely waits for two of them.
+ */
+export class Rests {
+  readonly #shares: TenantShares;
+  /** Whose was the last that was large. */
+  #tenant = "";
+  #until = Number.NEGATIVE_INFINITY;
+  #othersAt = Number.NEGATIVE_INFINITY;
+
+  constructor(shares: TenantShares) {
+    this.#shares = shares;
+  }
+
+  left(now: number): number {
+    return now - this.#othersAt > PRESENT_MS ? 0 : Math.max(this.#until - now, 0);
+  }
+
+  large(tenant: string, ms: number, now: number): void {
+    this.#tenant = tenant;
+    this.add(ms, now);
+  }
+
+  small(tenant: string, now: number): void {
+    if (tenant !== this.#tenant) this.#othersAt = now;
+  }
+
+  /** What else took time because of what was large. */
+  add(ms: number, now: number): void {
+    const weight = this.#shares.get(this.#tenant)?.weight ?? 1;
+    this.#until = Math.min(Math.max(this.#until, now - ms) + ms + ms / weight, now + MOST_REST_MS);
   }
 }

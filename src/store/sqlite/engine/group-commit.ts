@@ -3,7 +3,8 @@
  * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
  * delays another's by the commit that is under way, and a large batch has a commit to itself. What fills the log is moved
  * into the database in a turn of its own, when those are answered that were committed, and something small went before it.
- * After small publishes, a large batch and a move wait for one turn more: that is when the senders write.
+ * After small publishes, a large batch and a move wait for one turn more: that is when the senders write. While another
+ * tenant publishes, the next large batch waits for as long as the one before, and its move, took.
  *
  * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
  * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
@@ -12,7 +13,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { Histogram } from "../../../domain/tally.ts";
-import { type TenantShares, TenantTurns, type Waiting } from "../../../domain/time/timetable.ts";
+import { Rests, type TenantShares, TenantTurns, type Waiting } from "../../../domain/time/timetable.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
@@ -82,6 +83,7 @@ export class GroupCommit {
   /** The daemon's own, in the order of its calls. */
   #queue: Work[] = [];
   readonly #published: TenantTurns<Published>;
+  readonly #rests: Rests;
   #events = 0;
   #deliveries = 0;
   #bytes = 0;
@@ -100,17 +102,18 @@ export class GroupCommit {
     this.#db = db;
     this.#options = options;
     this.#published = new TenantTurns(options.shares);
+    this.#rests = new Rests(options.shares);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
   }
 
-  /** `work` is synchronous and writes; it may run twice, because the work of others can undo its transaction. */
-  run<T>(work: () => T, size: WorkSize = SMALL): Promise<T> {
+  /** `run` is synchronous and writes; it may run twice, because the work of others can undo its transaction. */
+  run<T>(run: () => T, size: WorkSize = SMALL): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { events, deliveries, published } = size;
       const { tenant, bytes } = published ?? { tenant: null, bytes: 0 };
-      const waiting: Work = { events, deliveries, bytes, run: work, resolve: resolve as Work["resolve"], reject };
+      const waiting: Work = { events, deliveries, published, bytes, run, resolve: resolve as Work["resolve"], reject };
       if (tenant === null) this.#queue.push(waiting);
       else this.#published.add({ tenant, cost: bytes + ROW_COST * (events + deliveries), work: waiting });
       this.#bytes += bytes;
@@ -145,31 +148,34 @@ export class GroupCommit {
     const now = clock.monotonic();
     const patience = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
     let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
-    if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || this.#bytes >= MAX_BYTES) wait = 0;
-    if (wait <= 0) {
-      this.#comeAgain();
-    } else if (now + wait < this.#timerAt) {
-      this.#clearTimer();
-      this.#timerAt = now + wait;
-      this.#cancelTimer = clock.after(wait, () => this.#turn());
-    }
+    const isMuch = this.#bytes >= MAX_BYTES && this.#rests.left(now) === 0;
+    if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || isMuch) wait = 0;
+    if (wait > 0) this.#comeAfter(wait);
+    else this.#comeAgain();
   }
 
   #turn(): void {
+    const { clock, log } = this.#options;
     this.#deferred = false;
     this.#clearTimer();
     const isHeld = this.#holdsLong;
     this.#holdsLong = false;
     const isFull = this.#sinceFull !== null;
-    const mostBytes = isHeld || isFull ? MAX_BYTES : undefined;
+    const rest = this.#rests.left(clock.monotonic());
+    const mostBytes = isHeld || isFull || rest > 0 ? MAX_BYTES : undefined;
     const batch = (this.#sinceFull ?? 0) < MOST_BEFORE_MOVE ? this.#take(mostBytes) : [];
     if (batch.length > 0) {
       this.#commitBatch(batch);
       this.#holdsLong = batch.some(({ bytes }) => bytes > 0 && bytes <= MAX_BYTES);
     } else if (isFull && !isHeld) {
-      this.#move();
+      const begun = clock.monotonic();
+      this.#sinceFull = null;
+      log.move();
+      this.#rests.add(clock.monotonic() - begun, clock.monotonic());
     }
-    if (this.#waiting > 0 || this.#sinceFull !== null) this.#comeAgain();
+    const isResting = rest > 0 && batch.length === 0 && this.#sinceFull === null;
+    if (this.#waiting > 0 && isResting) this.#comeAfter(rest);
+    else if (this.#waiting > 0 || this.#sinceFull !== null) this.#comeAgain();
   }
 
   #comeAgain(): void {
@@ -179,13 +185,15 @@ export class GroupCommit {
     this.#options.defer(() => this.#turn());
   }
 
-  #move(): void {
-    this.#sinceFull = null;
-    this.#options.log.move();
+  #comeAfter(ms: number): void {
+    const at = this.#options.clock.monotonic() + ms;
+    if (at >= this.#timerAt) return;
+    this.#clearTimer();
+    this.#timerAt = at;
+    this.#cancelTimer = this.#options.clock.after(ms, () => this.#turn());
   }
 
   #commitBatch(batch: readonly Work[]): void {
-    const bytes = batch.reduce((sum, work) => sum + work.bytes, 0);
     const begun = this.#options.clock.monotonic();
     try {
       const results = this.#transaction(batch.map((work) => work.run));
@@ -195,15 +203,18 @@ export class GroupCommit {
       if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
       else for (const work of batch) work.reject(told ?? error);
     }
-    this.#ended(begun, bytes);
+    const large = batch.find(({ bytes }) => bytes > MAX_BYTES);
+    this.#ended(begun, large !== undefined);
+    if (large !== undefined) this.#rests.large(large.published!.tenant, this.#lastEnd - begun, this.#lastEnd);
+    else for (const { published } of batch) if (published) this.#rests.small(published.tenant, this.#lastEnd);
   }
 
   /** What a large batch added to the log is moved before the next one comes: two of them would take twice as long. */
-  #ended(begun: number, bytes = 0): void {
+  #ended(begun: number, isLarge = false): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
     if (this.#sinceFull !== null) this.#sinceFull++;
-    else if (this.#options.log.isFull(bytes > MAX_BYTES ? 1 : undefined)) this.#sinceFull = 0;
+    else if (this.#options.log.isFull(isLarge ? 1 : undefined)) this.#sinceFull = 0;
     if (this.#sinceFull !== null) this.#comeAgain();
   }
 
@@ -232,7 +243,7 @@ export class GroupCommit {
       deliveries + next.work.deliveries <= MAX_DELIVERIES &&
       bytes + next.work.bytes <= MAX_BYTES;
     const isSmall = (next: Published) => next.work.bytes <= mostBytes;
-    for (let next = this.#published.take(isSmall); next !== undefined; next = this.#published.take(fits)) {
+    for (let next = this.#published.takeFirst(isSmall); next !== undefined; next = this.#published.take(fits)) {
       add(next.work);
     }
     this.#waiting -= batch.length;

@@ -57,6 +57,7 @@ let isLogFull: boolean;
 let pages: number;
 /** How often the log was moved. */
 let moved: number;
+let onMove: () => void;
 
 beforeEach(() => {
   file = join(temporaryDirectory(), "x.db");
@@ -75,6 +76,7 @@ beforeEach(() => {
   faults = [];
   begun = undone = moved = pages = 0;
   isLogFull = false;
+  onMove = () => {};
   condition = new Condition(db, { dir: ".", floorBytes: 0, statfs: plenty, onFault: (error) => faults.push(error) });
   commit = new GroupCommit(db, {
     clock: stage,
@@ -84,6 +86,7 @@ beforeEach(() => {
     log: {
       isFull: (full = 500) => isLogFull || pages >= full,
       move: () => {
+        onMove();
         isLogFull = false;
         pages = 0;
         moved++;
@@ -234,6 +237,82 @@ describe("group commit", () => {
       { pages: 400, moved: 1 },
       { pages: 0, moved: 2 },
     ]);
+  });
+
+  describe("beside a tenant that publishes, a large batch", () => {
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } };
+    /** Each batch takes 8 ms, and the move after it 4. */
+    const batchesAfter = async (publishes: readonly (() => Promise<unknown>)[], tenant = "flood") => {
+      isLogFull = false;
+      for (const publish of publishes) {
+        const done = publish();
+        stage.turn();
+        stage.pass(2);
+        await done;
+      }
+      const ends: number[] = [];
+      const large = Array.from({ length: 3 }, () =>
+        commit.run(() => {
+          stage.time += 8;
+          isLogFull = true;
+          ends.push(stage.time - begunAt);
+        }, batch(tenant)),
+      );
+      const begunAt = stage.time;
+      for (let step = 0; ends.length < 3 && step < 200; step++) {
+        stage.turn();
+        if (stage.turns.length === 0) stage.pass(1);
+      }
+      await Promise.all(large);
+      return ends;
+    };
+    const settle = async () => {
+      for (; stage.turns.length + stage.timers.length > 0; await Promise.resolve()) {
+        stage.turn();
+        if (stage.turns.length === 0) stage.pass(1);
+      }
+    };
+    beforeEach(() => {
+      onMove = () => void (stage.time += 4);
+    });
+
+    it("waits for as long as the one before it, and its move, took", async () => {
+      expect(await batchesAfter([() => commit.run(add(1), small)])).toEqual([8, 32, 56]);
+    });
+
+    it("waits by the weight of its tenant", async () => {
+      expect(await batchesAfter([() => commit.run(add(1), small)], "three")).toEqual([8, 24, 40]);
+    });
+
+    it("does not wait if nobody else published in the last second", async () => {
+      expect(await batchesAfter([])).toEqual([8, 20, 32]);
+      await settle();
+      const own = { ...small, published: { tenant: "flood", bytes: 1024 } };
+      expect(await batchesAfter([() => commit.run(add(1), own)])).toEqual([8, 20, 32]);
+      await settle();
+      const other = commit.run(add(2), small);
+      await settle();
+      await other;
+      stage.pass(1001);
+      expect(await batchesAfter([])).toEqual([8, 20, 32]);
+    });
+
+    it("lets others publish meanwhile, even if it is its turn", async () => {
+      const kilobytes = { ...small, published: { tenant: "victim", bytes: 100 * 1024 } };
+      const all: Promise<unknown>[] = [commit.run(add(1), kilobytes)];
+      await settle();
+      const order: string[] = [];
+      const write = (name: string, ms: number) => () => {
+        stage.time += ms;
+        order.push(name);
+      };
+      all.push(...["one", "two"].map((name) => commit.run(write(name, 8), batch(name))));
+      stage.turn();
+      all.push(commit.run(write("victim", 1), kilobytes), commit.run(write("victim", 1), kilobytes));
+      await settle();
+      await Promise.all(all);
+      expect(order).toEqual(["one", "victim", "victim", "two"]);
+    });
   });
 
   it("lets many results wait 5 ms for an event to ride with", async () => {
