@@ -10,6 +10,13 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/sim/sim.test.ts"],
   },
   {
+    name: "a-fan-out-starts-all-at-once",
+    file: "src/delivery/send/sender.ts",
+    find: "return this.#yield();",
+    replace: "this.#arm(now);",
+    tests: ["test/delivery/send/slices.test.ts"],
+  },
+  {
     name: "an-interrupted-attempt-uses-a-rung",
     file: "src/domain/deliveries/delivery.ts",
     find: "retry: claim.retry, dueAt: endedAt };",

@@ -75,6 +75,10 @@ interface Receiver {
 }
 
 const MAX_SLEEP_MS = 60_000;
+/** So long may it go on starting attempts: thousands of new connections at once would hold up everybody else. */
+const SLICE_MS = 2;
+/** Started before the clock is looked at again. */
+const UNTIMED = 8;
 
 export class Sender implements Sending {
   readonly #parts: SenderParts;
@@ -86,6 +90,8 @@ export class Sender implements Sending {
   /** To where nothing more is sent, until what is on them has ended. */
   readonly #leaving = new Set<Wire>();
   #paused = false;
+  /** It goes on starting attempts in a coming turn, and not before. */
+  #yields = false;
   /** Set while deliveries wait for nothing but their endpoint's rate. */
   #cancelTimer: (() => void) | null = null;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -212,11 +218,24 @@ export class Sender implements Sending {
   }
 
   #pump(): void {
-    if (this.#paused) return;
-    const now = this.#parts.clock.monotonic();
+    if (this.#paused || this.#yields) return;
+    const { clock } = this.#parts;
+    const now = clock.monotonic();
     this.#queue.setMaxInFlight(this.#limit.at(now));
-    for (let send = this.#queue.next(now); send !== undefined; send = this.#queue.next(now)) this.#start(send);
+    let started = 0;
+    for (let send = this.#queue.next(now); send !== undefined; send = this.#queue.next(now)) {
+      this.#start(send);
+      if (++started % UNTIMED === 0 && clock.monotonic() - now >= SLICE_MS) return this.#yield();
+    }
     this.#arm(now);
+  }
+
+  #yield(): void {
+    this.#yields = true;
+    this.#parts.clock.nextTurn(() => {
+      this.#yields = false;
+      this.#pump();
+    });
   }
 
   #arm(now: number): void {
