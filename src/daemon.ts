@@ -22,12 +22,12 @@ import { portOf } from "./domain/network/url.ts";
 import { Feed } from "./feed/feed.ts";
 import type { Log } from "./log.ts";
 import { Metrics } from "./metrics/metrics.ts";
-import { loadKoffi, nativeBinding } from "./native.ts";
+import { giveBackMemory, loadKoffi, nativeBinding } from "./native.ts";
 import type { Store } from "./store/store.ts";
 import { openStore } from "./store/opening/open.ts";
 import { startThread } from "./thread.ts";
 import { Backups } from "./upkeep/backups.ts";
-import { DamagedEndpoints } from "./upkeep/watches.ts";
+import { DamagedEndpoints, MemoryWatch } from "./upkeep/watches.ts";
 import { version } from "./build.ts";
 
 /** What a test may replace, and what a process is given at its start. */
@@ -129,7 +129,8 @@ async function join(config: Config, parts: GivenParts) {
     portal: reloaded.portal,
     shares: reloaded.shares,
   });
-  const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, reloaded });
+  const memory = new MemoryWatch({ cpuMs, giveBack: () => giveBackMemory(config.data.dir) });
+  const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, memory, reloaded });
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
   return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
@@ -204,6 +205,12 @@ function run(rooms: Rooms, front: Front): Daemon {
     abort: () => dispatcher.abort(),
     failed: rooms.fault.happened,
   };
+}
+
+/** Of all threads, since the process began. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function deliveryRules({ endpoints, limits, retry }: Config) {

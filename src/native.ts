@@ -65,11 +65,28 @@ export function loadKoffi(dataDir: string): Koffi {
   return requireFile(extracted(koffi, dataDir)) as Koffi;
 }
 
-/** Of freed memory the C library keeps some 30 MiB after a flood, and gives it back only if it is asked to: glibc alone. */
+/** As /proc/self/smaps has it: of which file, and whether any page of it is no longer the file's. */
+const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) r-[-x]p \S+ \S+ \d+ +(\/.+)$(?:\n(?![0-9a-f]+-).*$)*?\nAnonymous: +0 kB$/gm;
+/** <asm-generic/mman-common.h> */
+const MADV_DONTNEED = 4;
+
+/**
+ * Gives back what is resident and not needed. Of freed memory glibc keeps some 30 MiB after a flood, unless it is asked.
+ * And of Node's own code, which is mapped from its file, the parts that a start or a rare request needed stay resident
+ * until the kernel runs short; they are read again where they are needed.
+ */
 export function giveBackMemory(dataDir: string): void {
   if (process.platform !== "linux") return;
   try {
-    const trim = loadKoffi(dataDir).load(null).func("int malloc_trim(size_t keep)") as (keep: number) => number;
+    const library = loadKoffi(dataDir).load(null);
+    const advise = library.func("int madvise(size_t from, size_t length, int advice)") as (
+      ...args: [from: number, length: number, advice: number]
+    ) => number;
+    for (const [, from, to, file] of readFileSync("/proc/self/smaps", "latin1").matchAll(MAPPING)) {
+      const [begin, end] = [Number.parseInt(from!, 16), Number.parseInt(to!, 16)];
+      if (file === process.execPath) advise(begin, end - begin, MADV_DONTNEED);
+    }
+    const trim = library.func("int malloc_trim(size_t keep)") as (keep: number) => number;
     trim(0);
   } catch {
     // Without koffi, or with another C library, it keeps what it has.

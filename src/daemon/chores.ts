@@ -11,9 +11,8 @@ import type { Log } from "../log.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import type { StatisticsStore, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
-import type { DamagedEndpoints } from "../upkeep/watches.ts";
 import { Retention } from "../upkeep/retention.ts";
-import { SpaceWatch } from "../upkeep/watches.ts";
+import { type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
 import type { Reloaded } from "./reloaded.ts";
 
 export interface Chore {
@@ -33,11 +32,12 @@ export interface ChoresParts {
   readonly alerts: Alerts;
   readonly backups: Backups;
   readonly damagedEndpoints: DamagedEndpoints;
+  readonly memory: MemoryWatch;
   readonly reloaded: Reloaded;
 }
 
 export function choresOf(parts: ChoresParts): readonly Chore[] {
-  const { alerts, backups, damagedEndpoints, dispatcher, reloaded, store } = parts;
+  const { alerts, backups, damagedEndpoints, dispatcher, memory, reloaded, store } = parts;
   const jobs = new JobRunner({ ...parts, deliveries: dispatcher });
   const retention = new Retention({ ...parts, rules: () => reloaded.retention });
   const space = new SpaceWatch({
@@ -59,6 +59,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
+    { name: "memory", pattern: "50 * * * * *", run: () => memory.run() },
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
     { name: "idempotency keys", pattern: "30 * * * * *", run: first(() => retention.forgetIdempotencyKeys()) },
     { name: "old events", pattern: "0 * * * * *", run: first(() => retention.pruneEvents()) },

@@ -132,3 +132,34 @@ export class DamagedEndpoints {
     onFound(endpoint);
   }
 }
+
+/** Of CPU in a minute: more is no rest. */
+const REST_MS = 600;
+/** Of CPU: what less needed is not worth giving back. */
+const WORTH_MS = 300;
+
+export interface MemoryWatchParts {
+  /** Of all threads, since the process began. */
+  readonly cpuMs: () => number;
+  readonly giveBack: () => void;
+}
+
+/** Each minute: has what a process no longer needs given back, once it rests after it has done something. */
+export class MemoryWatch {
+  readonly #parts: MemoryWatchParts;
+  #lookedAt = 0;
+  #gaveAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: MemoryWatchParts) {
+    this.#parts = parts;
+  }
+
+  run(): void {
+    const now = this.#parts.cpuMs();
+    const isResting = now - this.#lookedAt < REST_MS;
+    this.#lookedAt = now;
+    if (!isResting || now - this.#gaveAt < WORTH_MS) return;
+    this.#parts.giveBack();
+    this.#gaveAt = this.#parts.cpuMs();
+  }
+}
