@@ -97,8 +97,8 @@ function addonsIn(all: Readonly<Record<string, Addons>>): Addons {
   const addons = all[platform];
   if (addons !== undefined) return addons;
   throw new AddonRefused(
-    `there is no build of webhookd for ${platform} in here`,
-    `there are builds for ${Object.keys(all).join(", ")}`,
+    `this package has no build of webhookd for ${platform}`,
+    `it has builds for ${Object.keys(all).join(", ")}`,
   );
 }
 

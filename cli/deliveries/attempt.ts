@@ -28,7 +28,8 @@ const ARGS = {
   wait: {
     type: "boolean",
     negatable: true,
-    description: "Wait until all are done (the default after you type the number), or up to 15 s for the answer to one",
+    description:
+      "For many: wait until all are done (the default after you type the number); for one: wait up to 15 s for the answer",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: { type: "string", valueHint: "DURATION", description: "With --wait, for many: how long [no limit]" },

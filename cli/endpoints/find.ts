@@ -15,7 +15,7 @@ const NAMED = 5;
 /** Ids and keys, whole or cut: to look for a part of one would find nothing, and a key must not be repeated. */
 const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 
-export const ENDPOINT = byId("ep", "Its id, or part of its URL, uid or description that no other endpoint has");
+export const ENDPOINT = byId("ep", "Its id, or any part of its URL, uid or description that only it has");
 
 export async function findEndpoint(text: string, client: Client): Promise<string> {
   if (LIKE_AN_ID.test(text)) return findId("ep", text, client);

@@ -14,7 +14,11 @@ const TIMEOUT_MS = 120_000;
 
 const ARGS = {
   endpoint: ENDPOINT,
-  type: { type: "string", valueHint: "TYPE", description: "Event type of the sample [the first it chose]" },
+  type: {
+    type: "string",
+    valueHint: "TYPE",
+    description: "Event type of the sample [the first that the endpoint chose]",
+  },
   wait: {
     type: "boolean",
     default: true,

@@ -25,7 +25,7 @@ const ARGS = {
     type: "boolean",
     negatable: true,
     description:
-      "Wait until it is done, or for one event until its first attempt (the default for one, and after you type the number)",
+      "For many: wait until all are done (the default after you type the number); for one event: wait for its first attempt (the default)",
     negativeDescription: "Return as soon as it is queued",
   },
   timeout: {

@@ -16,7 +16,7 @@ export interface SpaceWatchParts {
 }
 
 const FULL =
-  "the disk is full, or has less free than [data] disk_floor: new events are refused with 507. Free some space (df -h); webhookd then accepts them again by itself";
+  "the disk is full, or has less free space than [data] disk_floor: new events are refused with 507. Free some space (df -h); webhookd then accepts them again by itself";
 
 /** What the disk has left, and whether the write-ahead log takes it. */
 export class SpaceWatch {

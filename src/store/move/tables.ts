@@ -136,11 +136,11 @@ export const TABLES: readonly Table[] = [
 
 /** Tables of either store, and why they stay. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
-  meta: "facts, which are moved by their names",
-  url: "a table of names: each attempt is moved with its own",
-  late_attempt: "an index of attempts, which is built again",
+  meta: "facts: each is moved by its name",
+  url: "a table of names: each attempt is moved with its URL",
+  late_attempt: "an index of attempts, which is rebuilt",
   failure_count: "counts of deliveries, which triggers maintain",
-  settled: "about deliveries above the mark of what is fresh; after a move there are none",
+  settled: "about deliveries above the mark; after a move there are none",
   node: "which process has the store",
   slot: "which process has the store",
   last_commit: "only for running processes",
@@ -149,7 +149,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   stream: "only for running processes",
   stream_batch: "only for running processes",
   moving_change: "what changes while a store is moved online",
-  moving_taken: "the same, while the list is read",
+  moving_taken: "the same changes, while they are read",
   notice: "only for running nodes: a node that starts reads everything that is due",
 };
 
@@ -180,7 +180,7 @@ export const OWN_FACTS: Readonly<Record<string, string>> = {
   sealed_key: "only in a backup, which is not moved",
   moving_in: "how far a copy has got",
   moving_out: "which list holds the changes while a store is moved",
-  moving_indexes: "what is built once a copy is complete",
+  moving_indexes: "the indexes to build once a copy is complete",
   moved: "where the store went",
 };
 

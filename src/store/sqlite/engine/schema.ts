@@ -47,7 +47,7 @@ export const MIGRATIONS: readonly Migration[] = [
     sql: FIRST_SCHEMA,
   },
   {
-    name: "the way of a success",
+    name: "the details of a success",
     sql: `
   -- Packed; NULL where details say it, and in rows of before.
   ALTER TABLE attempt ADD COLUMN way BLOB;
@@ -68,7 +68,7 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   },
   {
-    name: "who came by the socket",
+    name: "callers over the socket",
     sql: `
   ALTER TABLE audit ADD COLUMN uid INTEGER;
   ALTER TABLE audit ADD COLUMN user TEXT;
@@ -104,7 +104,7 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   },
   {
-    name: "what is settled above the mark",
+    name: "settled deliveries above the mark",
     sql: `
   -- Deliveries above the mark that were delivered at once or cancelled, which else their own row alone would say: once a
   -- page of those is lost, they would be taken for owed. A row is what one commit settled, under the last of it:
@@ -118,7 +118,7 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   },
   {
-    name: "indexes that match what lists ask",
+    name: "indexes for lists",
     sql: `
   -- CREATE INDEX reads all rows, and none of before belongs in these: they are made empty, on tables that go again.
   CREATE TABLE event_twin (key INTEGER PRIMARY KEY, tenant INTEGER, type INTEGER, test INTEGER, unmatched INTEGER);
