@@ -55,13 +55,13 @@ describe("whether it is all right", () => {
       "endpoints fail",
       failing({ first_at: ago(7200) }, { endpoint: idOf("ep", 2), status_code: 404 }),
       "✗ 2 ENDPOINTS ARE FAILING",
-      /example\.com.*: 503 from the receiver, for 2h, and 1 more cause\. 3,956 deliveries wait for a retry; 882 failed/,
+      /example\.com.*: 503 from the receiver, for 2h, and 1 more cause\. 3,956 deliveries are waiting for a retry; 882 failed/,
     ],
     [
       "nothing was given up yet",
       failing({ failed: 0 }),
       "! 1 ENDPOINT IS FAILING",
-      /1,978 deliveries wait for a retry; none has failed for good\./,
+      /1,978 deliveries are waiting for a retry; none has failed for good\./,
     ],
     [
       "what failed has been over for long",
@@ -73,13 +73,13 @@ describe("whether it is all right", () => {
       "an endpoint succeeded since, and old retries wait",
       succeeded(60, { failed: 0, last_at: ago(600) }),
       "✓ NOTHING IS FAILING NOW",
-      "1,978 deliveries wait for a retry to endpoints that answer again.",
+      "1,978 deliveries are waiting to be retried at endpoints that work again.",
     ],
     [
       "an endpoint succeeded since, and some is missing",
       succeeded(60, { last_at: ago(600) }),
       "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
-      /^1,978 deliveries wait for a retry to endpoints that answer again\. 441 deliveries failed earlier/,
+      /^1,978 deliveries are waiting to be retried at endpoints that work again\. 441 deliveries failed earlier/,
     ],
     [
       "an endpoint fails again since it succeeded",

@@ -130,7 +130,7 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
     // What fails reaches back some days, and is not complete right after an upgrade.
     const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
     if (missing + waiting === 0) return null;
-    const retries = `${counted(waiting, "delivery waits", "deliveries wait")} for a retry to endpoints that answer again.`;
+    const retries = `${counted(waiting, "delivery is", "deliveries are")} waiting to be retried at endpoints that work again.`;
     const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`;
     const facts = [...(waiting > 0 ? [retries] : []), ...(missing > 0 ? [lost] : [])];
     return missing > 0
@@ -147,7 +147,7 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
     title: counted(endpoints, "ENDPOINT IS FAILING", "ENDPOINTS ARE FAILING"),
     facts: [
       `${endpointName(state, first.endpoint)}: ${causeText(first.error, first.status_code)}, for ${since}${causes}.`,
-      `${counted(waiting, "delivery waits", "deliveries wait")} for a retry; ${lost}.`,
+      `${counted(waiting, "delivery is", "deliveries are")} waiting for a retry; ${lost}.`,
     ],
   };
 }
