@@ -73,7 +73,7 @@ function present(name: string, samples: readonly Sample[], bareSamples: readonly
     each(({ perSecond }) => perSecond),
   );
   measures.add(
-    "CPU an event",
+    "CPU per event",
     "µs",
     each(({ cpuUs }) => cpuUs),
   );

@@ -36,7 +36,7 @@ export async function flat(options: BenchOptions): Promise<Measure[]> {
   const measures = new Measures("flat");
   const each = ({ samples }: typeof few, value: keyof Sample) => samples.map((sample) => sample[value]);
   for (const side of [few, many]) {
-    measures.add(`${side.name}: CPU an event`, "µs", each(side, "cpuUs"));
+    measures.add(`${side.name}: CPU per event`, "µs", each(side, "cpuUs"));
     measures.add(`${side.name}: start`, "ms", each(side, "startMs"));
     measures.add(`${side.name}: RSS`, "MiB", each(side, "rssMiB"));
     measures.add(`${side.name}: lost, forged or broken`, "", each(side, "faults"), none(""));

@@ -92,13 +92,13 @@ function present(samples: ReadonlyMap<string, readonly Sample[]>, across: readon
     const rate = each(({ perSecond }) => perSecond);
     measures.add("delivered", "/s", rate, goal);
     measures.add(
-      "CPU an event, nodes",
+      "CPU per event, nodes",
       "µs",
       each(({ nodesUs }) => nodesUs),
     ); // oxfmt
     if (isOnDatabase) {
       measures.add(
-        "CPU an event, database",
+        "CPU per event, database",
         "µs",
         each(({ databaseUs }) => databaseUs),
       ); // oxfmt

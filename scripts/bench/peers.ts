@@ -224,19 +224,19 @@ function present({ name, version, samples, beside }: Side, own: Side): Measure[]
 
 type Row = readonly [title: string, unit: string, value: (sample: Sample) => number, isCompared?: true];
 const ROWS: readonly Row[] = [
-  ["CPU an event", "µs", ({ full }) => full.cpuUs, true],
+  ["CPU per event", "µs", ({ full }) => full.cpuUs, true],
   ["delivered", "/s", ({ full }) => full.perSecond],
   ["publish to answer, p50", "ms", ({ full }) => full.answer.p50],
   ["publish to answer, p99", "ms", ({ full }) => full.answer.p99],
   ["publish to arrival, p50", "ms", ({ full }) => full.arrival.p50],
   ["publish to arrival, p99", "ms", ({ full }) => full.arrival.p99],
   ["memory, peak", "MiB", ({ full }) => full.peakMiB],
-  ["at 200/s: CPU an event", "µs", ({ quiet }) => quiet.cpuUs, true],
+  ["at 200/s: CPU per event", "µs", ({ quiet }) => quiet.cpuUs, true],
   ["at 200/s: publish to answer, p50", "ms", ({ quiet }) => quiet.answer.p50],
   ["at 200/s: publish to answer, p99", "ms", ({ quiet }) => quiet.answer.p99],
   ["at 200/s: publish to arrival, p50", "ms", ({ quiet }) => quiet.arrival.p50],
   ["at 200/s: publish to arrival, p99", "ms", ({ quiet }) => quiet.arrival.p99],
   ["memory at rest, just started", "MiB", ({ restMiB }) => restMiB],
-  ["start until it takes events", "ms", ({ startMs }) => startMs],
-  ["publishes refused", "", ({ refused }) => refused],
+  ["start until it accepts events", "ms", ({ startMs }) => startMs],
+  ["publish requests refused", "", ({ refused }) => refused],
 ];

@@ -28,7 +28,7 @@ export async function quiet(options: BenchOptions): Promise<Measure[]> {
     const p18 = (goal: ReturnType<typeof atMost>) => (name === "webhookd" ? goal : null);
     const each = (value: (sample: Sample) => number) => samples.map(value);
     measures.add(
-      `${name}: CPU an event`,
+      `${name}: CPU per event`,
       "µs",
       each(({ cpuUs }) => cpuUs),
     );

@@ -52,6 +52,6 @@ describe("the bench", () => {
     const valueOf = (name: string) => measures.find(({ measure }) => measure === name)?.median;
     expect(valueOf("lost, forged or broken")).toBe(0);
     expect(valueOf("delivered")).toBeGreaterThan(0);
-    expect(valueOf("CPU an event")).toBeGreaterThan(0);
+    expect(valueOf("CPU per event")).toBeGreaterThan(0);
   });
 });

@@ -67,17 +67,17 @@ describe("the bench beside others", () => {
     for (const name of ["webhookd", "fake"]) {
       expect(of(name, "lost, unsigned or broken"), name).toBe(0);
       expect(of(name, "delivered"), name).toBeGreaterThan(0);
-      expect(of(name, "CPU an event"), name).toBeGreaterThan(0);
+      expect(of(name, "CPU per event"), name).toBeGreaterThan(0);
       expect(of(name, "memory, peak"), name).toBeGreaterThan(10);
       expect(of(name, "at 200/s: publish to arrival, p50"), name).toBeGreaterThan(0);
       expect(of(name, "beside an endpoint that hangs: arrived"), name).toBeGreaterThan(0);
     }
-    expect(of("webhookd", "CPU an event, ÷ webhookd")).toBe(1);
+    expect(of("webhookd", "CPU per event, ÷ webhookd")).toBe(1);
     expect(notes).toContain("SKIPPED absent: it was never written");
     expect(notes).toContain("FAILED broken, which is left out from here on: no room");
     const [head, , first] = sideBySide(measures, "peers: ").split("\n");
     expect(head).toMatch(/^\| +\| webhookd 1\.0 +\| fake 1\.0 +\|$/);
-    expect(first).toMatch(/^\| CPU an event, µs +\|/);
+    expect(first).toMatch(/^\| CPU per event, µs +\|/);
   });
 
   it("refuses a peer that there is not, and says which there are", async () => {
