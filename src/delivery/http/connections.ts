@@ -187,7 +187,7 @@ export class Connection extends Timed {
     result.on("end", this.#onEnd).on("error", (error) => (this.#error = error));
     result.on("close", () => this.#end(this.#error ?? CLOSED_BY_RECEIVER));
     if (result.readableLength === 0) this.write();
-    else result.destroy(new Fault("connection_closed", "the receiver spoke before the request was written"));
+    else result.destroy(new Fault("connection_closed", "the receiver sent data before the request was written"));
   };
 
   /** `bytes` are another's as soon as this returns. */

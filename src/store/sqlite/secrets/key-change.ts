@@ -57,7 +57,7 @@ function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
   if (place === realpathSync(dir)) return;
   throw new StoreRefused(
     1,
-    `${file} is outside the data directory, and a running daemon does not change what is put there for it`,
+    `${file} is outside the data directory, and a running daemon does not change files there`,
     "change it where it comes from: stop the daemon, run `webhookd secrets rekey` with WEBHOOKD_DATA_SECRET_KEY_FILE naming that file, and start it again. Nothing was changed",
   );
 }
