@@ -230,7 +230,7 @@ function agreeRows({ set, period, canary, field, typed, sent }: PlanDialog, { ma
     ];
   }
   return [
-    [{ text: "One per endpoint goes first; the rest follow where it is delivered." }],
+    [{ text: "One per endpoint goes first; the rest follow once it is delivered." }],
     keySpans([["Enter", "start the canary"], ...keys]),
   ];
 }

@@ -135,7 +135,7 @@ export function resumeForm(job: Job): FormDialog {
     facts: [
       `It paused itself: ${why}.`,
       "",
-      "canary: one more per endpoint goes first; the rest follow where it is delivered.",
+      "canary: one more per endpoint goes first; the rest follow once it is delivered.",
       `send all: the remaining ${countText(left)} ${left === 1 ? "is" : "are"} sent at ${job.rate_per_second}/s to each endpoint, whatever the answers.`,
       "",
     ],
