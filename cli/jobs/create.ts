@@ -117,6 +117,6 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
   const hint =
     first === undefined
       ? seen
-      : `The matching deliveries belong to endpoints that cannot be sent to now, such as ${first.endpoint} (${first.reason}).`;
+      : `The matching deliveries belong to endpoints to which nothing can be sent now, such as ${first.endpoint} (${first.reason}).`;
   return new Failure("conflict", what, hint, isTry ? "nothing_to_try" : "nothing_to_replay");
 }

@@ -71,7 +71,7 @@ export function readFilter(text: string): ReadFilter {
       else add(`"${typed}" does not say what to look for`, fault);
     } else if (word === undefined && colon < 0 && alone(name) === null)
       add(
-        `"${filter.match}" and "${typed}" cannot both be looked for`,
+        `"${filter.match}" and "${typed}" cannot be searched for together`,
         `Leave one of them out, or name a filter: tenant:${typed}.`,
       );
     else if (word === undefined) add(`"${typed}" is not a filter`, alone(name) ?? strange(typed));

@@ -27,7 +27,7 @@ describe("a filter", () => {
     [
       "acme shop",
       5,
-      '"acme" and "shop" cannot both be looked for',
+      '"acme" and "shop" cannot be searched for together',
       "Leave one of them out, or name a filter: tenant:shop.",
     ],
     ["acme failed", 5, '"failed" is not a filter', "Did you mean status:failed?"],
