@@ -88,6 +88,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   const slow: [string, number, number][] = [];
   const asked: string[] = [];
   const counted: number[] = [];
+  const first = await timed(daemon, "/v1/webhooks/events?limit=1");
   for (const resource of ["events", "deliveries"]) {
     for (const kind of kinds) {
       if (resource === "deliveries" && kind.includes("unmatched")) continue;
@@ -116,6 +117,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   for (const tenant of tenants) failures.push(await timed(daemon, `/v1/webhooks/failures?tenant=${tenant}`));
   for (let index = 0; index < 5; index++) everyone.push(await timed(daemon, "/v1/webhooks/failures"));
   const all = slow.map(([, p99]) => p99);
+  measures.add("the very first list, which starts the reader's thread", "ms", [first]);
   measures.add(`${slow.length} kinds of lists: slowest p99`, "ms", [Math.max(...all)], atMost("P21", SLOW_MS));
   measures.add("kinds over 50 ms", "", [all.filter((p99) => p99 > SLOW_MS).length]);
   measures.add("median p99", "ms", [percentile(all, 0.5)]);
