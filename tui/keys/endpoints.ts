@@ -9,13 +9,14 @@ import { here } from "../state/lists/places.ts";
 import { switchesAt } from "../state/act-answers.ts";
 import { ask, hold, subject } from "./subject.ts";
 import { only, type Binding } from "./binding.ts";
+import { KEY } from "./names.ts";
 
 const ENDPOINTS = ["endpoints", "endpoint"] as const;
 
 export const ENDPOINT_ACTIONS: readonly Binding[] = [
   {
-    keys: ["a"],
-    show: "a",
+    keys: [KEY.add],
+    show: KEY.add,
     label: "add",
     help: "add an endpoint",
     on: ["endpoints"],
@@ -24,8 +25,8 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     run: (state) => only(ask(hold(state), addForm())),
   },
   {
-    keys: ["a"],
-    show: "a",
+    keys: [KEY.add],
+    show: KEY.add,
     label: "add an endpoint",
     on: ["overview", "events", "deliveries"],
     acts: true,
@@ -43,14 +44,15 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     run: (state) => only(ask(hold(state), editForm(endpointHere(state)!))),
   },
   {
-    keys: ["t"],
-    show: "t",
+    keys: [KEY.test],
+    show: KEY.test,
     label: "test",
     help: "send a test event, and wait for the answer",
     on: ["events", "event", "deliveries", "endpoints", "endpoint", "failures", "overview"],
     footer: 42,
     acts: true,
-    off: (state) => (testTargets(state).length === 0 ? "there is no endpoint to send to; press a to add one" : null),
+    off: (state) =>
+      testTargets(state).length === 0 ? `there is no endpoint to send to; press ${KEY.add} to add one` : null,
     run: (state) => only(ask(hold(state), testForm(testTargets(state), typeHere(state)))),
   },
   {
@@ -65,8 +67,8 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     run: (state) => only(ask(hold(state), switchChoice(endpointHere(state)!))),
   },
   {
-    keys: ["S"],
-    show: "S",
+    keys: [KEY.rotate],
+    show: KEY.rotate,
     label: "rotate secret",
     help: "rotate this endpoint's secret, or finish the rotation in progress",
     on: ENDPOINTS,

@@ -9,11 +9,12 @@ import { selectedRow } from "../state/lists/paged-list.ts";
 import { here } from "../state/lists/places.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold } from "./subject.ts";
+import { KEY } from "./names.ts";
 
 export const JOBS: readonly Binding[] = [
   {
-    keys: ["z"],
-    show: "z",
+    keys: [KEY.pauseJob],
+    show: KEY.pauseJob,
     label: "pause job",
     help: "pause the selected job, or resume it",
     on: ["activity"],

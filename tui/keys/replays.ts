@@ -7,6 +7,7 @@ import { openPlan } from "../state/dialogs/plan.ts";
 import { jobSetHere, missingSetHere, type Many } from "../state/job-set.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold, subject, type Subject } from "./subject.ts";
+import { KEY } from "./names.ts";
 
 const MANY = ["events", "deliveries", "endpoint", "endpoints", "failures", "overview"] as const;
 const replayable = (state: State) => jobSetHere(state, "replay");
@@ -15,8 +16,8 @@ const cancellable = (state: State) => jobSetHere(state, "cancel");
 
 export const REPLAYS: readonly Binding[] = [
   {
-    keys: ["r"],
-    show: "r",
+    keys: [KEY.replay],
+    show: KEY.replay,
     label: "replay",
     help: "replay this event: its failed deliveries start over",
     on: ["events", "deliveries", "endpoint", "event"],
@@ -26,8 +27,8 @@ export const REPLAYS: readonly Binding[] = [
     run: (state) => only(ask(hold(state), replayDialog(state, subject(state)!))),
   },
   {
-    keys: ["R"],
-    show: "R",
+    keys: [KEY.replayMany],
+    show: KEY.replayMany,
     label: "many",
     help: "replay the marked rows, or everything listed that failed; shows the plan first",
     on: MANY,
@@ -48,8 +49,8 @@ export const REPLAYS: readonly Binding[] = [
     run: plan(replayable, { canary: true }),
   },
   {
-    keys: ["N"],
-    show: "N",
+    keys: [KEY.tryMany],
+    show: KEY.tryMany,
     label: "try all now",
     help: "try the marked rows now, or everything listed that is waiting for a retry; shows the plan first",
     on: MANY,
@@ -59,8 +60,8 @@ export const REPLAYS: readonly Binding[] = [
     run: plan(triable),
   },
   {
-    keys: ["X"],
-    show: "X",
+    keys: [KEY.cancelMany],
+    show: KEY.cancelMany,
     label: "cancel many",
     help: "cancel the marked rows, or everything listed that is waiting; shows the plan first",
     on: MANY,

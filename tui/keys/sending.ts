@@ -4,11 +4,12 @@ import type { State } from "../model/state.ts";
 import { pauseForm } from "../state/dialogs/forms.ts";
 import { only, type Binding } from "./binding.ts";
 import { ask, hold } from "./subject.ts";
+import { KEY } from "./names.ts";
 
 export const SENDING: readonly Binding[] = [
   {
-    keys: ["B"],
-    show: "B",
+    keys: [KEY.pauseSending],
+    show: KEY.pauseSending,
     label: "pause sending",
     help: "pause all sending, or resume it",
     acts: true,

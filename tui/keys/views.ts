@@ -12,6 +12,7 @@ import { nextSort } from "../state/lists/sorts.ts";
 import { toast } from "../state/toast.ts";
 import { layoutOf } from "../layout.ts";
 import { LISTS, only, type Binding } from "./binding.ts";
+import { KEY } from "./names.ts";
 
 export const VIEWS: readonly Binding[] = [
   {
@@ -44,8 +45,8 @@ export const VIEWS: readonly Binding[] = [
     run: (state) => only(openLine(state, "filter")),
   },
   {
-    keys: ["f"],
-    show: "f",
+    keys: [KEY.failed],
+    show: KEY.failed,
     label: "failed",
     help: "show only failed rows, or all of them again",
     on: ["events", "deliveries", "endpoint"],

@@ -13,6 +13,7 @@ import { jobAction, openJob } from "../state/jobs.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { here, rowsKind } from "../state/lists/places.ts";
 import { sortOf } from "../state/lists/sorts.ts";
+import { KEY } from "../keys/names.ts";
 
 /** What is left of a header beside the reason why nothing is sent. */
 const HEADER_LEAST = 30;
@@ -21,7 +22,7 @@ const LAG_MS = 2000;
 
 export function headerRow(state: State): string {
   const { settings, link, known, size } = state;
-  const pause = ` SENDING PAUSED${settings.readOnly ? "" : ", B resumes"} `;
+  const pause = ` SENDING PAUSED${settings.readOnly ? "" : `, ${KEY.pauseSending} resumes`} `;
   const right: Span[] = [
     ...troubleSpans(state),
     ...(known.status?.value.paused ? [{ text: pause, style: "alarm" as const }, { text: " " }] : []),

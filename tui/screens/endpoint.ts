@@ -13,6 +13,7 @@ import { switchesAt } from "../state/act-answers.ts";
 import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
 import { counted } from "../../src/domain/wording.ts";
+import { KEY } from "../keys/names.ts";
 
 /** At most, on what a failure means. */
 const MEANING_ROWS = 2;
@@ -124,7 +125,7 @@ const OUTCOMES: Readonly<Record<Attempt["outcome"], { readonly glyph: Glyph; rea
 /** One glyph an attempt, the latest last; `t` had no answer in time. */
 function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room: number): Span[] {
   if (attempts === undefined) return [{ text: glyph(look, "ellipsis") }];
-  if (attempts.length === 0) return [{ text: "none yet: press t to send a test event" }];
+  if (attempts.length === 0) return [{ text: `none yet: press ${KEY.test} to send a test event` }];
   return attempts
     .slice(0, Math.max(0, room))
     .toReversed()

@@ -14,6 +14,7 @@ import { selectedRow } from "../state/lists/paged-list.ts";
 import { jobAction } from "../state/jobs.ts";
 import { endpointName, whoseText } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
+import { KEY } from "../keys/names.ts";
 
 interface Room {
   readonly width: number;
@@ -135,8 +136,8 @@ function handledText({ known }: State, group: FailureGroup): string {
   const job = known.jobs?.value.find((job) => isOpen(job) && isAbout(job, group));
   if (job === undefined) {
     const ways = [
-      ...(group.failed > 0 ? ["R replays them"] : []),
-      ...(group.pending + group.held > 0 ? ["X cancels the waiting ones"] : []),
+      ...(group.failed > 0 ? [`${KEY.replayMany} replays them`] : []),
+      ...(group.pending + group.held > 0 ? [`${KEY.cancelMany} cancels the waiting ones`] : []),
     ];
     return ["no job is working on it", ways.join(", ")].filter((text) => text !== "").join("; ");
   }

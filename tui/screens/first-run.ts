@@ -1,17 +1,18 @@
 /** What to do on the first day. */
 import type { State } from "../model/state.ts";
+import { KEY } from "../keys/names.ts";
 
 export const NO_ENDPOINT: readonly string[] = [
   "",
   "No endpoints yet. An endpoint is a URL that receives your events.",
   "",
-  "  a   add one: you enter its URL and event types",
+  `  ${KEY.add}   add one: you enter its URL and event types`,
   "",
   "or start one in another terminal that prints what it receives:",
   "",
   "  webhookd listen --register",
   "",
-  "Then send something: t sends a test event, and this publishes a real one:",
+  `Then send something: ${KEY.test} sends a test event, and this publishes a real one:`,
   "",
   "  webhookd trigger budget.exceeded",
 ];

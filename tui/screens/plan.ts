@@ -7,6 +7,7 @@ import { fit, prose } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
 import { etaSeconds, kindOf } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
+import { KEY } from "../keys/names.ts";
 
 /** Of the content of a box. A low screen leaves out those of the highest rank first. */
 interface Ranked {
@@ -30,7 +31,7 @@ const WORDS: { readonly [K in ReturnType<typeof kindOf>]: Words } = {
     verb: "Replay",
     adjective: "failed",
     agree: "To replay all now",
-    nothing: "None of them has failed for good. To try the waiting ones: Esc, then N.",
+    nothing: `None of them has failed for good. To try the waiting ones: Esc, then ${KEY.tryMany}.`,
   },
   attempt: {
     verb: "Try",

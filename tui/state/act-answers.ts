@@ -5,6 +5,7 @@ import type { Answered } from "../model/call.ts";
 import type { Known } from "../model/known.ts";
 import type { State, Toast } from "../model/state.ts";
 import { withJob } from "./jobs.ts";
+import { KEY } from "../keys/names.ts";
 
 type Outcome = Pick<Toast, "text" | "tone">;
 type Said<O extends keyof Answers> = (answer: Answers[O], ask: Answered["call"]["ask"]) => string | Outcome;
@@ -26,10 +27,10 @@ const SAYS: { readonly [O in keyof Answers]?: Said<O> } = {
   sendTestEvent: testOutcome,
   attemptDelivery: () => "requested; the result will be shown here",
   cancelEvent: ({ cancelled, status }) => `${cancelled} cancelled; the event is ${status}`,
-  pauseDaemon: () => "no attempt starts until you press B to resume",
+  pauseDaemon: () => `no attempt starts until you press ${KEY.pauseSending} to resume`,
   resumeDaemon: () => "attempts start again",
   createJob: (job) => ("id" in job ? `running as ${shortId(job.id)}; press 5 to see or stop it` : "planned"),
-  pauseJob: () => "paused; press z to resume it",
+  pauseJob: () => `paused; press ${KEY.pauseJob} to resume it`,
   resumeJob: () => "resumed",
   cancelJob: ({ done, matched }) => `cancelled; ${done} of ${matched} were done`,
 };

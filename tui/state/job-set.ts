@@ -9,6 +9,7 @@ import type { State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";
 import { here, type WithList } from "./lists/places.ts";
 import { filterQuery } from "./lists/list-query.ts";
+import { KEY } from "../keys/names.ts";
 
 /** What one job takes by id. */
 const MAX_IDS = 1000;
@@ -97,7 +98,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
   const { statuses, only, all } = APPLIES[action];
   const named = status?.split(",") ?? [];
   if (named.some((one) => !statuses.includes(one)))
-    return `${only}, but the filter says status:${status}; press f to change it`;
+    return `${only}, but the filter says status:${status}; press ${KEY.failed} to change it`;
   const filter = {
     ...rest,
     ...(named.length === 1 ? { status: named[0]! } : statusOf(action)),

@@ -6,6 +6,7 @@ import type { Glyph, Style } from "../../draw/look.ts";
 import { age, countText, longAge } from "../../draw/numbers.ts";
 import type { State } from "../../model/state.ts";
 import { endpointName } from "../lists.ts";
+import { KEY } from "../../keys/names.ts";
 
 export interface Condition {
   readonly glyph: Glyph;
@@ -59,7 +60,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
   if (state === "draining") return { ...WARN, title: "THE DAEMON IS STOPPING", facts: [] };
   if (paused !== null) {
     const waiting = deliveries === null ? "" : ` ${counted(deliveries.pending, "delivery waits", "deliveries wait")}.`;
-    const resume = settings.readOnly ? "" : " B resumes it.";
+    const resume = settings.readOnly ? "" : ` ${KEY.pauseSending} resumes it.`;
     const since = `For ${age(now - Date.parse(paused.at))}, by ${paused.by}: ${paused.reason}.`;
     return { ...BAD, title: "ALL SENDING IS PAUSED", facts: [`${since}${waiting}${resume}`] };
   }
@@ -131,7 +132,7 @@ function receiverTrouble(state: State, groups: readonly FailureGroup[]): Conditi
     const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
     if (missing + waiting === 0) return null;
     const retries = `${counted(waiting, "delivery is", "deliveries are")} waiting to be retried at endpoints that work again.`;
-    const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: R replays them.`;
+    const lost = `${counted(missing, "delivery", "deliveries")} failed earlier and will not be retried: ${KEY.replayMany} replays them.`;
     const facts = [...(waiting > 0 ? [retries] : []), ...(missing > 0 ? [lost] : [])];
     return missing > 0
       ? { ...WARN, title: "NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED", facts }

@@ -3,6 +3,7 @@ import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
 import { newField } from "./fields.ts";
+import { KEY } from "../../keys/names.ts";
 
 const BLANK = { at: 0, facts: [], fault: null, sent: null } as const;
 
@@ -51,7 +52,7 @@ export function rotateForm(endpoint: Endpoint): FormDialog {
       endpoint.url,
       "",
       "A next secret is created and shown. Until it takes over, X-Service-Signature is made with the current one and " +
-        "webhook-signature with both. Make sure that the receiver accepts both, then press S again to complete the rotation.",
+        `webhook-signature with both. Make sure that the receiver accepts both, then press ${KEY.rotate} again to complete the rotation.`,
       "",
     ],
     fields: [
