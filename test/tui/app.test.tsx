@@ -10,6 +10,7 @@ import { aDirectory } from "../harness/daemon.ts";
 import { FakeClient } from "./client.ts";
 import { Dashboard, idOf, SETTINGS } from "./daemon.ts";
 import { FakeTerminal } from "./terminal.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 interface Opened {
   readonly terminal: FakeTerminal;
@@ -55,7 +56,7 @@ it("takes the terminal, and gives it back as it was", async () => {
 it("ends with 130 by ^C, whatever is open", async () => {
   const { terminal, end } = dashboard();
   await until(terminal, "evt_…00000250");
-  terminal.type("r");
+  terminal.type(KEY.replay);
   await until(terminal, "Replay event");
   terminal.type("\x03");
   expect(await end).toBe(130);
@@ -68,7 +69,7 @@ it("hears keys, arrows and what is pasted", async () => {
   terminal.type("jj");
   terminal.type("\x1b[B");
   await until(terminal, "4 of");
-  terminal.type("\x1b[200~rq\x1b[201~");
+  terminal.type(`\x1b[200~${KEY.replay}q\x1b[201~`);
   await until(terminal, "text can only be pasted into a line");
   terminal.type("/status:failed\r");
   await until(terminal, "/ status:failed");
@@ -80,7 +81,7 @@ it("hears keys, arrows and what is pasted", async () => {
 it("replays an event from the keyboard, and says how it went", async () => {
   const { terminal, client } = dashboard();
   await until(terminal, "evt_…00000250");
-  terminal.type("r");
+  terminal.type(KEY.replay);
   await until(terminal, idOf("evt", 250));
   terminal.type("y");
   await until(terminal, "queued");

@@ -7,6 +7,7 @@ import type { Dialog, Purpose } from "../../tui/model/dialog.ts";
 import type { State } from "../../tui/model/state.ts";
 import { dialogRows } from "../../tui/screens/dialogs.ts";
 import { Dashboard, NOW, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const TEXTS = { long: "w".repeat(220), wide: "界".repeat(110), mixed: "é👩‍👩‍👧 ".repeat(30) };
 
@@ -16,7 +17,7 @@ type Way = (dashboard: Dashboard) => Dashboard;
 /** One of each kind at least: a kind that is missing here does not compile. */
 const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
   confirm: {
-    "a replay": (d) => d.press("r"),
+    "a replay": (d) => d.press(KEY.replay),
     "a job to cancel": (d) => d.press("5", "x"),
   },
   choice: { "an endpoint to pause": (d) => d.press("3", "z") },
@@ -43,12 +44,12 @@ const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
     "a secret": (d) => d.press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
   },
   plan: {
-    "a plan": (d) => d.press("R"),
-    "a plan with its pace": (d) => d.press("R", "p"),
+    "a plan": (d) => d.press(KEY.replayMany),
+    "a plan with its pace": (d) => d.press(KEY.replayMany, "p"),
     "a canary": (d) => d.press("4", "c"),
     "a plan that is not there yet": (d) => {
       d.answers = false;
-      return d.press("R");
+      return d.press(KEY.replayMany);
     },
   },
   commands: { "what to type in a shell": (d) => d.press("C") },
@@ -150,7 +151,7 @@ describe.each([80, 100, 120])("at %i columns", (columns) => {
 
 describe("the table of a plan", () => {
   it.each(PLANS)("has what it says of $count deliveries under its heads", (plan) => {
-    const { state } = openWith({ way: (d) => d.press("R"), text: TEXTS.wide, columns: 80, ...plan });
+    const { state } = openWith({ way: (d) => d.press(KEY.replayMany), text: TEXTS.wide, columns: 80, ...plan });
     const rows = dialogRows(state, dialogOf(state)).map(bare);
     const head = rows.find((row) => row.includes("HEALTH"))!;
     const row = rows.find((one) => one.includes("  127.0.0.1:22442/"))!;

@@ -6,6 +6,7 @@ import { TABS } from "../../tui/model/list.ts";
 import type { Size } from "../../tui/model/state.ts";
 import { Dashboard } from "./daemon.ts";
 import { HOSTILE } from "./hostile.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const SIZES: Size[] = [
   { columns: 60, rows: 12 },
@@ -22,7 +23,7 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   help: (d) => d.connected().press("?"),
   "a filter that is typed": (d) => d.connected().press("/").type("status:failed"),
   "a filter with a mistake": (d) => d.connected().press("/").type("statsu:failed").press("enter"),
-  "a replay to confirm": (d) => d.connected().press("r"),
+  "a replay to confirm": (d) => d.connected().press(KEY.replay),
   "an endpoint to add": (d) => d.connected().press("3", "a").type("https://e.example/hook").press("tab"),
   "an endpoint to add with faults": (d) => d.connected().press("3", "a", "tab").type("bugdet").press("enter", "enter"),
   "an endpoint to edit": (d) => d.connected().press("3", "e").type("/more").press("tab").type(" x"),
@@ -37,8 +38,8 @@ const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
     d.connected().press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
   pausing: (d) => d.connected().press("B").type("why"),
   commands: (d) => d.connected().press("C"),
-  "the command of a plan": (d) => d.connected().press("4", "R", "C"),
-  "a plan of many": (d) => d.connected().press("R"),
+  "the command of a plan": (d) => d.connected().press("4", KEY.replayMany, "C"),
+  "a plan of many": (d) => d.connected().press(KEY.replayMany),
   "a canary": (d) => d.connected().press("4", "c"),
   "before there is an answer": (d) => d,
   reconnecting: (d) => d.connected().say({ kind: "lost", problem: problem("unreachable") } as never),

@@ -6,6 +6,7 @@ import { here } from "../../tui/state/lists/places.ts";
 import { FakeIo } from "../cli/fake-io.ts";
 import { asked, Dashboard, idOf, shown, type Setup } from "./daemon.ts";
 import { HOSTILE } from "./hostile.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const on = (tab: Tab, setup: Setup = {}) => new Dashboard({ tab, jobs: [{}], ...setup }).connected();
 const copied = ({ effects }: Dashboard) => effects.flatMap((effect) => (effect.do === "copy" ? [effect.text] : []));
@@ -69,8 +70,8 @@ describe("commands", () => {
     activity: () => on("activity"),
     "a job that is paused": () => on("activity", { jobs: [{ status: "paused" }] }),
     nothing: () => on("events", { events: 0 }),
-    "a plan": () => on("failures").press("R"),
-    "a plan of marked deliveries": () => on("deliveries").press("space", "R", "c"),
+    "a plan": () => on("failures").press(KEY.replayMany),
+    "a plan of marked deliveries": () => on("deliveries").press("space", KEY.replayMany, "c"),
   };
 
   it.each(Object.keys(WAYS))("for %s are taken by the command line as they are", async (way) => {
@@ -84,7 +85,7 @@ describe("commands", () => {
   });
 
   it("for a plan are what the dialog would do", async () => {
-    const dashboard = on("failures").press("R", "p").type("5").press("enter", "C");
+    const dashboard = on("failures").press(KEY.replayMany, "p").type("5").press("enter", "C");
     const { name, args } = await parsed(commandsOf(dashboard)[0]!);
     expect(name).toBe("replay");
     expect(args).toMatchObject({

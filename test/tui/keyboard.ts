@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { BINDINGS } from "../../tui/keys/table.ts";
 import type { Binding } from "../../tui/keys/binding.ts";
+import { KEY } from "../../tui/keys/names.ts";
 import type { KeyName } from "../../tui/keystrokes.ts";
 import type { Place } from "../../tui/model/state.ts";
 import { RunningDashboard } from "./dashboard.ts";
@@ -134,8 +135,8 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   "-": "5 ACTIVITY",
   "^r": "reloaded",
   Space: /[13] marked/,
-  r: "Replay event",
-  R: /Replay \d/,
+  [KEY.replay]: "Replay event",
+  [KEY.replayMany]: /Replay \d/,
   c: "Canary replay of",
   N: /Try \d+ waiting deliver/,
   X: /Cancel \d+ waiting deliver/,

@@ -9,6 +9,7 @@ import type { CommandsDialog } from "../../tui/model/dialog.ts";
 import type { Tab } from "../../tui/model/list.ts";
 import { typed } from "../cli/typed.ts";
 import { asked, Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const FIXED = new Date(NOW).toISOString();
 const GROUP = {
@@ -66,7 +67,7 @@ describe("the failure under the cursor", () => {
 
 describe("a replay of many", () => {
   it("shows what it would be about before anything is done", () => {
-    const dashboard = on("failures").press("R");
+    const dashboard = on("failures").press(KEY.replayMany);
     const text = shown(dashboard);
     expect(text).toContain("Replay 441 failed deliveries");
     expect(text).toContain("503 from the receiver at example.com");
@@ -87,13 +88,13 @@ describe("a replay of many", () => {
     const getEndpoint = { ...anEndpoint, id: endpoint, health };
     const instead = { getEndpoint, sendTestEvent, listEndpoints: { data: [getEndpoint], next_cursor: null } };
     const dashboard = on("failures", { instead });
-    expect(shown(dashboard.press("R"))).toMatch(/390 +38 +failing, last 1m ago/);
+    expect(shown(dashboard.press(KEY.replayMany))).toMatch(/390 +38 +failing, last 1m ago/);
     dashboard.press("esc", "3", "t", "enter", "esc", "4");
-    expect(shown(dashboard.press("R"))).toMatch(/390 +38 +test: 200, 0s ago/);
+    expect(shown(dashboard.press(KEY.replayMany))).toMatch(/390 +38 +test: 200, 0s ago/);
   });
 
   it("runs over exactly what was planned, once its number was typed", () => {
-    const dashboard = on("failures").press("R").type("441").press("enter");
+    const dashboard = on("failures").press(KEY.replayMany).type("441").press("enter");
     expect(drafts(dashboard).jobs).toEqual([
       { action: "replay", filter: GROUP, rate_per_second: 20, canary: false, expect: 441 },
     ]);
@@ -104,12 +105,12 @@ describe("a replay of many", () => {
   it.each([["enter"], ["y"], ["4", "4", "enter"], ["4", "4", "2", "enter"], ["4", "4", "1", "esc"], ["esc"]])(
     "does nothing by %s %s %s %s",
     (...keys) => {
-      expect(drafts(on("failures").press("R", ...keys.filter((key) => key !== undefined))).jobs).toEqual([]);
+      expect(drafts(on("failures").press(KEY.replayMany, ...keys.filter((key) => key !== undefined))).jobs).toEqual([]);
     },
   );
 
   it("takes the number and Enter in one chunk, and no command behind them", () => {
-    const dashboard = on("failures").press("R");
+    const dashboard = on("failures").press(KEY.replayMany);
     dashboard.say({ kind: "keys", keys: ["4", "4", "1", "enter", "q"] } as never);
     expect(drafts(dashboard).jobs).toHaveLength(1);
     expect(dashboard.effects).not.toContainEqual({ do: "quit", exit: 0 });
@@ -117,13 +118,13 @@ describe("a replay of many", () => {
 
   it("is never typed by what is pasted", () => {
     const dashboard = on("failures")
-      .press("R")
+      .press(KEY.replayMany)
       .say({ kind: "paste", text: "441\r" } as never);
     expect(drafts(dashboard).jobs).toEqual([]);
   });
 
   it("goes at the pace that was set, within what a job takes", () => {
-    const dashboard = on("failures").press("R", "p").type("501").press("enter");
+    const dashboard = on("failures").press(KEY.replayMany, "p").type("501").press("enter");
     expect(shown(dashboard)).toContain("The pace is 1 to 500 per second");
     dashboard.type("5").press("enter");
     expect(shown(dashboard)).toContain("5/s to each endpoint, about 1m17s");
@@ -135,12 +136,12 @@ describe("a replay of many", () => {
     const dashboard = on("failures").press("c");
     expect(shown(dashboard)).toContain("Canary replay of 441 failed deliveries");
     expect(drafts(dashboard.press("enter")).jobs).toMatchObject([{ canary: true, expect: 441, filter: GROUP }]);
-    expect(drafts(on("failures").press("R", "c", "enter")).jobs).toMatchObject([{ canary: true }]);
+    expect(drafts(on("failures").press(KEY.replayMany, "c", "enter")).jobs).toMatchObject([{ canary: true }]);
     expect(drafts(on("failures").press("c", "c", "enter")).jobs).toEqual([]);
   });
 
   it("says so when the set is another one by then, and shows the new plan", () => {
-    const dashboard = on("failures").press("R").type("441");
+    const dashboard = on("failures").press(KEY.replayMany).type("441");
     const call = unanswered(dashboard, "enter");
     dashboard.daemon.holds.plan = { matched: 443 };
     dashboard.say({ kind: "failed", call, problem: refusal("plan_changed") } as never);
@@ -152,7 +153,7 @@ describe("a replay of many", () => {
   });
 
   it("says why it was refused, and asks again by Enter", () => {
-    const dashboard = on("failures").press("R").type("441");
+    const dashboard = on("failures").press(KEY.replayMany).type("441");
     const call = unanswered(dashboard, "enter");
     dashboard.say({ kind: "failed", call, problem: refusal("storage_full") } as never);
     expect(shown(dashboard)).toContain("the daemon says storage_full");
@@ -161,7 +162,7 @@ describe("a replay of many", () => {
   });
 
   it("is asked for once, and under the same key when the daemon went away before it answered", () => {
-    const dashboard = on("failures").press("R").type("441");
+    const dashboard = on("failures").press(KEY.replayMany).type("441");
     const call = unanswered(dashboard, "enter", "enter", "enter");
     const gone = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
     dashboard.say({ kind: "failed", call, problem: gone } as never).say({ kind: "lost", problem: gone } as never);
@@ -174,17 +175,18 @@ describe("a replay of many", () => {
   it("drops the answer to a plan that nobody waits for any more", () => {
     const dashboard = on("failures");
     dashboard.answers = false;
-    dashboard.press("R");
+    dashboard.press(KEY.replayMany);
     const late = dashboard.effects.findLast((effect) => effect.do === "call" && effect.call.operation === "createJob");
     dashboard.answers = true;
-    dashboard.press("esc", "R");
+    dashboard.press("esc", KEY.replayMany);
     const answer = { ...aJobPlan, matched: 9 };
     dashboard.say({ kind: "answered", call: (late as unknown as { call: Call }).call, answer } as never);
     expect(shown(dashboard)).toContain("Replay 441 failed");
   });
 
   it("takes what is marked, or else all that failed of what is listed", () => {
-    const filterOf = (dashboard: Dashboard) => (drafts(dashboard.press("R")).plans[0] as { filter: object }).filter;
+    const filterOf = (dashboard: Dashboard) =>
+      (drafts(dashboard.press(KEY.replayMany)).plans[0] as { filter: object }).filter;
     expect(filterOf(on("events").press("space", "j", "space"))).toEqual({
       events: [idOf("evt", 250), idOf("evt", 248)],
     });
@@ -209,7 +211,7 @@ describe("a replay of many", () => {
     ["with nothing listed", { events: 0 }, [], "nothing is listed"],
     ["for what did not fail", {}, ["/", ..."status:pending", "enter"], "the filter says status:pending"],
   ])("is off %s, and says why", (_, setup, keys, why) => {
-    const dashboard = on("events", setup).press(...keys, "R");
+    const dashboard = on("events", setup).press(...keys, KEY.replayMany);
     expect(dashboard.state.modes).toEqual([]);
     expect(shown(dashboard)).toContain(why);
   });
@@ -219,7 +221,7 @@ describe("a replay of many", () => {
     { columns: 80, rows: 24 },
   ])("has room for what must be typed at $columns x $rows", (size) => {
     const endpoints = Array.from({ length: 30 }, (_, n) => ({ endpoint: idOf("ep", n), matched: 10, timed_out: 1 }));
-    const dashboard = on("failures", { size, plan: { endpoints, matched: 300, timed_out: 30 } }).press("R");
+    const dashboard = on("failures", { size, plan: { endpoints, matched: 300, timed_out: 30 } }).press(KEY.replayMany);
     expect(shown(dashboard)).toContain("To replay all now, type 300 and press Enter");
     expect(shown(dashboard)).toContain("Esc cancel");
     expect(shown(dashboard)).toContain("30 timed out");
@@ -310,7 +312,7 @@ describe("an attempt of all that is retried", () => {
   });
 });
 
-it.each(["c", "R", "N", "X", "M"])(
+it.each(["c", KEY.replayMany, "N", "X", "M"])(
   "%s says at 80 columns why there is nothing to do, and what else to press",
   (key) => {
     const nothing = { plan: { matched: 0, timed_out: 0, endpoints: [] } };
@@ -320,22 +322,25 @@ it.each(["c", "R", "N", "X", "M"])(
       .filter((line) => line.startsWith("│"));
     expect(box.join("\n")).toContain("Esc leave");
     expect(box.filter((line) => line.includes("…"))).toEqual([]);
-    if (key === "c" || key === "R") {
+    if (key === "c" || key === KEY.replayMany) {
       expect(box.join("\n")).toContain("To try the waiting ones: Esc, then N.");
       expect(shown(dashboard.press("esc", "N"))).toContain("None of them is waiting for a retry");
     }
   },
 );
 
-it.each(["R", "N", "X"])("what %s says to type in a shell can be typed, of one marked event too", async (key) => {
-  for (const marks of [[], ["space"]]) {
-    const dashboard = on("events").press(...marks, key, "C");
-    const mode = dashboard.state.modes.at(-1) as { dialog: CommandsDialog };
-    const [, ...words] = mode.dialog.commands[0]!.command.match(/(?:'[^']*'|[^\s'])+/g)!;
-    const { code, err } = await typed([...words.map((word) => word.replaceAll("'", "")), "--dry-run"]);
-    expect([code, err], words.join(" ")).toEqual([EXIT.ok, ""]);
-  }
-});
+it.each([KEY.replayMany, "N", "X"])(
+  "what %s says to type in a shell can be typed, of one marked event too",
+  async (key) => {
+    for (const marks of [[], ["space"]]) {
+      const dashboard = on("events").press(...marks, key, "C");
+      const mode = dashboard.state.modes.at(-1) as { dialog: CommandsDialog };
+      const [, ...words] = mode.dialog.commands[0]!.command.match(/(?:'[^']*'|[^\s'])+/g)!;
+      const { code, err } = await typed([...words.map((word) => word.replaceAll("'", "")), "--dry-run"]);
+      expect([code, err], words.join(" ")).toEqual([EXIT.ok, ""]);
+    }
+  },
+);
 
 describe("a back-fill", () => {
   const since = (hours: number) => new Date(NOW - hours * 3_600_000).toISOString();

@@ -8,6 +8,7 @@ import { asked, Dashboard, idOf, shown, type Setup } from "./daemon.ts";
 import { openSite } from "./site.ts";
 import { RunningDashboard } from "./dashboard.ts";
 import { inTerminal } from "./tmux.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const sgr = (button: number, column: number, row: number, end: "M" | "m") => `\x1b[<${button};${column};${row}${end}`;
 const all = (...chunks: string[]) => {
@@ -163,20 +164,22 @@ describe("a click", () => {
     click(dashboard, ...placeOf(dashboard, /1 Events/));
     for (const [text, shows] of [
       [/f failed/, "/ status:failed"],
-      [/R many/, "Replay 441 failed deliveries"],
+      [new RegExp(`${KEY.replayMany} many`), "Replay 441 failed deliveries"],
       [/\? help/, "Keys on this screen"],
     ] as const) {
       expect(shown(click(dashboard, ...placeOf(dashboard, text)))).toContain(shows);
       dashboard.press("esc");
     }
     const off = open("events", { settings: { readOnly: true } });
-    expect(shown(click(off, ...placeOf(off, "r replay")))).toContain("r is off: this dashboard is read-only");
+    expect(shown(click(off, ...placeOf(off, `${KEY.replay} replay`)))).toContain(
+      `${KEY.replay} is off: this dashboard is read-only`,
+    );
     click(dashboard, ...placeOf(dashboard, "q quit"));
     expect(dashboard.effects).toContainEqual({ do: "quit", exit: 0 });
   });
 
   it("agrees to nothing: what lies over the screen is answered by keys alone", () => {
-    const dashboard = open("events").press("r");
+    const dashboard = open("events").press(KEY.replay);
     const before = shown(dashboard);
     const { columns, rows } = dashboard.state.size;
     for (let row = 0; row < rows; row++)

@@ -6,6 +6,7 @@ import { it, type DaemonProcess, type Machine } from "../harness/process.ts";
 import type { TestReceiver } from "../harness/receiver.ts";
 import { RunningDashboard } from "./dashboard.ts";
 import { inTerminal } from "./tmux.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const FAILED = 3;
 
@@ -64,13 +65,13 @@ inTerminal("a daemon that is killed under the open dashboard", () => {
     await terminal.until(/RECONNECTING[^]*Not connected/);
     await terminal.press("Escape");
     await terminal.until((screen) => !screen.includes("Not connected"));
-    await terminal.press("r");
-    const away = await terminal.until("r is off: actions are off until the daemon answers");
+    await terminal.press(KEY.replay);
+    const away = await terminal.until(`${KEY.replay} is off: actions are off until the daemon answers`);
     expect(away.match(/evt_…\w+/g)).toEqual(rows);
     await again();
     await terminal.until("● live");
     expect(receiver.requests).toHaveLength(2 * FAILED);
-    await terminal.press("r");
+    await terminal.press(KEY.replay);
     await terminal.until("Replay event");
     await terminal.press("y");
     await terminal.until("delivered, 200");
@@ -80,7 +81,7 @@ inTerminal("a daemon that is killed under the open dashboard", () => {
   it("before it answered, is asked again under the same key", async ({ machine }) => {
     const { daemon, receiver, again } = await siteOn(machine);
     const { terminal } = await RunningDashboard.open({ socket: join(daemon.dir, "webhookd.sock"), shows: /1 of 3/ });
-    await terminal.press("r");
+    await terminal.press(KEY.replay);
     await terminal.until("Replay event");
     daemon.process.kill("SIGSTOP");
     await terminal.press("y");
@@ -102,7 +103,7 @@ inTerminal("a daemon that is killed under the open dashboard", () => {
     const { terminal } = await RunningDashboard.open({ socket: line.socket, shows: /1 of 3/ });
     const { body } = await daemon.request("GET", "/v1/webhooks/events?limit=1");
     const event = `/v1/webhooks/events/${body.data[0].id}`;
-    await terminal.press("r");
+    await terminal.press(KEY.replay);
     await terminal.until("Replay event");
     line.isCut = true;
     await terminal.press("y");

@@ -7,6 +7,7 @@ import { aStatus } from "../../src/api/daemon/status.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { Dashboard, idOf, NOW, shown, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
 const [group] = someFailures.data;
@@ -67,7 +68,7 @@ describe("whether it is all right", () => {
       "what failed has been over for long",
       failing({ pending: 0, last_at: ago(7200) }),
       "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
-      "441 deliveries failed earlier and will not be retried: R replays them.",
+      `441 deliveries failed earlier and will not be retried: ${KEY.replayMany} replays them.`,
     ],
     [
       "an endpoint succeeded since, and old retries wait",
@@ -91,7 +92,7 @@ describe("whether it is all right", () => {
       "what failed is older than the report of failures",
       status({ deliveries: { ...COUNTS, failed: 12 } }),
       "! NOTHING IS FAILING NOW, BUT SOME DELIVERIES FAILED",
-      "12 deliveries failed earlier and will not be retried: R replays them.",
+      `12 deliveries failed earlier and will not be retried: ${KEY.replayMany} replays them.`,
     ],
     [
       "all sending is paused",

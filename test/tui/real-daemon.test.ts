@@ -9,6 +9,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
 import { SETTINGS } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const EVENTS = 30;
 
@@ -100,7 +101,7 @@ class Site {
 
 it("replays a group of failures: each once, and says what came of it", async () => {
   const { receiver } = await Site.open("failures");
-  site!.type("R");
+  site!.type(KEY.replayMany);
   await site!.shows("Replay 30 failed deliveries");
   site!.type("3", "0", "enter");
   await site!.shows("running as job_");
@@ -128,7 +129,7 @@ it("stops after a canary that failed, and goes on when somebody says so", async 
 
 it("does nothing by a number that is not true any more, and shows the new plan", async () => {
   const { receiver } = await Site.open("failures");
-  site!.type("R");
+  site!.type(KEY.replayMany);
   await site!.shows("Replay 30 failed deliveries");
   const { body } = await site!.daemon.request("GET", "/v1/webhooks/events?status=failed&limit=1");
   await site!.daemon.request("POST", `/v1/webhooks/events/${body.data[0].id}/retry`, {});

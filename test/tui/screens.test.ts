@@ -7,6 +7,7 @@ import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { frameOf } from "../../tui/frame.ts";
 import { Dashboard, idOf, NOW, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 function shown({ state }: Dashboard): string {
   return frameOf(state)
@@ -239,9 +240,9 @@ describe("a filtered list of events", () => {
 
 describe("the help at 80 x 24", () => {
   it.each([
-    ["0", ["R", "c", "N", "X", "t", "z", "B"]],
-    ["1", ["r", "R", "N", "X", "n", "x", "t", "B"]],
-    ["3", ["R", "N", "X", "M", "a", "e", "t", "z", "S", "D", "B"]],
+    ["0", [KEY.replayMany, "c", "N", "X", "t", "z", "B"]],
+    ["1", [KEY.replay, KEY.replayMany, "N", "X", "n", "x", "t", "B"]],
+    ["3", [KEY.replayMany, "N", "X", "M", "a", "e", "t", "z", "S", "D", "B"]],
     ["5", ["z", "x", "B"]],
   ] as const)("opens with what can be done on screen %s", (screen, keys) => {
     const lines = shown(new Dashboard().connected().press(screen, "?")).split("\n");

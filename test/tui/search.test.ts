@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Call } from "../../tui/model/call.ts";
 import { here } from "../../tui/state/lists/places.ts";
 import { asked, Dashboard, NOW, shown, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const TWO_HOURS_AGO = new Date(NOW - 2 * 3_600_000).toISOString();
 const NONE = { data: [], next_cursor: null };
@@ -30,7 +31,9 @@ describe("a search of what events say", () => {
     const next = answer({ ...(found as object), next_cursor: null, searched: { events: 88_000, until: null } });
     expect(next).toMatchObject({ cursor: "2", data: 'customer_id:cus_123 name:"a b"' });
     expect(shown(dashboard)).toMatch(/^ 1 of 1, searched 700k events +\/ data\.customer_id:cus_123/m);
-    expect(shown(dashboard.press("R"))).toContain("R is off: a job cannot select by event data");
+    expect(shown(dashboard.press(KEY.replayMany))).toContain(
+      `${KEY.replayMany} is off: a job cannot select by event data`,
+    );
   });
 
   it("says so when there is nothing, and is completed", () => {
@@ -48,7 +51,9 @@ describe("a word by itself", () => {
     expect(asked(dashboard, "listEndpoints").at(-1)!.ask.query).toMatchObject({ match: "order-1042" });
     expect(here(dashboard.state)).toMatchObject({ kind: "events", list: { filter: "order-1042" } });
     expect(asked(dashboard, "listEvents").at(-1)!.ask.query).toMatchObject({ label: "order-1042" });
-    expect(shown(dashboard.press("R"))).toContain("R is off: a job cannot select by tag or publisher_id");
+    expect(shown(dashboard.press(KEY.replayMany))).toContain(
+      `${KEY.replayMany} is off: a job cannot select by tag or publisher_id`,
+    );
   });
 
   it("stands alone on lists of events", () => {

@@ -9,6 +9,7 @@ import type { List } from "../../tui/model/list.ts";
 import { here } from "../../tui/state/lists/places.ts";
 import { tickMs } from "../../tui/state/tick.ts";
 import { asked, Dashboard, idOf, NOW, shown } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 function listOf({ state }: Dashboard): List<{ id: string }> {
   const place = here(state);
@@ -57,7 +58,7 @@ describe("a list that follows", () => {
     expect(asked(dashboard, "listEvents")).toHaveLength(before + 1);
   });
 
-  it.each(["j", "k", "down", "pagedown", "ctrl+d", "G", "g", "p", "r"])("is held by %s", (key) => {
+  it.each(["j", "k", "down", "pagedown", "ctrl+d", "G", "g", "p", KEY.replay])("is held by %s", (key) => {
     const dashboard = new Dashboard().connected().press(key);
     expect(listOf(dashboard).follow).toBe(false);
   });
@@ -182,9 +183,9 @@ describe("keys of one chunk", () => {
   });
 
   it("never run two commands, nor one in the middle of text", () => {
-    expect(chunk(new Dashboard().connected(), "read me").state.modes).toEqual([]);
+    expect(chunk(new Dashboard().connected(), `${KEY.replay}ead me`).state.modes).toEqual([]);
     expect(chunk(new Dashboard().connected(), "qj").effects).not.toContainEqual({ do: "quit", exit: 0 });
-    const dashboard = chunk(new Dashboard().connected(), "jjr");
+    const dashboard = chunk(new Dashboard().connected(), `jj${KEY.replay}`);
     expect(listOf(dashboard).index).toBe(2);
     expect(dashboard.state.modes).toMatchObject([{ kind: "dialog" }]);
   });
@@ -339,23 +340,23 @@ describe("a replay", () => {
 
   it("is asked for by name, and done by y alone", () => {
     for (const key of ["enter", "n", "esc"]) {
-      const dashboard = new Dashboard().connected().press("r", key);
+      const dashboard = new Dashboard().connected().press(KEY.replay, key);
       expect(asked(dashboard, "replayEvent")).toEqual([]);
       expect(dashboard.state.modes).toEqual([]);
     }
-    const dashboard = new Dashboard().connected().press("r");
+    const dashboard = new Dashboard().connected().press(KEY.replay);
     expect(shown(dashboard)).toContain(idOf("evt", 250));
     expect(asked(dashboard.press("y"), "replayEvent")).toMatchObject([{ ask: { id: idOf("evt", 250), body: {} } }]);
   });
 
   it("acts on the row under the cursor when it was asked for, whatever came since", () => {
-    const dashboard = new Dashboard().connected().press("r");
+    const dashboard = new Dashboard().connected().press(KEY.replay);
     dashboard.stream(published(251), published(252)).pass(1000).press("y");
     expect(asked(dashboard, "replayEvent")[0]!.ask.id).toBe(idOf("evt", 250));
   });
 
   it("tells what came of it when its first attempt is over", () => {
-    const dashboard = new Dashboard().connected().press("r", "y");
+    const dashboard = new Dashboard().connected().press(KEY.replay, "y");
     expect(shown(dashboard)).toContain("queued");
     const success = { outcome: "succeeded", status_code: 200, error: null, duration_ms: 143 } as const;
     dashboard.stream(attempted(250, success));
@@ -366,7 +367,7 @@ describe("a replay", () => {
   it("is sent again under the same key when the daemon went away before it answered", () => {
     const dashboard = new Dashboard().connected();
     dashboard.answers = false;
-    dashboard.press("r", "y");
+    dashboard.press(KEY.replay, "y");
     const [call] = sent(dashboard);
     const gone = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
     dashboard.say({ kind: "failed", call: call!, problem: gone } as never);
@@ -387,7 +388,7 @@ describe("a replay", () => {
     ]) {
       const dashboard = new Dashboard().connected();
       dashboard.answers = false;
-      dashboard.press("r", "y");
+      dashboard.press(KEY.replay, "y");
       const problem = { failure, code, message: "no answer in time", hint: "" };
       dashboard.say({ kind: "failed", call: sent(dashboard)[0]!, problem } as never);
       expect(sent(dashboard.pass(1000))).toHaveLength(2);
@@ -396,7 +397,7 @@ describe("a replay", () => {
   });
 
   it("is let go of when nothing is heard of its attempt", () => {
-    const dashboard = new Dashboard().connected().press("r", "y").pass(30_000);
+    const dashboard = new Dashboard().connected().press(KEY.replay, "y").pass(30_000);
     expect(dashboard.state.acts).toHaveLength(1);
     expect(dashboard.pass(30_000).state.acts).toEqual([]);
     expect(sent(dashboard)).toEqual([]);
@@ -405,7 +406,7 @@ describe("a replay", () => {
   it("says why it was refused", () => {
     const dashboard = new Dashboard().connected();
     dashboard.answers = false;
-    dashboard.press("r", "y");
+    dashboard.press(KEY.replay, "y");
     const problem = {
       failure: "conflict",
       code: "endpoint_disabled",
@@ -422,7 +423,7 @@ describe("a replay", () => {
     ["of what did not fail", { status: "delivered" }, "only failed events can be replayed"],
     ["of nothing", { events: 0 }, "no event is selected"],
   ])("is off %s, and says why", (_, setup, why) => {
-    const dashboard = new Dashboard(setup).connected().press("r");
+    const dashboard = new Dashboard(setup).connected().press(KEY.replay);
     expect(dashboard.state.modes).toEqual([]);
     expect(shown(dashboard)).toContain(why);
     expect(shown(dashboard.press("?"))).toContain(`(off: `);
@@ -440,7 +441,7 @@ describe("without the daemon", () => {
     expect(shown(dashboard)).toContain("RECONNECTING in 1 s (try 1)");
     expect(shown(dashboard)).toContain("cannot reach the daemon");
     expect(shown(dashboard.press("esc"))).not.toContain("Not connected");
-    expect(shown(dashboard.press("r"))).toContain("actions are off until the daemon answers");
+    expect(shown(dashboard.press(KEY.replay))).toContain("actions are off until the daemon answers");
   });
 
   it("tries again after longer and longer, from where it was, and at once when asked", () => {

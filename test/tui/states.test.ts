@@ -5,6 +5,7 @@ import type { Problem } from "../../tui/model/call.ts";
 import type { Size } from "../../tui/model/state.ts";
 import { here } from "../../tui/state/lists/places.ts";
 import { Dashboard, type Setup } from "./daemon.ts";
+import { KEY } from "../../tui/keys/names.ts";
 
 const SIZES: Size[] = [
   { columns: 80, rows: 24 },
@@ -83,9 +84,9 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
     dashboard.press("r");
     expect(connects(dashboard)).toHaveLength(1);
     expect(dashboard.state.modes).toEqual([]);
-    lost(dashboard).press("esc", "r");
+    lost(dashboard).press("esc", KEY.replay);
     expect(connects(dashboard)).toHaveLength(1);
-    expect(shown(dashboard)).toContain("r is off: actions are off until the daemon answers");
+    expect(shown(dashboard)).toContain(`${KEY.replay} is off: actions are off until the daemon answers`);
   });
 
   it("a wrong key is said with what the daemon said, is not tried again by itself, and by r is", () => {

@@ -1,6 +1,6 @@
 /**
- * Letters that a sentence on the screen names, or many tests press. Each is written here alone: its row in the key
- * table, the sentences and the tests take it from here. `docs/dashboard.md` names some of them in its prose.
+ * Letters that a sentence on the screen names. Each is written here alone: its row in the key table and the sentences
+ * take it from here, and so do the tests of the two replays, which are many. The prose of `docs/dashboard.md` does not.
  */
 export const KEY = {
   add: "a",
