@@ -46,7 +46,7 @@ const ERRORS = {
   address_self: { cause: "address is this host", evidence: "none" },
   unreachable: { cause: "unreachable", evidence: "silence" }, // http/fault.ts, by the system's code
   payload_corrupt: { cause: "payload is damaged", evidence: "none" }, // send/sender.ts
-  held_expired: { cause: "held for too long", evidence: "none" }, // store/sqlite/upkeep-store.ts
+  held_expired: { cause: "held for too long", evidence: "none" }, // store/sqlite/upkeep-store.ts, store/postgres/upkeep.ts
   interrupted: { cause: "interrupted", evidence: "none" }, // http/fault.ts; a shutdown; the death of a sender
 } as const satisfies Readonly<Record<string, Known>>;
 
