@@ -16,7 +16,6 @@ import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
 import type { JsonObject } from "../pipeline/body.ts";
 import {
-  anObject,
   AnyObject,
   Count,
   described,
@@ -29,8 +28,8 @@ import {
   typeName,
 } from "../pipeline/shapes.ts";
 import { headers, mergeHeaders } from "./headers.ts";
+import { mergePatch, metadata } from "./metadata.ts";
 
-const MAX_METADATA_BYTES = 4096;
 const MASKED = "***";
 
 /** What a registration is held against. */
@@ -261,39 +260,4 @@ function address({ urlPolicy, namesSettings }: RegistrationRules) {
       return NEVER;
     }),
   );
-}
-
-function metadata() {
-  const fits = (value: Record<string, unknown>) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES;
-  return v.pipe(
-    anObject(),
-    v.check(
-      (value) => keepsNumbers(value),
-      "invalid_type: contains a number that cannot be stored exactly; give it as a string",
-    ),
-    v.check(fits, `too_long: must be at most ${MAX_METADATA_BYTES} bytes of JSON`),
-    v.metadata({ description: `For your own use: at most ${MAX_METADATA_BYTES} bytes of JSON.` }),
-  );
-}
-
-/** `1e400` would come out as null, and a 64-bit id as its neighbour. */
-function keepsNumbers(value: unknown): boolean {
-  if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
-  return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-}
-
-/** RFC 7396: a member that is null goes, an object is merged into what is there, anything else takes its place. */
-export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  // A map, because `__proto__` is a key like any other.
-  const merged = new Map(Object.entries(target));
-  for (const [name, value] of Object.entries(patch)) {
-    const before = merged.get(name);
-    if (value === null) merged.delete(name);
-    else merged.set(name, isObject(value) ? mergePatch(isObject(before) ? before : {}, value) : value);
-  }
-  return Object.fromEntries(merged);
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergePatch } from "../../../src/api/endpoints/fields.ts";
+import { mergePatch } from "../../../src/api/endpoints/metadata.ts";
 import type { JsonObject } from "../../../src/api/pipeline/body.ts";
 
 /** The objects of RFC 7396, Appendix A. */
