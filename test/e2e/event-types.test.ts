@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { ConfigError } from "../../src/config/mistake.ts";
-import type { EventType } from "../../src/domain/events/event-type.ts";
+import { BUILT_IN_TYPES, type EventType } from "../../src/domain/events/event-type.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
@@ -56,10 +56,10 @@ it("types come and go at SIGHUP", async () => {
   await expect.poll(() => status()).toBe(202);
   const { id } = await daemon.register("http://127.0.0.1:8080/", { events: [SHIPPED.name] });
   reload([SHIPPED, { ...SHIPPED, name: "order.lost" }]);
-  await expect.poll(listed).toBe(8);
+  await expect.poll(listed).toBe(BUILT_IN_TYPES.length + 2);
   await daemon.request("DELETE", `/v1/webhooks/${id}`);
   reload([]);
-  await expect.poll(listed).toBe(6);
+  await expect.poll(listed).toBe(BUILT_IN_TYPES.length);
   expect(await status()).toBe(422);
 });
 

@@ -1,4 +1,4 @@
-/** What an event may be of: a type, and the six of the specification. */
+/** What an event may be of: a type, and those of the specification. */
 
 /** JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ function data(properties: Readonly<Record<string, JsonSchema>>, required: readon
 }
 
 /**
- * The six event types of the specification. It fixes their names, and of their data only that of `transaction.enriched`;
+ * The event types of the specification. It fixes their names, and of their data only that of `transaction.enriched`;
  * the other samples are ours. So the schemas of those ask for no field: they only say what a field of the sample holds.
  * With those of the configuration they make the catalogue.
  */
@@ -160,7 +160,7 @@ export function nameFault(name: string): string | null {
   return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
 }
 
-/** The six and the configured ones by name. Throws a `RangeError` for a name that may not be added or stands twice. */
+/** The built-in and the configured ones by name. Throws a `RangeError` for a name that may not be added or stands twice. */
 export function catalogue(extra: Iterable<EventType> = []): Map<string, EventType> {
   const types = new Map(BUILT_IN_TYPES.map((type) => [type.name, type]));
   for (const type of extra) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Catalogue } from "../../../src/api/event-types/catalogue.ts";
 import { ConfigError } from "../../../src/config/mistake.ts";
-import type { EventType } from "../../../src/domain/events/event-type.ts";
+import { BUILT_IN_TYPES, type EventType } from "../../../src/domain/events/event-type.ts";
 import type { TypeInUse } from "../../../src/store/store.ts";
 
 const PAID: EventType = {
@@ -47,7 +47,7 @@ describe("the catalogue of a daemon", () => {
   it("changes under those who hold it, and checks data only while that is on", async () => {
     const catalogue = await Catalogue.open({ ...off, eventTypes: [] }, inUse());
     const { types } = catalogue;
-    expect(types.size).toBe(6);
+    expect(types.size).toBe(BUILT_IN_TYPES.length);
     await catalogue.change(on);
     expect(types.get(PAID.name)).toBe(PAID);
     expect(catalogue.checkData).toBeDefined();
