@@ -15,6 +15,10 @@ const NAMED = 5;
 /** Ids and keys, whole or cut: to look for a part of one would find nothing, and a key must not be repeated. */
 const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 
+export function isWord(text: string): boolean {
+  return !LIKE_AN_ID.test(text);
+}
+
 export const ENDPOINT = byId("ep", "Its id, or any part of its URL, uid or description that only it has");
 
 export async function findEndpoint(text: string, client: Client): Promise<string> {

@@ -3,14 +3,16 @@ import { adviceOnFailure } from "../../src/client/advice.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { CLIENT, command, FILTER, TENANT } from "../command.ts";
-import { countDisabled, withWholeIds } from "../endpoints/find.ts";
+import { countDisabled, isWord, withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
-import { usage } from "../failure.ts";
+import { Failure, usage } from "../failure.ts";
+import type { Io } from "../io.ts";
 import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
 import { note, say, sayFields, sayJson } from "../output/print.ts";
 import { sayColumns, type Column } from "../output/table.ts";
-import { connect } from "../target.ts";
+import { connect, type TargetArgs } from "../target.ts";
+import { findTenant, tenantMeant, tenantNamed } from "../tenants/find.ts";
 import { readCount, readQuery } from "../values.ts";
 import { age, ago, count, endpointsOf, grouped, hostOf, span } from "../output/words.ts";
 
@@ -21,7 +23,7 @@ export const failures = command({
       type: "positional",
       required: false,
       valueHint: "ENDPOINT",
-      description: "As --endpoint",
+      description: "As --endpoint, or the name of a tenant",
     },
     endpoint: FILTER.endpoint,
     tenant: TENANT,
@@ -45,8 +47,7 @@ export const failures = command({
     if (args.named !== undefined && args.endpoint !== undefined) {
       throw usage(`the endpoint is named twice: as "${args.named}" and with --endpoint`);
     }
-    const asked = { ...args, endpoint: args.endpoint ?? args.named };
-    const query = readQuery(await withWholeIds(asked, io), io.now(), ["since", "endpoint", "tenant"]);
+    const query = readQuery(await meantBy(args, io), io.now(), ["since", "endpoint", "tenant"]);
     const client = connect(args, io);
     const failures = await client.call("listFailures", { query });
     const troubles = await readTroubles(client);
@@ -57,7 +58,9 @@ export const failures = command({
     for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
     const [worst, ...others] = sorted(failures.data, args.sort);
     if (worst === undefined) {
-      if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
+      const unknown = query.tenant === undefined ? null : await unknownText(query.tenant, client);
+      if (unknown !== null) say(io, unknown);
+      else if (troubles.length > 0) say(io, `No receiver has failed since ${failures.since}.`);
       else say(io, `No event received since ${failures.since} has failed.`);
       const disabled = await disabledText(client, query);
       if (disabled !== null) say(io, disabled);
@@ -83,6 +86,51 @@ export const failures = command({
     return EXIT.ok;
   },
 });
+
+interface Named extends TargetArgs {
+  readonly named: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly tenant: string | undefined;
+}
+
+/** A customer with several endpoints is a tenant, and its name stands for all of them. */
+async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
+  const { named, tenant } = args;
+  if (named === undefined) return withWholeIds(args, io);
+  try {
+    return await withWholeIds({ ...args, endpoint: named }, io);
+  } catch (error) {
+    if (!(error instanceof Failure) || tenant !== undefined || !isWord(named)) throw error;
+    const [whole, meant] = await readTenant(named, connect(args, io));
+    if (whole) return { ...args, tenant: named };
+    if (meant === null) throw error;
+    const hint = `${error.hint} For all of tenant ${meant}: webhookd failures --tenant ${meant}`;
+    throw new Failure(error.failure, error.message, hint, error.code);
+  }
+}
+
+/** Where a key may not read the tenants, none is known. */
+async function readTenant(name: string, client: Client): Promise<readonly [known: boolean, meant: string | null]> {
+  try {
+    if ((await tenantNamed(name, client)) !== null) return [true, null];
+    return [false, await tenantMeant(name, client)];
+  } catch (error) {
+    if (error instanceof ClientError) return [false, null];
+    throw error;
+  }
+}
+
+/** A mistyped name would look well. Null where it is a tenant, or one may not know. */
+async function unknownText(name: string, client: Client): Promise<string | null> {
+  try {
+    await findTenant(name, client);
+    return null;
+  } catch (error) {
+    if (error instanceof Failure) return `N${error.message.slice(1)}. ${error.hint}`;
+    if (error instanceof ClientError) return null;
+    throw error;
+  }
+}
 
 /** Who hears nothing need not have failed: null where everything that was asked about is enabled, or is not known. */
 async function disabledText(

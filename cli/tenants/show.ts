@@ -1,14 +1,13 @@
 import { ClientError, type Client } from "../../src/client/client.ts";
 import type { FailureGroup, Statistics } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
-import { nearest } from "../../src/config/mistake.ts";
 import { countDisabled } from "../endpoints/find.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
 import { say, sayFields, sayJson } from "../output/print.ts";
 import { count, grouped, hostsOf } from "../output/words.ts";
 import { connect } from "../target.ts";
+import { findTenant } from "./find.ts";
 
 /** So many causes of failure; `failures` has the rest. */
 const CAUSES = 3;
@@ -21,17 +20,7 @@ export const tenantsShow = command({
   examples: ["webhookd tenants show acme"],
   async run({ tenant, ...args }, io) {
     const client = connect(args, io);
-    const { data } = await client.call("listTenants", { query: { tenant } });
-    const [known] = data;
-    if (known === undefined) {
-      const what = `no tenant "${tenant}" has ever published an event or registered an endpoint`;
-      const meant = await meantBy(tenant, client);
-      throw new Failure(
-        "not_found",
-        what,
-        `${meant === null ? "" : `Did you mean ${meant}? `}See \`webhookd tenants list\`.`,
-      );
-    }
+    const known = await findTenant(tenant, client);
     const statistics = await client.call("getStatistics", { query: { tenant, window: "24h" } });
     const failures = await client.call("listFailures", { query: { tenant } });
     const disabled = await countDisabled(client, tenant);
@@ -56,15 +45,6 @@ export const tenantsShow = command({
     return EXIT.ok;
   },
 });
-
-/** Among the latest hundred. */
-async function meantBy(typed: string, client: Client): Promise<string | null> {
-  const { data } = await client.call("listTenants", { query: { limit: 100 } });
-  return nearest(
-    typed,
-    data.map(({ name }) => name),
-  );
-}
 
 type Share = Awaited<ReturnType<typeof shareOf>>;
 

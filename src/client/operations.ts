@@ -128,6 +128,7 @@ export type ReplayedEvent = Out<typeof event.ReplayedEvent>;
 export type SigningSecrets = Out<typeof secret.SigningSecrets>;
 export type Statistics = Out<typeof statistics.Statistics>;
 export type Status = Out<typeof status.Status>;
+export type Tenant = Out<typeof tenant.TenantSummary>;
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -193,7 +194,7 @@ export interface Answers {
   createPortalLink: Out<typeof portal.PortalLink>;
   getPortal: Out<typeof portal.Portal>;
   listAudit: Page<AuditRecord>;
-  listTenants: Page<Out<typeof tenant.TenantSummary>>;
+  listTenants: Page<Tenant>;
 
   getStatus: Status;
   getConfiguration: Configuration;

@@ -51,6 +51,47 @@ it("says that endpoints are disabled where nothing has failed, for then nothing 
   expect(one.out).toContain(`It is disabled, so nothing is sent to it: webhookd endpoints show ${anEndpoint.id}\n`);
 });
 
+it("means a tenant by its name, where that fits several of its endpoints or none", async () => {
+  const tenants = { data: [{ name: "acme", endpoints: 2 }], next_cursor: null };
+  const two = [anEndpoint, { ...anEndpoint, id: "ep_06fbqxvx9r4m8q2v6ng0c3kz7t" }];
+  for (const data of [two, []]) {
+    const answers = { listEndpoints: { data, next_cursor: null }, listTenants: tenants };
+    const { code, daemon } = await typed(["failures", "acme"], { answers });
+    expect(code).toBe(EXIT.ok);
+    expect(daemon.seen.find(({ path }) => path.startsWith("/v1/webhooks/failures"))!.path).toContain("tenant=acme");
+  }
+});
+
+it("names the tenant that a word of several endpoints may have meant", async () => {
+  const two = [anEndpoint, { ...anEndpoint, id: "ep_06fbqxvx9r4m8q2v6ng0c3kz7t" }];
+  const listTenants = [
+    { data: [], next_cursor: null },
+    { data: [{ name: "acme", endpoints: 2 }], next_cursor: null },
+  ];
+  const answers = { listEndpoints: { data: two, next_cursor: null }, listTenants };
+  const { code, err } = await typed(["failures", "ACME"], { answers });
+  expect(code).toBe(EXIT.usage);
+  expect(err).toContain("For all of tenant acme: webhookd failures --tenant acme\n");
+  const refused = await typed(["failures", "ACME"], {
+    answers,
+    refuse: (operation) => (operation === "listTenants" ? { status: 403 } : undefined),
+  });
+  expect(refused.code).toBe(EXIT.usage);
+  expect(refused.err).toContain('2 endpoints have "ACME": give a longer part of it');
+});
+
+it("does not say that all is well with a tenant that is not known", async () => {
+  const listFailures = { ...someFailures, total: 0, data: [] };
+  const listTenants = [
+    { data: [], next_cursor: null },
+    { data: [{ name: "acme", endpoints: 2 }], next_cursor: null },
+  ];
+  const { out } = await typed(["failures", "--tenant", "acne"], { answers: { listFailures, listTenants } });
+  expect(out).toContain('No tenant "acne" has ever published an event');
+  expect(out).toContain("Did you mean acme? See `webhookd tenants list`.\n");
+  expect(out).not.toContain("has failed");
+});
+
 it("draws the hours in the signs that the terminal knows", async () => {
   const series = [0, 1, 4, 8];
   const answer = { ...someFailures, data: [{ ...someFailures.data[0], series }] };

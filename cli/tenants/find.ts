@@ -1,0 +1,30 @@
+/** The tenant that someone names: a mistyped one has no endpoints, no events and no failures, and so looks well. */
+import type { Client } from "../../src/client/client.ts";
+import type { Tenant } from "../../src/client/operations.ts";
+import { nearest } from "../../src/config/mistake.ts";
+import { Failure } from "../failure.ts";
+
+export async function findTenant(name: string, client: Client): Promise<Tenant> {
+  const known = await tenantNamed(name, client);
+  if (known !== null) return known;
+  const meant = await tenantMeant(name, client);
+  throw new Failure(
+    "not_found",
+    `no tenant "${name}" has ever published an event or registered an endpoint`,
+    `${meant === null ? "" : `Did you mean ${meant}? `}See \`webhookd tenants list\`.`,
+  );
+}
+
+export async function tenantNamed(name: string, client: Client): Promise<Tenant | null> {
+  const { data } = await client.call("listTenants", { query: { tenant: name } });
+  return data[0] ?? null;
+}
+
+/** Among the latest hundred. */
+export async function tenantMeant(typed: string, client: Client): Promise<string | null> {
+  const { data } = await client.call("listTenants", { query: { limit: 100 } });
+  return nearest(
+    typed,
+    data.map(({ name }) => name),
+  );
+}
