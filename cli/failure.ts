@@ -80,15 +80,26 @@ function understand(error: unknown): Understood {
 
 /** Its own, those for what the daemon refused, or none. */
 function hintsOf({
+  message,
   hint,
   code,
+  about,
   faults = [],
-}: Error & { hint?: unknown; code?: unknown; faults?: unknown[] }): string[] {
+}: Error & { hint?: unknown; code?: unknown; about?: unknown; faults?: unknown[] }): string[] {
   const known = faults.map((fault) => told(FIELD_HINTS, (fault as { code: unknown }).code));
-  const all = [hint, told(HINTS, code), ...known].filter((text) => typeof text === "string");
+  const coded = withIds(told(HINTS, code), `${String(about)} ${message}`);
+  const all = [hint, coded, ...known].filter((text) => typeof text === "string");
   return [...new Set(all)];
 }
 
 function told(hints: Readonly<Record<string, string>>, code: unknown): string | undefined {
   return typeof code === "string" && Object.hasOwn(hints, code) ? hints[code] : undefined;
+}
+
+/** With ids that the error is about in place of those like `ep_…`, so that its commands can be pasted. */
+function withIds(hint: string | undefined, about: string): string | undefined {
+  return hint?.replaceAll(/\b([a-z]+_)…/g, (cut, kind: string) => {
+    const [id = cut] = new RegExp(`\\b${kind}[0-9a-z]{26}\\b`).exec(about) ?? [];
+    return id;
+  });
 }

@@ -3,12 +3,13 @@ import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 /** What to type after the daemon refused, by the code of its answer. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
-    "To replay delivered ones too: webhookd replay evt_… --force. To try what is pending now: webhookd deliveries attempt dlv_…",
+    "To see what became of each: webhookd events show evt_…. To replay delivered ones too: webhookd replay evt_… --force",
   delivery_settled: "To send its event again anyway: webhookd replay evt_… --force",
   endpoint_disabled: "Enable it first: webhookd endpoints enable ep_…",
   endpoint_damaged: "To see what cannot be read and how to fix it: webhookd doctor",
   endpoint_limit: "Delete one with `webhookd endpoints rm`, or raise [endpoints] max_per_tenant.",
-  rotation_in_progress: "Finish it first: webhookd endpoints rotate-secret ep_… --complete, or --abandon",
+  rotation_in_progress:
+    "Finish it first: webhookd endpoints rotate-secret ep_… --complete. To discard the next secret: webhookd endpoints rotate-secret ep_… --abandon",
   not_rotating: "To begin one: webhookd endpoints rotate-secret ep_…",
   already_created: "See what exists: `webhookd endpoints list`, `webhookd keys list`.",
   canary_failed:

@@ -27,13 +27,8 @@ export const endpointsSecret = command({
       const secrets = await client.call("getSecret", { id });
       const secret = args.next ? secrets.next_signing_secret : secrets.signing_secret;
       if (secret !== undefined) return { secrets, secret };
-      const hint = `To begin a rotation: webhookd endpoints rotate-secret ${id}`;
-      throw new Failure(
-        "conflict",
-        `no rotation of ${id} is in progress, so there is no next secret`,
-        hint,
-        "not_rotating",
-      );
+      const what = `no rotation of ${id} is in progress, so there is no next secret`;
+      throw new Failure("conflict", what, undefined, "not_rotating");
     };
     const { secrets, secret } = await keepingIn(file, { make, secret: ({ secret }) => secret });
     if (args.json) sayJson(io, file === undefined ? secrets : { id, file });

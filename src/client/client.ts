@@ -103,5 +103,5 @@ function named(operation: OperationName, id: string): Named {
   const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
   // Attempts are listed by what they were made for.
   const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;
-  return { name: `${noun} ${id}`, list };
+  return { id, name: `${noun} ${id}`, list };
 }

@@ -25,13 +25,19 @@ export class ClientError extends Error {
   readonly faults: readonly Fault[];
   /** Null if there was no answer. */
   readonly answered: Answered | null;
+  /** The id of what it was asked for, where it was asked for one thing. */
+  readonly about: string | undefined;
 
   constructor(
     failure: ClientFailure,
     code: string,
     message: string,
     hint?: string,
-    { faults = [], answered = null }: { faults?: readonly Fault[]; answered?: Answered | null } = {},
+    {
+      faults = [],
+      answered = null,
+      about,
+    }: { faults?: readonly Fault[]; answered?: Answered | null; about?: string | undefined } = {},
   ) {
     super(message);
     this.failure = failure;
@@ -39,6 +45,7 @@ export class ClientError extends Error {
     this.hint = hint;
     this.faults = faults;
     this.answered = answered;
+    this.about = about;
   }
 }
 
@@ -66,8 +73,14 @@ export function notWebhookd(name: string, answered: Answered): ClientError {
   return new ClientError("unreachable", "unreachable", message, hint, { answered });
 }
 
+interface Asked {
+  readonly keyFile?: string | undefined;
+  /** The id in the path. */
+  readonly about?: string | undefined;
+}
+
 /** RFC 9457, as all errors of the daemon are. */
-export function refusal(answered: Answered, body: object, keyFile?: string): ClientError {
+export function refusal(answered: Answered, body: object, { keyFile, about }: Asked = {}): ClientError {
   const { status } = answered;
   const { code, detail, title, errors } = body as Record<string, unknown>;
   const faults = (Array.isArray(errors) ? errors : []).map((fault: Record<string, unknown>) => ({
@@ -81,7 +94,7 @@ export function refusal(answered: Answered, body: object, keyFile?: string): Cli
   const message = [what, ...others.map((fault) => `${nameOf(fault)}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
   const hint = failure === "not_allowed" && keyFile !== undefined ? `The key in ${keyFile} was used.` : undefined;
-  return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered });
+  return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered, about });
 }
 
 /** A detail that begins with the pointer of the first fault, for people. */

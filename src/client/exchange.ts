@@ -77,6 +77,7 @@ export interface Asked {
 
 /** One of a kind, and where its kind is listed. */
 export interface Named {
+  readonly id: string;
   readonly name: string;
   readonly list: string;
 }
@@ -122,7 +123,8 @@ export function textOf(
     const hint = `Or this key may not see it. Look with: ${what.list}`;
     throw new ClientError("not_found", "not_found", `there is no ${what.name} at ${nameOf(target)}`, hint);
   }
-  throw refusal({ status, retryAfterMs }, value as object, "keyFile" in target ? target.keyFile : undefined);
+  const keyFile = "keyFile" in target ? target.keyFile : undefined;
+  throw refusal({ status, retryAfterMs }, value as object, { keyFile, about: what?.id });
 }
 
 export interface Answer extends Answered {

@@ -342,6 +342,19 @@ describe("a retry", () => {
     expect(api.accepted).toHaveLength(1);
   });
 
+  it("says of a cancelled event that nothing brings it back, not even force", async () => {
+    const api = await serve();
+    await register(api);
+    const { body: published } = await api.post(EVENTS, { type: "budget.exceeded", data: {} });
+    const id = String(published.id);
+    await api.post(`${EVENTS}/${id}/cancel`, {});
+    for (const scope of [{}, { force: true }]) {
+      const { status, body } = await api.post(`${EVENTS}/${id}/retry`, scope);
+      expect({ status, code: body.code }).toEqual({ status: 409, code: "event_not_failed" });
+      expect(body.detail).toBe("the selected deliveries were cancelled, and what is cancelled is never sent again");
+    }
+  });
+
   it("sends a delivered event again only by force", async () => {
     const api = await serve();
     await register(api);

@@ -154,7 +154,7 @@ async function retry(parts: ApiParts, call: Call): Promise<Reply> {
   if (replay.result === "not_found") throw notFound();
   if (replay.result !== "replayed") {
     await requireOwed(store, tenant, id, scope.endpoint);
-    throw notFailed(await found(parts, call));
+    throw notFailed(await found(parts, call), scope);
   }
   deliveries.accept({ fresh: [], waiting: replay.waiting });
   return jsonText(202, eventText(await found(parts, call), WHOLE, { left_alone: replay.left }));
@@ -196,11 +196,19 @@ function included(query: Query): EventParts | null {
   return names === undefined ? null : { data: names.includes("data"), deliveries: names.includes("deliveries") };
 }
 
-function notFailed({ deliveries }: EventView): WebhookdError {
+function notFailed(
+  { deliveries }: EventView,
+  { endpoint, force = false }: { readonly endpoint?: string; readonly force?: boolean },
+): WebhookdError {
+  const selected = deliveries.filter((delivery) => endpoint === undefined || delivery.endpoint === endpoint);
   const detail =
     deliveries.length === 0
       ? "no endpoint had chosen its type when it was published: it has no deliveries to replay"
-      : "none of the selected deliveries has failed; use force to replay delivered ones too";
+      : selected.every(({ status }) => status === "cancelled")
+        ? "the selected deliveries were cancelled, and what is cancelled is never sent again"
+        : force
+          ? "none of the selected deliveries has failed or was delivered: they are not finished"
+          : "none of the selected deliveries has failed; use force to replay delivered ones too";
   return new WebhookdError("event_not_failed", detail);
 }
 

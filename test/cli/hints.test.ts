@@ -1,0 +1,27 @@
+/** A command that an error advises can be pasted: it names what was asked for. */
+import { expect, it } from "vitest";
+import { typed } from "./typed.ts";
+
+const EP = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
+const JOB = "job_06fbqxvy4r2s4t6v8w0x2y4z60";
+const EVT = "evt_06fbqxw6v8s2d4f6g8h0j2k4m6";
+
+it.each([
+  ["jobs resume", JOB, "resumeJob", "canary_failed", `webhookd jobs resume ${JOB} --canary.`],
+  ["jobs pause", JOB, "pauseJob", "job_ended", `webhookd jobs show ${JOB}\n`],
+  ["endpoints rotate-secret", EP, "rotateSecret", "rotation_in_progress", `rotate-secret ${EP} --complete.`],
+  ["endpoints rotate-secret --complete", EP, "completeRotation", "not_rotating", `rotate-secret ${EP}\n`],
+  ["replay", EVT, "replayEvent", "event_not_failed", `webhookd replay ${EVT} --force\n`],
+])("%s is told to use its own id", async (line, id, operation, code, advice) => {
+  const refuse = (asked: string) => (asked === operation ? { status: 409, code } : undefined);
+  const { err } = await typed([...line.split(" "), id], { refuse });
+  expect(err).toContain(advice);
+  expect(err).not.toContain("_…");
+});
+
+it("no rotation is said once", async () => {
+  const answers = { getSecret: { signing_secret: "whsec_x6VJTfNgxWdkHMbqWc3KYnmjKj/ecOx9dOocEVcrrxo=" } };
+  const { err } = await typed(["endpoints", "secret", EP, "--next"], { answers });
+  expect(err.match(/To begin one: webhookd endpoints rotate-secret ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n/g)).toHaveLength(1);
+  expect(err.match(/To begin/g)).toHaveLength(1);
+});
