@@ -29,10 +29,11 @@ export function troubleTodo({ reason }: Halt): string {
   return WHAT_TO_TYPE[reason] ?? "webhookd doctor";
 }
 
-/** Troubles, for commands about something else; none if the key may not read the status. */
-export async function readTroubles(client: Client): Promise<readonly Halt[]> {
+/** Why nothing is sent, for commands about something else; nothing if the key may not read the status. */
+export async function readHalts(client: Client): Promise<readonly Halt[]> {
   try {
-    return troublesOf(await client.call("getStatus"));
+    const { not_sending: halts = [] } = (await client.call("getStatus")) as Partial<Status>;
+    return halts;
   } catch (error) {
     if (error instanceof ClientError) return [];
     throw error;
@@ -47,13 +48,12 @@ export async function noteHalt(client: Client, io: Io): Promise<void> {
 
 /** Why no attempt will be made soon, as far as one may know; null when one will. */
 export async function whyNone(client: Client): Promise<string | null> {
-  try {
-    const { not_sending: halts = [] } = (await client.call("getStatus")) as Partial<Status>;
-    const halt = halts.find(({ reason }) => reason !== "shortage");
-    if (halt === undefined) return null;
-    return halt.reason === "operator" ? `${halt.detail}. To resume: webhookd resume` : halt.detail;
-  } catch (error) {
-    if (error instanceof ClientError) return null;
-    throw error;
-  }
+  const halt = (await readHalts(client)).find(({ reason }) => reason !== "shortage");
+  if (halt === undefined) return null;
+  return halt.reason === "operator" ? pauseText(halt) : halt.detail;
+}
+
+/** For a halt that an operator wanted. */
+export function pauseText({ detail }: Halt): string {
+  return `${detail}. To resume: webhookd resume`;
 }

@@ -21,7 +21,7 @@ function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
 
 /** Says what came back, and gives the exit code. */
 export function tellFirst({ told: event, why }: Waited<Event>, json: boolean, io: Io): number {
-  const { id, type, status, deliveries } = event;
+  const { id, type, tenant, status, deliveries } = event;
   const exit = exitOf(event);
   if (json) {
     sayJson(io, { id, type, status, deliveries });
@@ -29,7 +29,7 @@ export function tellFirst({ told: event, why }: Waited<Event>, json: boolean, io
   }
   say(io, `${id}  ${type}`);
   for (const delivery of deliveries) say(io, `  ${delivery.endpoint}  ${lastResultOf(delivery, io.now())}`);
-  if (deliveries.length === 0) say(io, "No endpoint chose this type.");
+  if (deliveries.length === 0) say(io, `No endpoint of tenant ${tenant} chose this type.`);
   else say(io, exit === EXIT.wait_ran_out ? inVain(why, "15s") : TOLD[exit]);
   return exit;
 }

@@ -7,7 +7,7 @@ import { countDisabled, isWord, withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
-import { readTroubles, troubleText, troubleTodo } from "../daemon/halts.ts";
+import { pauseText, readHalts, troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { glyphsOf, sparkline, type Glyphs } from "../output/glyphs.ts";
 import { note, say, sayFields, sayJson } from "../output/print.ts";
 import { sayColumns, type Column } from "../output/table.ts";
@@ -50,11 +50,15 @@ export const failures = command({
     const query = readQuery(await meantBy(args, io), io.now(), ["since", "endpoint", "tenant"]);
     const client = connect(args, io);
     const failures = await client.call("listFailures", { query });
-    const troubles = await readTroubles(client);
+    const halts = await readHalts(client);
+    const troubles = troublesOf({ not_sending: halts });
     if (args.json) {
       sayJson(io, { ...failures, data: sorted(failures.data, args.sort), not_sending: troubles });
       return EXIT.ok;
     }
+    // Whoever asks why nothing comes need not know that somebody paused it.
+    const paused = halts.find(({ reason }) => reason === "operator");
+    if (paused !== undefined) say(io, `Nothing is being sent: ${pauseText(paused)}.`);
     for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
     const [worst, ...others] = sorted(failures.data, args.sort);
     if (worst === undefined) {

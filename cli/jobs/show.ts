@@ -1,4 +1,5 @@
 import { byId, CLIENT, command } from "../command.ts";
+import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { connectFor } from "../find-id.ts";
 import { glyphsOf } from "../output/glyphs.ts";
@@ -20,8 +21,12 @@ export const jobsShow = command({
     const { client, id } = await connectFor("job", args.job, args, io);
     const job = await client.call("getJob", { id });
     if (args.watch) return followJob(client, job, { timeoutMs: null, json: args.json }, io);
-    if (args.json) sayJson(io, job);
-    else for (const line of jobLines(job, glyphsOf(io), io.now())) say(io, line);
+    if (args.json) {
+      sayJson(io, job);
+      return EXIT.ok;
+    }
+    for (const line of jobLines(job, glyphsOf(io), io.now())) say(io, line);
+    if (job.status === "running" && job.action !== "cancel") await noteHalt(client, io);
     return EXIT.ok;
   },
 });

@@ -262,7 +262,7 @@ describe("webhookd events send", () => {
     ["failed", EXIT.answer_is_no, "Not delivered.", outcome("pending", {})],
     ["not attempted in time", EXIT.wait_ran_out, "No answer within 15s", open],
     ["interrupted", EXIT.wait_ran_out, "No answer within 15s", outcome("pending", { outcome: "interrupted" })],
-    ["for nobody", EXIT.answer_is_no, "No endpoint chose this type.", { ...anEvent, deliveries: [] }],
+    ["for nobody", EXIT.answer_is_no, "No endpoint of tenant default chose this type.", { ...anEvent, deliveries: [] }],
   ])("--wait ends an event that is %s with %s", async (_, exit, told, last) => {
     const { code, out } = await events([...words, "{}", "--wait"], { answers: { getEvent: [open, open, last] } });
     expect([code, out]).toEqual([exit, expect.stringContaining(told)]);

@@ -30,6 +30,14 @@ it("does not say that all is well while nothing can be sent", async () => {
   expect(io.out).not.toContain("Nothing has failed");
 });
 
+it("says that all sending is paused, for then nothing comes although nothing fails", async () => {
+  const listFailures = { ...someFailures, total: 0, data: [] };
+  const detail = "all sending was paused by socket: network maintenance";
+  const getStatus = { ...aStatus, not_sending: [{ ...aHalt, reason: "operator", detail }] };
+  const { out } = await typed(["failures"], { answers: { listFailures, getStatus } });
+  expect(out).toContain(`Nothing is being sent: ${detail}. To resume: webhookd resume.\n`);
+});
+
 it("says so when nothing has failed", async () => {
   const { code, io } = await failures({ ...someFailures, total: 0, data: [] });
   expect([code, io.out]).toEqual([EXIT.ok, `No event received since ${someFailures.since} has failed.\n`]);

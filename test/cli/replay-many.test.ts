@@ -3,6 +3,8 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { aHalt } from "../../src/api/daemon/sending.ts";
+import { aStatus } from "../../src/api/daemon/status.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";
 import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -358,4 +360,11 @@ describe("webhookd deliveries attempt, of many", () => {
     ]);
     expect(none.drafts.length).toBe(1);
   });
+});
+
+it("a job that runs while all sending is paused says so", async () => {
+  const detail = "all sending was paused by socket: network maintenance";
+  const getStatus = { ...aStatus, not_sending: [{ ...aHalt, reason: "operator", detail }] };
+  const { code, err } = await typed(["jobs", "show", aJob.id], { answers: { getStatus } });
+  expect([code, err]).toEqual([EXIT.ok, `Nothing is being sent: ${detail}. To resume: webhookd resume.\n`]);
 });

@@ -13,7 +13,8 @@ export const JOBS_CASES: Cases<"jobs"> = {
   },
   "jobs show": {
     words,
-    asks: ["getJob"],
+    asks: ["getJob", "getStatus"],
+    spares: ["getStatus"],
     out: /^job_\S+ {2}replay {2}running\n {2}progress {2}####-{12} {2}121 of 441 deliveries\n {2}counts .+\n {4}ep_\S+ {2}78 delivered, 2 failed, 1 skipped of 390\n/,
     json,
   },

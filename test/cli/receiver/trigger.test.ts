@@ -55,7 +55,7 @@ describe("webhookd trigger", () => {
     expect(failed.out).toMatch(/503 in \d+ ms; next attempt in .+\nNot delivered\.\n$/);
     const nobody = await trigger("goal.achieved");
     expect(nobody.code).toBe(EXIT.answer_is_no);
-    expect(nobody.out).toContain("No endpoint chose this type.");
+    expect(nobody.out).toContain("No endpoint of tenant default chose this type.");
     expect(nobody.err).toContain("webhookd listen --register");
   });
 
