@@ -237,6 +237,8 @@ describe("rotating a secret", () => {
       { ask: { id: anEndpoint.id, body: { overlap_seconds: 86_400 } } },
     ]);
     expect(shown(dashboard)).toContain(SECRET);
+    expect(shown(dashboard)).toContain("To print it again: webhookd endpoints secret");
+    expect(shown(dashboard)).not.toContain("cannot be shown again");
     dashboard.press("esc");
     expect(holds(dashboard, SECRET)).toBe(false);
     expect(shown(dashboard)).toContain("the next secret takes over at 2026-11-21T09:55:00.000Z");

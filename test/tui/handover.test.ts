@@ -107,6 +107,11 @@ describe("commands", () => {
     expect(asked(dashboard, "getSecret")).toEqual([]);
   });
 
+  it("are broken between words alone, so that they can be copied from the screen", () => {
+    const text = shown(on("failures").press("R", "C"));
+    for (const word of commandsOf(on("failures").press("R", "C"))[0]!.split(" ")) expect(text).toContain(word);
+  });
+
   it("are there in a read-only dashboard and without the daemon", () => {
     const problem = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
     const dashboard = on("events", { settings: { readOnly: true } }).say({ kind: "lost", problem } as never);

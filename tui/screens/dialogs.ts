@@ -1,7 +1,7 @@
 /** Dialogs, as boxes over the screen. */
 import type { CommandsDialog, Dialog } from "../model/dialog.ts";
 import type { Span } from "../draw/row.ts";
-import { prose, wrap } from "../draw/text.ts";
+import { prose } from "../draw/text.ts";
 import { layoutOf } from "../layout.ts";
 import type { State } from "../model/state.ts";
 import { boxRows, innerOf } from "./boxes.ts";
@@ -47,7 +47,7 @@ function commandRows(state: State, { commands }: CommandsDialog, width: number):
       { text: String(index + 1), style: "bold" },
       { text: `  ${what}`, style: "grey" },
     ],
-    ...wrap(command, width - 3, look).map((text): Span[] => [{ text: `   ${text}` }]),
+    ...prose(command, width - 3, look).map((text): Span[] => [{ text: `   ${text}` }]),
   ]);
   const keys: Span[] = [
     { text: commands.length > 1 ? `1-${commands.length}` : "1", style: "bold" },

@@ -172,12 +172,7 @@ export function secretRows(look: Look, { facts, secret }: SecretDialog, { width:
     [],
     ...wrap(secret, inner, look).map((text): Span[] => [{ text, style: "bold" }]),
     [],
-    [
-      { text: "y", style: "bold" },
-      { text: "  copy      " },
-      { text: "Esc", style: "bold" },
-      { text: `  close ${glyph(look, "rule")} it cannot be shown again` },
-    ],
+    [{ text: "y", style: "bold" }, { text: "  copy      " }, { text: "Esc", style: "bold" }, { text: "  close" }],
   ]);
 }
 

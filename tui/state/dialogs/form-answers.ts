@@ -80,7 +80,7 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       return {
         kind: "secret",
         title: "The endpoint was added",
-        facts: [id, url, "", "This is its signing secret: give it to the receiver now."],
+        facts: [id, url, "", "This is its signing secret: give it to the receiver now.", againText(id)],
         secret,
       };
     }
@@ -91,11 +91,21 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
       return {
         kind: "secret",
         title: "The next secret",
-        facts: [call.ask.id ?? "", "", `${when} Give it to the receiver now.`],
+        facts: [
+          call.ask.id ?? "",
+          "",
+          `${when} Give it to the receiver now.`,
+          againText(`${call.ask.id}${secrets.next_signing_secret === undefined ? "" : " --next"}`),
+        ],
         secret: secrets.next_signing_secret ?? secrets.signing_secret,
       };
     }
     default:
       return null;
   }
+}
+
+/** Reading a secret is recorded in the audit log. */
+function againText(words: string): string {
+  return `To print it again: webhookd endpoints secret ${words}`;
 }
