@@ -396,6 +396,23 @@ describe("a job that runs", () => {
     expect(shown(dashboard.pass(10_000))).toContain("replay paused at 121/441 ✓ 118 ✗ 2  5 resumes");
   });
 
+  it("says in 80 columns why it paused itself", () => {
+    const why = "the canary to ep_06fbqxvx8r4m8q2v6ng0c3kz7t failed: the receiver answered 401";
+    const dashboard = on("events", { jobs: [{}], size: { columns: 80, rows: 24 } });
+    dashboard.daemon.holds.jobs = [{ status: "paused", paused_reason: why }];
+    expect(shown(dashboard.pass(1000))).toContain("paused itself: the canary failed: the receiver answered 401");
+  });
+
+  it("is the first row of the activity once it was started, wherever the cursor was held", () => {
+    const dashboard = on("activity", { jobs: [{ id: idOf("job", 1), status: "done", ended_at: aJob.created_at }] });
+    dashboard.press("j", "j");
+    expect(shown(dashboard)).toContain("HOLD");
+    dashboard.daemon.holds.jobs = [{}, { id: idOf("job", 1), status: "done", ended_at: aJob.created_at }];
+    dashboard.press("4", "c", "enter", "5");
+    expect(shown(dashboard)).toContain("FOLLOW");
+    expect(shown(dashboard)).toMatch(/▶ .+running/);
+  });
+
   it("says where to stop it, and of a cancellation how many are cancelled", () => {
     expect(shown(on("events", { jobs: [{ action: "cancel" }] }))).toContain("cancel 121/441  5 stops it");
     const filter = { missing: true };

@@ -9,6 +9,8 @@ import type { Effect, State, Step } from "../model/state.ts";
 import { knownAfter, outcomeOf } from "./act-answers.ts";
 import { closeForm, refuseForm } from "./dialogs/form-answers.ts";
 import { planAnswered, planFailed } from "./dialogs/plan-answers.ts";
+import { readAnew } from "./lists/paged-list.ts";
+import { changePlaces } from "./lists/places.ts";
 import { toast } from "./toast.ts";
 
 /** Why no act can be asked for now; null when one can. */
@@ -38,8 +40,18 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
     : state.acts.filter((one) => one !== act);
   const said = outcomeOf(answered);
   const known = knownAfter(state.known, answered, state.now);
-  const closed = closeForm(planAnswered({ ...state, acts, known, actedAt: state.now }, key), key, answered);
+  const made = answered.call.operation === "createJob" ? withActivityAtTop(state) : state;
+  const closed = closeForm(planAnswered({ ...made, acts, known, actedAt: state.now }, key), key, answered);
   return toast(closed, `${act.label}: ${said.text}`, said.tone);
+}
+
+/** "press 5 to see or stop it": it is the first row there, wherever the cursor was held before. */
+function withActivityAtTop(state: State): State {
+  return changePlaces(state, (place) =>
+    place.kind === "activity"
+      ? { ...place, list: { ...readAnew(place.list, { follow: true }), selected: null, index: 0, top: 0 } }
+      : place,
+  );
 }
 
 export function actFailed(state: State, key: string, problem: Problem): State {

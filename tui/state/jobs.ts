@@ -46,6 +46,9 @@ function resultText(job: Job): string {
       : [`${countText(delivered)} delivered`, `${countText(failed)} failed`]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
   ];
-  const what = status === "paused" && why !== null ? `paused itself: ${why}` : status;
-  return `${jobAction(job)} ${shortId(id)} ${what}; ${counts.join(", ")}`;
+  // Its reason must fit into 80 columns, and which endpoint it was is said where the job is resumed.
+  if (status === "paused" && why !== null) {
+    return `${shortId(id)} paused itself: ${why.replace(/ to ep_[0-9a-z]{26}\b/, "")}; ${counts.join(", ")}`;
+  }
+  return `${jobAction(job)} ${shortId(id)} ${status}; ${counts.join(", ")}`;
 }
