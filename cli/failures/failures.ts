@@ -105,21 +105,21 @@ async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
     return await withWholeIds({ ...args, endpoint: named }, io);
   } catch (error) {
     if (!(error instanceof Failure) || tenant !== undefined || !isWord(named)) throw error;
-    const [whole, meant] = await readTenant(named, connect(args, io));
-    if (whole) return { ...args, tenant: named };
+    const meant = await readTenant(named, connect(args, io));
     if (meant === null) throw error;
+    // People write a customer's name their way.
+    if (meant.toLowerCase() === named.toLowerCase()) return { ...args, tenant: meant };
     const hint = `${error.hint} For all of tenant ${meant}: webhookd failures --tenant ${meant}`;
     throw new Failure(error.failure, error.message, hint, error.code);
   }
 }
 
-/** Where a key may not read the tenants, none is known. */
-async function readTenant(name: string, client: Client): Promise<readonly [known: boolean, meant: string | null]> {
+/** The tenant with that name, or the one that was probably meant. Where a key may not read them, none is known. */
+async function readTenant(name: string, client: Client): Promise<string | null> {
   try {
-    if ((await tenantNamed(name, client)) !== null) return [true, null];
-    return [false, await tenantMeant(name, client)];
+    return (await tenantNamed(name, client))?.name ?? (await tenantMeant(name, client));
   } catch (error) {
-    if (error instanceof ClientError) return [false, null];
+    if (error instanceof ClientError) return null;
     throw error;
   }
 }

@@ -77,7 +77,11 @@ it("names the tenant that a word of several endpoints may have meant", async () 
     { data: [{ name: "acme", endpoints: 2 }], next_cursor: null },
   ];
   const answers = { listEndpoints: { data: two, next_cursor: null }, listTenants };
-  const { code, err } = await typed(["failures", "ACME"], { answers });
+  const upper = await typed(["failures", "ACME"], { answers });
+  expect(upper.code).toBe(EXIT.ok);
+  const { path } = upper.daemon.seen.find((one) => one.path.startsWith("/v1/webhooks/failures"))!;
+  expect(path).toContain("tenant=acme");
+  const { code, err } = await typed(["failures", "acne"], { answers });
   expect(code).toBe(EXIT.usage);
   expect(err).toContain("For all of tenant acme: webhookd failures --tenant acme\n");
   const refused = await typed(["failures", "ACME"], {
