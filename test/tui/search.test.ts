@@ -61,3 +61,12 @@ describe("a word by itself", () => {
     expect(shown(dashboard)).toContain("A bare word finds an endpoint: find it first, then filter on its page.");
   });
 });
+
+it("Enter does not say that there is nothing where a list is still being read", () => {
+  const dashboard = open("events");
+  dashboard.answers = false;
+  dashboard.press("/").type("type:goal.achieved").press("enter", "enter");
+  expect(shown(dashboard)).toContain("Enter is off: the list is still being read");
+  const empty = open("events", { listEvents: NONE });
+  expect(shown(empty.press("enter"))).toContain("Enter is off: there is nothing to open");
+});

@@ -23,7 +23,8 @@ export const VIEWS: readonly Binding[] = [
     footer: 10,
     off: (state) => {
       const place = here(state);
-      return place.kind !== "event" && place.list.rows.length === 0 ? "there is nothing to open" : null;
+      if (place.kind === "event" || place.list.rows.length > 0) return null;
+      return place.list.next === undefined ? "the list is still being read" : "there is nothing to open";
     },
     run: (state) => only(openSelected(state)),
   },
