@@ -17,9 +17,11 @@ export function healthText(
 ): string {
   if (damaged) return "damaged";
   if (health === undefined) return "-";
-  const { consecutive_failures: inARow, last_success_at: success, held } = health;
+  const { consecutive_failures: inARow, last_success_at: success, last_failure_at: last, held } = health;
   if (!enabled) return held === 0 ? "disabled" : `held ${grouped(held)}`;
-  if (inARow === 0) return success === null ? "untried" : "ok";
+  // To enable an endpoint counts its failures anew: it may have failed since it worked.
+  const isWorking = success !== null && (last === null || Date.parse(success) >= Date.parse(last));
+  if (inARow === 0) return isWorking ? "ok" : "untried";
   const since = success === null ? "never worked" : `worked ${ago(success, now)}`;
   return `failing ${grouped(inARow)}x; ${since}`;
 }

@@ -10,7 +10,7 @@ import { followJob, howToSteer } from "./follow.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
 import { readCount, readDuration, readPace } from "../values.ts";
-import { contextOf, planLines, type Undertaking } from "./plan.ts";
+import { contextOf, leftText, planLines, type Undertaking } from "./plan.ts";
 import { count } from "../output/words.ts";
 
 /** A set of millions takes the daemon a while to look through. */
@@ -117,6 +117,6 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
   const hint =
     first === undefined
       ? seen
-      : `The matching deliveries belong to endpoints to which nothing can be sent now, such as ${first.endpoint} (${first.reason}).`;
+      : `The matching deliveries belong to endpoints to which nothing can be sent now, such as ${first.endpoint}: ${leftText(first.reason, first.endpoint)}`;
   return new Failure("conflict", what, hint, isTry ? "nothing_to_try" : "nothing_to_replay");
 }

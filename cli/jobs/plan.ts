@@ -109,8 +109,9 @@ export function planLines(
   const more = rest.reduce((sum, one) => sum + one.matched, 0);
   // An event may be owed to many endpoints, so this is the least that can be said.
   const absent = Math.max(0, (filter.events?.length ?? 0) - matched);
+  const end = plan.endpoints.length + plan.left_alone.length === 0 ? "." : ":";
   return [
-    `${count(matched, "delivery", "deliveries")} ${aim}${oldest === null ? "" : `, the oldest received ${ago(oldest, now)}`}:`,
+    `${count(matched, "delivery", "deliveries")} ${aim}${oldest === null ? "" : `, the oldest received ${ago(oldest, now)}`}${end}`,
     ...plan.endpoints
       .slice(0, SHOWN)
       .map(
@@ -118,24 +119,50 @@ export function planLines(
           `  ${String(one.matched).padStart(width)}  ${one.endpoint}${healthOf(endpoints.get(one.endpoint), worked.get(one.endpoint), now)}`,
       ),
     ...(rest.length === 0 ? [] : [`  ${more}  to ${count(rest.length, "more endpoint", "more endpoints")}`]),
-    ...plan.left_alone.map(({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${reason}`),
+    ...plan.left_alone.map(
+      ({ endpoint, deliveries, reason }) => `  ${deliveries}  ${endpoint}  left alone: ${leftText(reason, endpoint)}`,
+    ),
     ...(timedOut === 0 || action === "cancel"
       ? []
       : [`  ${timedOut} of them timed out, so the receiver may have handled them; the event id stays the same`]),
     ...(absent === 0
       ? []
       : [`  at least ${absent} of the named events ${absent === 1 ? "has" : "have"} nothing ${aim}`]),
-    ...(matched === 0 || action === "cancel" ? [] : [`  at ${ratePerSecond}/s per endpoint, about ${span(eta)}`]),
+    ...(matched === 0 || action === "cancel"
+      ? []
+      : [`  at ${ratePerSecond}/s per endpoint, ${eta < 1 ? "within 1s" : `about ${span(eta)}`}`]),
   ];
 }
 
 function healthOf(endpoint: EndpointWithHealth | undefined, worked: string | undefined, now: number): string {
   if (endpoint === undefined) return "";
-  const { consecutive_failures: failures, last_failure_at: last } = endpoint.health;
+  const { consecutive_failures: failures, last_failure_at: last, last_success_at: success } = endpoint.health;
   if (worked !== undefined) {
     return `  ${hostOf(endpoint.url)}  answered a test event ${ago(worked, now)}, after ${count(failures, "failure", "failures")}`;
   }
-  const health =
-    failures === 0 || last === null ? "answers" : `still failing: ${failures} in a row, the last ${ago(last, now)}`;
-  return `  ${hostOf(endpoint.url)}  ${health}`;
+  return `  ${hostOf(endpoint.url)}  ${stateOf({ failures, last, success }, now)}`;
+}
+
+interface Tried {
+  readonly failures: number;
+  readonly last: string | null;
+  readonly success: string | null;
+}
+
+/** To enable an endpoint counts its failures anew, so none in a row need not mean that it answers. */
+function stateOf({ failures, last, success }: Tried, now: number): string {
+  if (last === null) return success === null ? "not tried yet" : "answers";
+  if (failures > 0) return `still failing: ${failures} in a row, the last ${ago(last, now)}`;
+  if (success !== null && Date.parse(success) >= Date.parse(last)) return "answers";
+  return `not tried since it failed ${ago(last, now)}`;
+}
+
+const LEFT: Readonly<Record<string, (endpoint: string) => string>> = {
+  endpoint_disabled: (endpoint) => `it is disabled; to enable it: webhookd endpoints enable ${endpoint}`,
+  endpoint_deleted: () => "it was deleted",
+};
+
+/** Why a delivery is not touched. A newer daemon may have more reasons. */
+export function leftText(reason: string, endpoint: string): string {
+  return Object.hasOwn(LEFT, reason) ? LEFT[reason]!(endpoint) : reason;
 }

@@ -6,6 +6,7 @@ import { noteHalt } from "../daemon/halts.ts";
 import { EXIT } from "../exit-code.ts";
 import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
+import { leftText } from "../jobs/plan.ts";
 import { say, sayJson } from "../output/print.ts";
 import type { TargetArgs } from "../target.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
@@ -47,7 +48,7 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
     say(io, `${after.id}  ${after.type}`);
     for (const { delivery, attempt } of replayed)
       say(io, `  ${delivery.endpoint}  ${lastResultOf({ ...delivery, last_attempt: attempt }, io.now())}`);
-    for (const { endpoint, reason } of left) say(io, `  ${endpoint}  not replayed: ${reason}`);
+    for (const { endpoint, reason } of left) say(io, `  ${endpoint}  not replayed: ${leftText(reason, endpoint)}`);
     say(io, summary);
     if (!args.wait) await noteHalt(client, io);
   }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { healthText } from "../../cli/endpoints/text.ts";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
@@ -229,6 +230,18 @@ describe("webhookd endpoints show", () => {
     const { out } = await endpoints(["show", id], { answers: { getEndpoint } });
     expect(out).toMatch(/^ {2}cost centre +4711$/m);
     expect(out).not.toContain("no value");
+  });
+});
+
+describe("the health of an endpoint in a list", () => {
+  it.each([
+    [{ last_success_at: null }, "untried"],
+    [{ last_failure_at: null }, "ok"],
+    [{ last_failure_at: "2026-11-20T09:00:00.000Z" }, "ok"],
+    // Failures in a row are counted anew once it is enabled.
+    [{ last_failure_at: "2026-11-20T10:00:00.000Z" }, "untried"],
+  ])("with %j is %s", (health, text) => {
+    expect(healthText({ enabled: true, damaged: null }, { ...aHealth, ...health }, 0)).toBe(text);
   });
 });
 

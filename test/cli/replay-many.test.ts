@@ -134,6 +134,25 @@ describe("webhookd replay of many", () => {
     expect(await say()).toContain(still);
   });
 
+  it("does not say that an endpoint answers that was enabled again and not tried since", async () => {
+    const say = async (health: object) => {
+      const answers = { createJob: aJobPlan, getEndpoint: { ...anEndpoint, health: { ...aHealth, ...health } } };
+      return (await typed(["replay", "--all-failed", "--dry-run"], { answers })).out;
+    };
+    const [early, late] = ["2023-11-14T22:00:00.000Z", "2023-11-14T22:10:00.000Z"];
+    expect(await say({ last_success_at: early, last_failure_at: late })).toContain("  not tried since it failed 3m");
+    expect(await say({ last_success_at: null, last_failure_at: late })).toContain("  not tried since it failed 3m");
+    expect(await say({ last_success_at: null })).toContain("  not tried yet\n");
+    expect(await say({ last_success_at: late, last_failure_at: early })).toContain("  answers\n");
+    expect(await say({ last_success_at: early })).toContain("  answers\n");
+  });
+
+  it("says of an empty plan only that it is empty", async () => {
+    const createJob = { ...aJobPlan, matched: 0, endpoints: [], left_alone: [], timed_out: 0 };
+    const { out } = await typed(["replay", "--all-failed", "--dry-run"], { answers: { createJob } });
+    expect(out).toMatch(/^0 deliveries to replay(, the oldest .+)?\.\n$/);
+  });
+
   it("takes ids from arguments and from stdin, each once, up to what one job takes", async () => {
     const ids = Array.from({ length: 1000 }, (_, n) => EVENT.slice(0, -4) + String(n).padStart(4, "0"));
     const piped = { io: { input: [...ids, "", ids[0]!] } };
@@ -170,7 +189,9 @@ describe("webhookd replay of many", () => {
       "--yes",
     );
     expect(code).toBe(EXIT.conflict);
-    expect(io.err).toContain("ep_06fbqxvx8r4m8q2v6ng0c3kz7t (endpoint_disabled)");
+    expect(io.err).toContain(
+      "ep_06fbqxvx8r4m8q2v6ng0c3kz7t: it is disabled; to enable it: webhookd endpoints enable ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n",
+    );
   });
 });
 

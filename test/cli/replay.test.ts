@@ -134,7 +134,7 @@ describe("webhookd replay", () => {
       ),
     );
     expect(code).toBe(EXIT.ok);
-    expect(io.out).toContain("  ep_2  not replayed: endpoint_disabled\n");
+    expect(io.out).toContain("  ep_2  not replayed: it is disabled; to enable it: webhookd endpoints enable ep_2\n");
   });
 
   it("sends its scope; --force waits for what was delivered before", async () => {
