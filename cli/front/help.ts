@@ -30,17 +30,22 @@ async function ofCommand(name: CommandName): Promise<string> {
   const words = name.split(" ");
   const definition = defineCommand({
     meta: { name: words.at(-1)!, description: summary },
-    args: Object.fromEntries(Object.entries({ ...args, help: HELP }).map(([key, arg]) => [key, forCitty(arg)])),
+    args: Object.fromEntries(Object.entries({ ...args, help: HELP }).map(([key, arg]) => [key, forCitty(key, arg)])),
   });
   const before = ["webhookd", ...words.slice(0, -1)].join(" ");
   const usage = await renderUsage(definition, defineCommand({ meta: { name: before } }));
   return [usage.trimEnd(), "", heading("EXAMPLES"), "", ...examples.map((line) => `  ${line}`), ""].join("\n");
 }
 
+/** Longer than this, the values of one flag would push the descriptions of all out of a narrow terminal. */
+const VALUES = 32;
+
 /** To citty a positional argument is required unless it says that it is not. */
-function forCitty(arg: ArgDef | typeof HELP): ArgsDef[string] {
-  const described = arg.type === "positional" ? { ...arg, required: arg.required ?? false } : arg;
-  return described as ArgsDef[string];
+function forCitty(key: string, arg: ArgDef | typeof HELP): ArgsDef[string] {
+  if (arg.type === "positional") return { ...arg, required: arg.required ?? false } as ArgsDef[string];
+  if (arg.type !== "enum" || arg.options.join("|").length <= VALUES) return arg as ArgsDef[string];
+  const description = `${arg.description}; one of ${arg.options.join(", ")}`;
+  return { ...arg, type: "string", valueHint: key.toUpperCase(), description } as ArgsDef[string];
 }
 
 /** Not citty's: it names all commands in one line, and knows no groups. */

@@ -36,6 +36,11 @@ describe("the overview", () => {
 });
 
 describe.each(NAMES)("the page of %s", (name) => {
+  it("has its flags in the columns of a terminal of 80", async () => {
+    const [, flags = ""] = /OPTIONS\n\n([^]*?)\n\n/.exec(await shown(name, 80))!;
+    for (const row of flags.split("\n")) expect(row.length, row).toBeLessThanOrEqual(80);
+  });
+
   it("calls an argument required where it is refused without one, and nowhere else", async () => {
     const text = await shown(name);
     for (const [key, arg] of Object.entries<{ type: string; required?: boolean }>(LOADED[name].args)) {
