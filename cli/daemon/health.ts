@@ -1,5 +1,5 @@
 /** How deliveries fare, beside how the daemon itself is. */
-import type { FailureGroup, Statistics, Status } from "../../src/client/operations.ts";
+import type { FailureGroup, Job, Statistics, Status } from "../../src/client/operations.ts";
 import type { Client, Item } from "../../src/client/client.ts";
 import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
 
@@ -10,6 +10,8 @@ export interface Health {
   readonly failing: readonly FailingEndpoint[] | null;
   /** Those that published the most in that hour, of several; empty where there is one tenant alone. */
   readonly busiest: readonly Item<"listTenants">[] | null;
+  /** Those of the latest hundred that run or are paused. */
+  readonly open_jobs: readonly Job[] | null;
 }
 export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error" | "status_code"> {
   readonly url: string;
@@ -27,12 +29,18 @@ const HOUR_MS = 3_600_000;
 export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
   const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
     needed.has(name) ? value : value.catch(() => null as Health[K]);
-  const [statistics, failing, busiest] = await Promise.all([
+  const [statistics, failing, busiest, jobs] = await Promise.all([
     read("statistics", client.call("getStatistics", { query: { window: "1h" } })),
     read("failing", failingEndpoints(client, now)),
     read("busiest", busiestTenants(client)),
+    read("open_jobs", openJobs(client)),
   ]);
-  return { statistics, failing, busiest };
+  return { statistics, failing, busiest, open_jobs: jobs };
+}
+
+async function openJobs(client: Client): Promise<Job[]> {
+  const { data } = await client.call("listJobs", { query: { limit: 100 } });
+  return data.filter(({ status }) => status === "running" || status === "paused");
 }
 
 async function busiestTenants(client: Client): Promise<Health["busiest"]> {

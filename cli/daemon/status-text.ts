@@ -1,6 +1,6 @@
 /** The daemon and its deliveries on a few lines. */
 import type { Item } from "../../src/client/client.ts";
-import type { Node, Statistics, Status } from "../../src/client/operations.ts";
+import type { Job, Node, Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import type { Io } from "../io.ts";
@@ -40,6 +40,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
           `  behind    ${hostOf(url)}: deliveries wait for their turn, ${atOnce} at a time, the oldest due ${ago(since, now)}`,
       ),
     ...(statistics === null ? [] : lastHour(statistics)),
+    ...jobsLines(seen.open_jobs ?? []),
     ...((seen.busiest ?? []).length === 0 ? [] : [`  busiest   ${seen.busiest!.map(publishedText).join(", ")}`]),
   ];
 }
@@ -56,6 +57,18 @@ function lastHour({ published, deliveries, attempts }: Statistics): string[] {
     `  last hour ${rate}${grouped(deliveries.delivered)} delivered, ${grouped(deliveries.failed)} failed`,
     `            ${grouped(attempts.failed)} of ${count(attempts.total, "attempt", "attempts")} failed, ${attempts.per_second}/s`,
   ];
+}
+
+/** A job that was paused, or paused itself, waits for somebody, and sends nothing until then. */
+function jobsLines(jobs: readonly Job[]): string[] {
+  const [only, another] = jobs;
+  if (only === undefined) return [];
+  const words = (["running", "paused"] as const).flatMap((state) => {
+    const number = jobs.filter(({ status }) => status === state).length;
+    return number === 0 ? [] : [`${number} ${state}`];
+  });
+  const todo = another === undefined ? `webhookd jobs show ${only.id}` : "webhookd jobs list";
+  return [`  jobs      ${words.join(", ")}: ${todo}`];
 }
 
 function publishedText({ name, published_last_hour: events }: Item<"listTenants">): string {

@@ -68,7 +68,7 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
   const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
   const isBrief = brief && needed.size === 0;
   const health: Health = isBrief
-    ? { statistics: null, failing: null, busiest: null }
+    ? { statistics: null, failing: null, busiest: null, open_jobs: null }
     : await readHealth(client, needed, now);
   const seen: Seen = { ...status, ...health };
   const met = conditions.flatMap(({ name, met }) => {

@@ -57,8 +57,10 @@ export const doctor = command({
       if (!args.json) say(io, lineOf(finding));
     }
     const failed = findings.filter(({ level }) => level === "FAIL").length;
+    const warnings = findings.filter(({ level }) => level === "warn").length;
+    const beside = warnings === 0 ? "" : `; ${count(warnings, "warning", "warnings")}`;
     if (args.json) sayJson(io, { ok: failed === 0, findings });
-    else note(io, failed === 0 ? "No problems found." : `${count(failed, "problem", "problems")} found.`);
+    else note(io, `${failed === 0 ? "No problems" : count(failed, "problem", "problems")} found${beside}.`);
     return failed === 0 ? EXIT.ok : EXIT.answer_is_no;
   },
 });

@@ -19,19 +19,23 @@ interface Said {
   findings: Finding[];
   /** `level subject` of each. */
   lines: string[];
+  /** What it ends with for people. */
+  end: string;
 }
 
 async function doctor(dir: string, words: readonly string[], env: Record<string, string> = {}): Promise<Said> {
   const readFile = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : null);
-  const io = new FakeIo({
-    env: { WEBHOOKD_DATA_DIR: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB", ...env },
-    machine: { cwd: dir, readFile, exists: existsSync },
-  });
+  const machine = { cwd: dir, readFile, exists: existsSync };
+  const known = { WEBHOOKD_DATA_DIR: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB", ...env };
+  const io = new FakeIo({ env: known, machine });
   // The files that a test makes are of now.
   io.now = () => Date.now();
   const code = await webhookd(io, "doctor", "--json", ...words);
   const { findings } = JSON.parse(io.out) as { findings: Finding[] };
-  return { code, findings, lines: findings.map(({ level, subject }) => `${level} ${subject}`) };
+  const forPeople = new FakeIo({ env: known, machine });
+  forPeople.now = io.now;
+  await webhookd(forPeople, "doctor", ...words);
+  return { code, findings, lines: findings.map(({ level, subject }) => `${level} ${subject}`), end: forPeople.err };
 }
 
 /** A data directory as a daemon leaves it. */
@@ -97,6 +101,14 @@ describe("doctor --offline", () => {
   it("warns of variables that change how Node speaks TLS", async () => {
     const said = await doctor(aDataDirectory(), ["--offline"], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
     expect(only(said, "environment")).toEqual([expect.objectContaining({ level: "warn" })]);
+  });
+
+  it("counts its warnings at the end, which may have scrolled away", async () => {
+    const said = await doctor(aDataDirectory(), ["--offline"], { NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    const warnings = said.findings.filter(({ level }) => level === "warn").length;
+    expect(warnings).toBeGreaterThan(0);
+    const all = warnings === 1 ? "1 warning" : `${warnings} warnings`;
+    expect(said.end).toBe(`No problems found; ${all}.\n`);
   });
 
   it("has every mistake of a configuration in place of all else", async () => {

@@ -5,6 +5,7 @@ import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
 import { aHalt, aPause } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
+import { aJob } from "../../src/api/jobs/schemas.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -17,6 +18,7 @@ interface Scene {
   readonly status?: object;
   readonly health?: object;
   readonly pending?: number;
+  readonly jobs?: readonly object[];
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly env?: Record<string, string>;
@@ -25,7 +27,7 @@ interface Scene {
 }
 
 async function status(
-  { status: own = {}, health, pending = 1978, looks = [], ...terminal }: Scene,
+  { status: own = {}, health, pending = 1978, jobs = [], looks = [], ...terminal }: Scene,
   ...words: string[]
 ) {
   const io = new FakeIo(terminal);
@@ -39,6 +41,7 @@ async function status(
         : problem(503, "storage_unavailable", "not now");
     }
     if (path.startsWith("/v1/webhooks/stats")) return ok(someStatistics);
+    if (path.startsWith("/v1/webhooks/jobs")) return ok({ data: jobs, next_cursor: null });
     if (path.startsWith("/v1/tenants")) {
       const tenant = (name: string, events: number) => ({ name, endpoints: 1, published_last_hour: events });
       return ok({ data: [tenant("acme", 3400), tenant("globex", 170), tenant("initech", 0)], next_cursor: null });
@@ -69,6 +72,16 @@ describe("webhookd status", () => {
     expect(io.out).toMatch(/ {2}next {6}webhookd failures\n$/);
     expect((await status({ status: { paused: aPause } })).io.out).toMatch(/webhookd resume\n$/);
     expect((await status({})).io.out).toMatch(/webhookd replay --all-failed --dry-run\n$/);
+  });
+
+  it("names the jobs that run, or wait for somebody to resume them", async () => {
+    const paused = { ...aJob, status: "paused" };
+    expect((await status({ jobs: [paused] })).io.out).toContain(
+      `  jobs      1 paused: webhookd jobs show ${aJob.id}\n`,
+    );
+    const several = await status({ jobs: [paused, aJob, { ...aJob, status: "done" }] });
+    expect(several.io.out).toContain("  jobs      1 running, 1 paused: webhookd jobs list\n");
+    expect((await status({ jobs: [{ ...aJob, status: "done" }] })).io.out).not.toContain("  jobs ");
   });
 
   it("says how many are overdue, and behind whom they wait for their turn", async () => {
