@@ -112,7 +112,7 @@ function show(endpoint: EndpointWithHealth, io: Io): void {
     ["headers", Object.keys(endpoint.headers).join(", ")],
     ["metadata", otherText(endpoint.metadata)],
     ...others.map(([name, value]) => [name.replaceAll("_", " "), otherText(value)] as const),
-    ["rotation", rotationText(endpoint.secret_switches_at)],
+    ["rotation", rotationText(endpoint)],
     ["tenant", endpoint.tenant],
     ["created", endpoint.created_at],
     ["updated", endpoint.updated_at === endpoint.created_at ? null : endpoint.updated_at],
@@ -124,6 +124,7 @@ function otherText(value: unknown): string | null {
   return text === "-" ? null : text;
 }
 
-function rotationText(switchesAt: string | null): string | null {
-  return switchesAt === null ? null : `the next secret takes over at ${switchesAt}`;
+function rotationText({ id, secret_switches_at: at }: EndpointWithHealth): string | null {
+  if (at === null) return null;
+  return `the next secret takes over at ${at}; to let it take over now: webhookd endpoints rotate-secret ${id} --complete`;
 }

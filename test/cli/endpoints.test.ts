@@ -221,7 +221,9 @@ describe("webhookd endpoints show", () => {
   it("says until when a rotation overlaps", async () => {
     const at = "2026-11-22T09:55:00.000Z";
     const getEndpoint = { ...anEndpoint, health: aHealth, secret_switches_at: at };
-    expect((await endpoints(["show", id], { answers: { getEndpoint } })).out).toMatch(`takes over at ${at}\n`);
+    expect((await endpoints(["show", id], { answers: { getEndpoint } })).out).toContain(
+      `takes over at ${at}; to let it take over now: webhookd endpoints rotate-secret ${id} --complete\n`,
+    );
     expect((await endpoints(["show", id])).out).not.toContain("rotation");
   });
 
