@@ -88,7 +88,10 @@ export class IdempotencyKeys implements IdempotencyStore {
     return isSame ? row.answer : new IdempotencyMismatch(null);
   }
 
-  /** What has expired makes room. A key that another node took meanwhile has everything done again, with that known. */
+  /**
+   * What has expired makes room, and so does, for the key of a batch, what the same transaction remembered of an item
+   * under it. A key that another node took meanwhile has everything done again, with that known.
+   */
   async write(tx: Queries, all: readonly Remembered[], now: number): Promise<void> {
     if (all.length === 0) return;
     const written = await tx.change(
@@ -96,7 +99,7 @@ export class IdempotencyKeys implements IdempotencyStore {
        SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::text[])
        ON CONFLICT (tenant, key) DO UPDATE
          SET fingerprint = excluded.fingerprint, expires_at = excluded.expires_at, answer = excluded.answer
-         WHERE idempotency.expires_at <= $6`,
+         WHERE idempotency.expires_at <= $6 OR idempotency.xmin = pg_current_xact_id()::xid`,
       [
         all.map(({ tenant }) => tenant),
         all.map(({ key }) => key),

@@ -134,6 +134,15 @@ export function idempotency(openFresh: OpenFresh): void {
       expect((await store.endpoints.list(EVERYTHING)).data).toHaveLength(1);
     });
 
+    it("may be a batch under the key of one of its events, and is then known under it as a whole", async () => {
+      const { store } = await openFresh();
+      const batch = { ...request("k", B), answer: (all: readonly Publication[]) => String(all.length) };
+      await store.events.publish([keyed("k"), keyed("other")], START, room, batch);
+      expect(await store.idempotency.recall(request("k", B), START)).toBe("2");
+      await expect(store.events.publish([keyed("k")], START, room)).rejects.toMatchObject(MISMATCH);
+      expect((await store.reads.listEvents(EVERYTHING)).data).toHaveLength(2);
+    });
+
     it("may be a batch, a new key, or a replay that found something to do", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
