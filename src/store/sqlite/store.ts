@@ -121,7 +121,7 @@ export class SqliteStore implements Store {
 
     const rows = new Endpoints(db, { ...names, box: engine.box });
     const health = new Health(db, index);
-    const sweep = new Sweep(db, { index, fresh });
+    const sweep = new Sweep(db, { index, fresh, manual });
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
       endpoints: rows,
       index,

@@ -1,6 +1,7 @@
 /** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
 import type { Pruned } from "../../store.ts";
 import { CANCELLED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
+import { dropRequests } from "../deliveries/record.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 
@@ -12,7 +13,7 @@ export interface Swept {
 }
 
 const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
-  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING}`;
+  WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint`;
 
 /**
  * Cancels some of what the endpoint has open of events up to its mark, and takes the mark away at the end; where to go
@@ -32,7 +33,7 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
       `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
       [endpoint, upTo],
     );
-    await tx.change(CANCEL, [endpoint, fresh.map(({ event }) => event)]);
+    await cancel(tx, endpoint, fresh);
     if (fresh.length === CHUNK) return at;
   }
   const rows = await tx.rows<{ due_at: number; event: number }>(
@@ -40,11 +41,21 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
      ORDER BY due_at, event LIMIT ${CHUNK}`,
     [endpoint, at.dueAt, at.event],
   );
-  await tx.change(CANCEL, [endpoint, rows.map(({ event }) => event).filter((event) => event <= upTo)]);
+  await cancel(
+    tx,
+    endpoint,
+    rows.filter(({ event }) => event <= upTo),
+  );
   const last = rows.at(-1);
   if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
   await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
   return null;
+}
+
+/** With what was asked for of them: nobody else would drop that. */
+async function cancel(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]): Promise<void> {
+  const events = some.map(({ event }) => event);
+  await dropRequests(tx, await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]));
 }
 
 /** Deleted endpoints that nothing names any more. The last number stays: another endpoint would be given it again. */

@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
+import type { ManualAttempts } from "../claims/marks.ts";
 import { firstKeyAt, instantOf, type Interned, IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
@@ -19,6 +20,7 @@ type Waiting = { readonly due_at: number; readonly event: number };
 export class Sweep {
   readonly #index: EndpointIndex;
   readonly #mark: FreshMark;
+  readonly #manual: ManualAttempts;
   readonly #marked: Statement<[number], { id: string; tenant: string; upTo: number }>;
   readonly #fresh: Statement<[number, number, number], number>;
   readonly #waiting: Statement<[number, number, number, number], Waiting>;
@@ -26,9 +28,10 @@ export class Sweep {
   readonly #swept: Statement<[number]>;
   readonly #unswept: Statement<[], number>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; fresh: FreshMark }) {
+  constructor(db: Database, parts: { index: EndpointIndex; fresh: FreshMark; manual: ManualAttempts }) {
     this.#index = parts.index;
     this.#mark = parts.fresh;
+    this.#manual = parts.manual;
     this.#marked = db.prepare(
       `SELECT e.id, t.name AS tenant, e.cancel_to AS upTo FROM endpoint e JOIN tenant t ON t.num = e.tenant
        WHERE e.number = ? AND e.cancel_to IS NOT NULL`,
@@ -79,6 +82,7 @@ export class Sweep {
   #cancelOne(event: number, endpoint: number): void {
     this.#cancel.run(event, endpoint);
     this.#mark.settled(event, endpoint);
+    this.#manual.drop(event, endpoint);
   }
 }
 

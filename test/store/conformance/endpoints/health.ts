@@ -216,6 +216,24 @@ export function health(openFresh: OpenFresh): void {
       expect((await store.reads.getEvent(null, held[1]!.id))!.deliveries).toMatchObject([{ status: "cancelled" }]);
     });
 
+    it("drops the attempts that were asked for of it, so that nothing keeps its events", async () => {
+      const { store, clock } = await openFresh();
+      const id = await addEndpoint(store);
+      const [held, failure] = [await publishOne(store), await publishOne(store)].map(({ fresh }) => fresh[0]!);
+      await store.deliveries.record([again(held!, START + MINUTE), failed(failure!)]);
+      const enable = (enabled: boolean) =>
+        store.endpoints.update(null, id, (settings) => ({ ...settings, enabled }), START, "cancel");
+      await enable(false);
+      for (const { delivery } of [held!, failure!]) await store.deliveries.requestAttempt(null, delivery, START);
+      await enable(true);
+      await whenCancelled(store, clock, id);
+      const owed = await store.deliveries.requestedAttempts(null, 10);
+      expect(owed).toEqual([{ delivery: failure!.delivery, endpoint: id }]);
+      const later = START + 60 * MINUTE;
+      expect(await store.upkeep.pruneEvents({ delivered: later, failed: later }, null)).toMatchObject({ pruned: 1 });
+      expect(await store.reads.getEvent(null, held!.event)).toBeNull();
+    });
+
     it("goes on after a crash", async () => {
       const harness = await openFresh();
       const id = await addEndpoint(harness.store);
