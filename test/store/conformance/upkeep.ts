@@ -307,6 +307,23 @@ export function retention(openFresh: OpenFresh): void {
       expect(await store.upkeep.expireHeld(START + DAY + 1, START + 8 * DAY)).toBe(1);
     });
 
+    it("that were on the wire when the clock was set on show the attempt whose number was taken once", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { fresh } = await publishOne(store);
+      await store.deliveries.record([again(fresh[0]!, START)]);
+      const [onWire] = await dueNow(store, endpoint);
+      await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+      const later = START + 8 * DAY;
+      expect(await store.upkeep.expireHeld(START + DAY, later)).toBe(1);
+      await store.deliveries.record([ended(onWire!, { status: "delivered" }, { startedAt: later + HOUR })]);
+      const page = (await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint }))!;
+      expect(page.data.map(({ number, startedAt }) => [number, startedAt])).toEqual([
+        [1, START],
+        [2, later],
+      ]);
+    });
+
     it("are held from when their endpoint was disabled, however long they had waited before", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);

@@ -105,9 +105,7 @@ export class Attempts {
       outcome: outcomeCode(outcome.outcome),
     };
     if (this.#moveFirst.run(event, endpoint).changes === 1) this.#clearFirst.run(event, endpoint);
-    this.late.noteIfLate(placed);
-    if (body !== null) this.#responses.noteIfLate(started, event, endpoint, claim.number);
-    this.#insert.run(
+    const { changes } = this.#insert.run(
       event,
       endpoint,
       claim.number,
@@ -127,6 +125,9 @@ export class Attempts {
       plain ? null : JSON.stringify(detailsOf(outcome)),
       plain ? packWay(outcome, started) : null,
     );
+    if (changes === 0) return;
+    this.late.noteIfLate(placed);
+    if (body !== null) this.#responses.noteIfLate(started, event, endpoint, claim.number);
   }
 
   lastOf(event: string, key: number, endpoint: number): Attempt | null {
