@@ -49,7 +49,7 @@ describe("webhookd status", () => {
   it("exits 8 when publishes are refused; --json has the status as it came", async () => {
     const { code, io } = await status([{ state: "disk_full" }], "--json");
     expect(code).toBe(EXIT.answer_is_no);
-    const nothing = { statistics: null, failing: null, busiest: null };
+    const nothing = { statistics: null, failing: null, busiest: null, open_jobs: null };
     expect(JSON.parse(io.out)).toEqual({ ...aStatus, state: "disk_full", ...nothing });
   });
 
