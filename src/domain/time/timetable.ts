@@ -144,7 +144,7 @@ export class TenantTurns<T extends Waiting> {
     return line === undefined || !fits(line.items[0]!) ? undefined : this.#takeOf(line);
   }
 
-  /** Takes the first that `fits` of those whose tenant has nothing that comes before it. */
+  /** Takes the next one that `fits`, past tenants whose own next one does not. */
   takeFirst(fits: (item: T) => boolean): T | undefined {
     const next = this.take(fits);
     if (next !== undefined) return next;
@@ -213,7 +213,7 @@ export class Rests {
     if (tenant !== this.#tenant) this.#othersAt = now;
   }
 
-  /** What else took time because of what was large. */
+  /** What else held up everybody, such as a move of what was large into the database. */
   add(ms: number, now: number): void {
     const weight = this.#shares.get(this.#tenant)?.weight ?? 1;
     this.#until = Math.min(Math.max(this.#until, now - ms) + ms + ms / weight, now + MOST_REST_MS);

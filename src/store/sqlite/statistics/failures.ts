@@ -23,7 +23,6 @@ import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR = 60;
-const HOUR_MS = HOUR * MINUTE_MS;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /** Those of a group that are of events above a key. */
@@ -40,10 +39,6 @@ interface Found {
   readonly above: Above;
   readonly of: Pick<Failure, "endpoint" | "status" | "error" | "statusCode">;
   readonly count: number;
-}
-
-/** When they failed last. */
-interface Course {
   readonly series: readonly number[];
   /** The minute, or the first one of the hour, in which one failed last. */
   readonly last: number;
@@ -83,8 +78,6 @@ export class Failures {
   readonly #meta: Meta;
   readonly #causes: CauseList;
   readonly #endpoints: Statement<[number], number>;
-  readonly #sumOfHours: Statement<[Above], number>;
-  readonly #sum: Statement<[Above], number>;
   readonly #hours: Statement<[Above], number>;
   readonly #counted: Statement<[Above], number>;
   readonly #firstOfHours: Statement<[Above], First>;
@@ -101,14 +94,6 @@ export class Failures {
     this.#causes = new CauseList(db);
     this.#endpoints = db
       .prepare<[number], number>("SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ?")
-      .pluck();
-    const sum = `SELECT total(count) AS sum FROM ${HOURS}`;
-    this.#sumOfHours = db.prepare<[Above], number>(sum).pluck();
-    this.#sum = db
-      .prepare<[Above], number>(
-        `SELECT total(sum) FROM (
-           ${sum} UNION ALL SELECT sum(count) FROM ${MINUTES} UNION ALL SELECT count(*) FROM ${ONES})`,
-      )
       .pluck();
     const hours = `SELECT failed * ${HOUR * COUNTS} + count FROM ${HOURS}`;
     this.#hours = db.prepare<[Above], number>(hours).pluck();
@@ -168,12 +153,9 @@ export class Failures {
     const sizes = [...troubles.values()].map((found) => found.reduce((sum, { count }) => sum + count, 0));
     const least = sizes.toSorted((a, b) => b - a)[query.limit - 1] ?? 0;
     const groups = new FailureGroups(query);
-    const largest = [...troubles.values()].flatMap((found, at) => (sizes[at]! >= least ? found : []));
-    // All counts first, which are close together: the deliveries that #endsOf looks at are anywhere.
-    const courses = largest.map(({ above }) => this.#courseOf(above, query));
-    for (const [at, { above, of }] of largest.entries()) {
-      const course = courses[at]!;
-      groups.addCounted({ ...of, ...this.#endsOf(above, course.last) }, course.series);
+    for (const [at, found] of [...troubles.values()].entries()) {
+      if (sizes[at]! >= least)
+        for (const { of, series, ...each } of found) groups.addCounted({ ...of, ...this.#ends(each) }, series);
     }
     const since = known === null ? query.since : Math.max(query.since, instantOf(known));
     return { since, total: troubles.size, groups: groups.largest(query.limit, (group) => this.#sampleOf(group)) };
@@ -187,27 +169,25 @@ export class Failures {
     // What waits for what is deleted, or of events up to `cancelTo`, counts as cancelled.
     if (state === WAITING && entry.deleted) return null;
     const status = state === FAILED ? "failed" : entry.enabled ? "pending" : "held";
+    const [from, step] = [query.from / MINUTE_MS, query.stepMs / MINUTE_MS];
     // Parts of whole hours are made of hours.
-    const byHours = query.from % HOUR_MS === 0 && query.stepMs % HOUR_MS === 0;
+    const byHours = from % HOUR === 0 && step % HOUR === 0;
     const above = aboveKey(group, state === FAILED ? low : Math.max(low, entry.cancelTo ?? -1), byHours);
-    const count = (isWhole(above) ? this.#sumOfHours : this.#sum).get(above)!;
-    return count === 0 ? null : { above, of: { endpoint: entry.id, status, error, statusCode }, count };
-  }
-
-  #courseOf(above: Above, { from, stepMs, parts }: FailureQuery): Course {
-    const series = Array<number>(parts).fill(0);
-    let last = 0;
-    for (const each of (isWhole(above) ? this.#hours : this.#counted).all(above)) {
+    const series = Array<number>(query.parts).fill(0);
+    const counts = (isWhole(above) ? this.#hours : this.#counted).all(above);
+    let [all, last] = [0, 0];
+    for (const each of counts) {
       const [minute, count] = [Math.floor(each / COUNTS), each % COUNTS];
-      const part = Math.floor((minute * MINUTE_MS - from) / stepMs);
-      series[Math.min(Math.max(part, 0), parts - 1)]! += count;
+      series[Math.min(Math.max(Math.floor((minute - from) / step), 0), query.parts - 1)]! += count;
+      all += count;
       if (minute > last) last = minute;
     }
-    return { series, last };
+    if (all === 0) return null;
+    return { above, of: { endpoint: entry.id, status, error, statusCode }, count: all, series, last };
   }
 
   /** When the first of them began to fail, and when the last one did, with its event. */
-  #endsOf(above: Above, last: number): Pick<Failure, "firstAt" | "lastAt" | "event"> {
+  #ends({ above, last }: Pick<Found, "above" | "last">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
     // A count of nothing would be a mistake of ours, and no reason to answer nothing: without a sample it is left out.
     const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS }) ?? { event: 0, lastAt: -1 };
     const first = (isWhole(above) ? this.#firstOfHours : this.#firstOf).get(above)!;
