@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from "node:util";
+import { version } from "../../src/build.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
+import type { Target } from "../../src/client/exchange.ts";
 import type { Status } from "../../src/client/operations.ts";
-import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
-import { connect } from "../target.ts";
+import { connect, findTarget } from "../target.ts";
 import { readDuration } from "../values.ts";
 import { readConditions, type Condition } from "./conditions.ts";
 import { troublesOf } from "./halts.ts";
@@ -129,12 +132,16 @@ async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
     const isOver = io.monotonic() >= end;
+    let target: Target | null = null;
     try {
       // Found anew each time: a daemon that starts makes its socket.
-      const status = await connect(args, io).call("getStatus");
+      target = findTarget(args, io);
+      const status = await createClient(target, { version }).call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
-      if (!isAway(error)) throw error;
+      // It may have been made since, and needs no key: the port that was opened after it does.
+      const isElsewhere = target !== null && !isDeepStrictEqual(findTarget(args, io), target);
+      if (!isAway(error) && !isElsewhere) throw error;
       if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited 30s`);
     }
     await io.sleep(POLL_MS);

@@ -58,6 +58,22 @@ describe("webhookd status", () => {
     expect([code, asked]).toEqual([EXIT.ok, 3]);
   });
 
+  it("--wait goes to a socket that was made after the look for it, though the port refused its key", async () => {
+    const daemon = await fakeDaemon(({ path, headers }) => {
+      if (path !== "/v1/status") return { status: 404, body: {} };
+      return headers.authorization === undefined
+        ? { status: 200, body: aStatus }
+        : problem(401, "unauthenticated", "no");
+    });
+    const adminKey = join(daemon.dir, "admin.key");
+    writeFileSync(adminKey, "whk_old\n");
+    const exists = (path: string) => path === adminKey || (path === daemon.socket && daemon.seen.length > 0);
+    const env = { WEBHOOKD_DATA_DIR: daemon.dir, WEBHOOKD_SERVER_LISTEN: new URL(daemon.url).host };
+    const io = new FakeIo({ env, machine: { exists } });
+    expect(await webhookd(io, "status", "--wait"), io.err).toBe(EXIT.ok);
+    expect(daemon.seen.slice(0, 2).map(({ headers }) => headers.authorization)).toEqual(["Bearer whk_old", undefined]);
+  });
+
   it("--wait exits 9 after 30 s, whether the daemon was full or never there, and at once when it may not ask", async () => {
     const { code, io } = await status([{ state: "disk_full" }], "--wait");
     expect([code, io.now()]).toEqual([EXIT.wait_ran_out, 1_700_000_030_000]);
