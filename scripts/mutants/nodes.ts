@@ -194,4 +194,18 @@ export const NODES: readonly Mutant[] = [
     replace: "",
     tests: ["test/store/postgres/served.test.ts"],
   },
+  {
+    name: "what-is-published-and-what-is-recorded-commit-in-turns",
+    file: "src/store/postgres/engine/engine.ts",
+    find: "      if (work.shared === null) continue;\n",
+    replace: "      if (work.shared !== this.#queue[0]!.shared) break;\n",
+    tests: ["test/store/postgres/commits.test.ts"],
+  },
+  {
+    name: "a-delivery-is-locked-before-the-endpoint-of-what-is-published-beside-it",
+    file: "src/store/postgres/deliveries/deliveries.ts",
+    find: "    await this.#identify(\n      tx,\n      all.map(",
+    replace: "    if (this.#identities.size === 0) await this.#identify(\n      tx,\n      all.map(",
+    tests: ["test/store/postgres/commits.test.ts"],
+  },
 ];

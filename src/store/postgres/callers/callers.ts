@@ -1,4 +1,5 @@
 /** Who asks, and what was asked: API keys and the audit trail. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../../domain/caller.ts";
@@ -18,6 +19,7 @@ export class PostgresKeys implements KeyStore {
   readonly #engine: Engine;
   readonly #idempotency: IdempotencyKeys;
   readonly #touched = new Map<string, number>();
+  readonly #asked = new Map<string, Promise<ApiKey | null>>();
 
   constructor(engine: Engine, idempotency: IdempotencyKeys) {
     this.#engine = engine;
@@ -28,7 +30,18 @@ export class PostgresKeys implements KeyStore {
     await this.#idempotency.commit(once, now, (tx) => addKey(tx, key, this.#engine.numbers.next(now), now));
   }
 
-  async get(id: string): Promise<ApiKey | null> {
+  /** Asked once for all requests that are read in one turn of the event loop, and after them: none misses a revocation. */
+  get(id: string): Promise<ApiKey | null> {
+    let asked = this.#asked.get(id);
+    if (asked === undefined) {
+      asked = nextTurn().then(() => this.#read(id));
+      this.#asked.set(id, asked);
+    }
+    return asked;
+  }
+
+  async #read(id: string): Promise<ApiKey | null> {
+    this.#asked.delete(id);
     const [row] = await this.#engine.database.rows<KeyRow>("SELECT * FROM api_key WHERE id = $1", [id]);
     return row === undefined ? null : keyOf(row);
   }

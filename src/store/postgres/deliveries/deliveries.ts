@@ -160,6 +160,8 @@ export class PostgresDeliveries implements DeliveryStore {
 
   async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]): Promise<Recorded[][]> {
     const all = batches.flat();
+    // Whoever locks an endpoint and its deliveries begins with the endpoint. What is published in the same transaction has
+    // sent that by now; the deliveries are locked after this.
     await this.#identify(
       tx,
       all.map(({ claim }) => claim),

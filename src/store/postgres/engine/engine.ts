@@ -116,35 +116,49 @@ export class Engine {
     this.#working = null;
   }
 
+  /** All that can share a transaction, in their order, past what has its own. */
   #take(): Work[] {
-    const { shared } = this.#queue[0]!;
-    if (shared === null) return this.#queue.splice(0, 1);
+    if (this.#queue[0]!.shared === null) return this.#queue.splice(0, 1);
+    const some: Work[] = [];
     let size = 0;
-    const end = this.#queue.findIndex((work, at) => {
+    for (const work of this.#queue) {
+      if (work.shared === null) continue;
       size += work.size;
-      return at > 0 && (work.shared !== shared || size > MAX_SHARED);
-    });
-    return this.#queue.splice(0, end === -1 ? this.#queue.length : end);
+      if (some.length > 0 && size > MAX_SHARED) break;
+      some.push(work);
+    }
+    const taken = new Set(some);
+    this.#queue = this.#queue.filter((work) => !taken.has(work));
+    return some;
   }
 
   async #commit(some: readonly Work[]): Promise<void> {
     const [first] = some;
     try {
       if (some.length === 1) first!.resolve(await this.#transaction((tx) => first!.run(tx)));
-      else {
-        const items = some.map(({ item }) => item);
-        const results = await this.#transaction((tx) => first!.shared!(tx, items));
-        for (const [at, work] of some.entries()) {
-          const result = results[at];
-          if (result instanceof WebhookdError) work.reject(result);
-          else work.resolve(result);
-        }
-      }
+      else await this.#commitTogether(some);
     } catch (error) {
       const isOfAll = error instanceof WebhookdError && !isOfSome(error);
       if (some.length === 1 || isOfAll) for (const work of some) work.reject(error);
       // One of them is at fault: each has its own transaction now, so that only that one is refused.
       else for (const work of some) await this.#commit([work]);
+    }
+  }
+
+  async #commitTogether(some: readonly Work[]): Promise<void> {
+    const kinds = [...Map.groupBy(some, ({ shared }) => shared!)];
+    const results = await this.#transaction(async (tx) => {
+      const running = kinds.map(([shared, works]) => {
+        const items = works.map(({ item }) => item);
+        return shared(tx, items);
+      });
+      // The first that fails says why; the others only that the transaction has failed.
+      return (await Promise.all(running).finally(() => Promise.allSettled(running))).flat();
+    });
+    for (const [at, work] of kinds.flatMap(([, works]) => works).entries()) {
+      const result = results[at];
+      if (result instanceof WebhookdError) work.reject(result);
+      else work.resolve(result);
     }
   }
 
