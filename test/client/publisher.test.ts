@@ -141,7 +141,9 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
 
   const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
   const BODY = '{"id":"evt_1","data":{"name":"café","n":1}}';
-  const genuine = createHmac("sha256", SECRET).update(BODY).digest("hex");
+  const PUBLIC = "whpk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
+  const hmacOf = (key: string) => createHmac("sha256", key).update(BODY).digest("hex");
+  const genuine = hmacOf(SECRET);
   it.each([
     ["genuine", BODY, genuine, [SECRET], null],
     ["in upper case", BODY, genuine.toUpperCase(), [SECRET], null],
@@ -156,6 +158,8 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     ["by another secret", BODY, genuine, ["another secret of ours"], "mismatch"],
     ["changed", BODY.replace("1}", "2}"), genuine, [SECRET], "mismatch"],
     ["no text", "\u0000", genuine, [SECRET], "mismatch"],
+    ["signed with a public key, which anyone may know", BODY, hmacOf(PUBLIC), [PUBLIC], "mismatch"],
+    ["signed with a public key and a newline", BODY, hmacOf(`\n${PUBLIC}`), [`\n${PUBLIC}`], "mismatch"],
   ] as const)("judges a body that is %s", async (_what, body, header, secrets, reason) => {
     const base64 = Buffer.from(body).toString("base64");
     expect(await ask({ verify: [base64, header, secrets] })).toEqual({ reason });

@@ -64,6 +64,14 @@ export const SECRET_PREFIX = "whsec_";
 /** Canonical base64 with padding. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
+/** Nothing verifies with it. */
+const NOTHING: VerifyingKey = {
+  version: "v1",
+  signs: null,
+  verifyBody: () => false,
+  verifyStandard: () => false,
+};
+
 const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
   {
     secret: {
@@ -100,7 +108,8 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
       fits: (text) => /^(?!wh[sp]k_)[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
     },
     signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
-    verifyingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
+    // A key of Ed25519 may be public: whoever knows it could make the HMAC.
+    verifyingKey: (secret) => (/^\s*wh[sp]k_/.test(secret) ? NOTHING : hmacKey(Buffer.from(secret, "utf8"))),
     shell: '*) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
   },
 ];
