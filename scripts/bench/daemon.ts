@@ -24,6 +24,11 @@ function program(): Promise<string> {
 /** An executable to measure in place of the bundle. */
 const EXECUTABLE = process.env["WEBHOOKD_BENCH_EXECUTABLE"];
 
+/** The executable, or Node with the bundle. */
+export async function daemonCommand(): Promise<string[]> {
+  return EXECUTABLE === undefined ? [process.execPath, ...NODE_FLAGS, await program()] : [resolve(EXECUTABLE)];
+}
+
 export interface DaemonOptions {
   readonly dir: string;
   readonly threads: number | null;
@@ -58,11 +63,8 @@ export class DaemonUnderTest {
     const args = ["serve", "--dev", "--data-dir", join(dir, "data"), "--listen", "127.0.0.1:0", "--log-format", "json"];
     const logFile = join(dir, "daemon.log");
     const log = openSync(logFile, "a");
-    const flags = [...NODE_FLAGS, ...(profile ? ["--cpu-prof", `--cpu-prof-dir=${dir}`] : [])];
-    const command =
-      EXECUTABLE !== undefined && !profile
-        ? [resolve(EXECUTABLE)]
-        : [process.execPath, ...flags, profile ? SOURCE : await program()];
+    const profiled = [process.execPath, ...NODE_FLAGS, "--cpu-prof", `--cpu-prof-dir=${dir}`, SOURCE];
+    const command = profile ? profiled : await daemonCommand();
     const startedAt = monotonic();
     const child = watchOver(
       spawn(command[0]!, [...command.slice(1), ...args], {
