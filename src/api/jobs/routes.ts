@@ -102,12 +102,14 @@ const MAX_OPEN = 50;
 const MAX_OPEN_FOR_LINKS = 25;
 /** About the endpoints of a link that is for some only: so that one of these leaves room for the others. */
 const MAX_OPEN_OF_SOME = 10;
+/** Those of single tenants are among them when every tenant's are counted. */
+const MOST_LISTED = 1000;
 
-/** Throws `rate_limited`. Of the last hundred: who makes more has them open there. */
+/** Throws `rate_limited`. */
 async function requireFewOpen({ store }: ApiParts, tenant: string | null, asking: Principal): Promise<void> {
   const { endpoints, isPortal } = asking;
-  const { data } = await store.jobs.list({ tenant, limit: 100, order: "newest" });
-  const open = data.filter(({ status }) => status === "running" || status === "paused");
+  const { data } = await store.jobs.list({ tenant, limit: MOST_LISTED, order: "newest", isOpen: true });
+  const open = data.filter((job) => job.tenant === tenant);
   const most = isPortal ? MAX_OPEN_FOR_LINKS : MAX_OPEN;
   const own = endpoints === null ? [] : open.filter((job) => isJobWithin(asking, job));
   if (open.length < most && own.length < MAX_OPEN_OF_SOME) return;

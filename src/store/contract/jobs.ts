@@ -49,6 +49,8 @@ export interface JobStore {
 export interface JobQuery extends PageQuery {
   /** Only jobs whose filter names one of these. */
   readonly endpoints?: readonly string[] | undefined;
+  /** Only those that run or are paused, without a look at the others. */
+  readonly isOpen?: boolean;
 }
 
 export interface WholeJob extends Job {

@@ -203,28 +203,42 @@ describe("what an operator keeps to itself", () => {
 });
 
 describe("a tenant's open jobs", () => {
-  it("are never all of a link's: 10 for a link's endpoints, and half of them for all links", async () => {
+  const worldOf = async () => {
     const server = await World.server();
     const made = await World.make(server);
-    const { mine, beside, tenant } = made;
-    const link = (endpoints?: string[]) => made.link(ALL, endpoints);
+    const jobs = (path = "", query = "") => `/v1/webhooks/jobs${path}?tenant=${made.tenant}${query}`;
     const open = async (endpoint: string, key?: string) => {
       const body = { action: "attempt_now", filter: { endpoint } };
-      const asked = await server.post(`/v1/webhooks/jobs?tenant=${tenant}`, body, key === undefined ? {} : { key });
-      return asked.status;
+      return server.post(jobs(), body, key === undefined ? {} : { key });
     };
     const most = async (endpoint: string, key?: string) => {
-      for (let count = 0; ; count++) if ((await open(endpoint, key)) === 429) return count;
+      for (let count = 0; ; count++) if ((await open(endpoint, key)).status === 429) return count;
     };
-    const all = (await server.get(`/v1/webhooks/jobs?tenant=${tenant}&limit=100`)).body.data;
+    const link = (endpoints?: string[]) => made.link(ALL, endpoints);
+    return { ...made, server, jobs, link, open, most };
+  };
+
+  it("are never all of a link's: 10 for a link's endpoints, and half of them for all links", async () => {
+    const { beside, jobs, link, mine, most, open, server } = await worldOf();
+    const all = (await server.get(jobs("", "&limit=100"))).body.data;
     const ofMine = all.filter(({ filter }: any) => filter.endpoint === mine.ep).length;
     expect(await most(mine.ep, await link([mine.ep]))).toBe(10 - ofMine);
     expect(await most(mine.ep, await link([mine.ep]))).toBe(0);
-    expect(await open(beside.ep, await link([beside.ep]))).toBe(202);
+    expect((await open(beside.ep, await link([beside.ep]))).status).toBe(202);
     await most(beside.ep, await link());
-    expect((await server.get(`/v1/webhooks/jobs?tenant=${tenant}&limit=100`)).body.data).toHaveLength(25);
-    expect(await open(beside.ep, await link([beside.ep]))).toBe(429);
+    expect((await server.get(jobs("", "&limit=100"))).body.data).toHaveLength(25);
+    expect((await open(beside.ep, await link([beside.ep]))).status).toBe(429);
     expect(await most(mine.ep)).toBe(25);
+  });
+
+  it("count however many were made and cancelled since", async () => {
+    const { beside, jobs, link, mine, most, open, server } = await worldOf();
+    await most(mine.ep, await link([mine.ep]));
+    for (let made = 0; made < 100; made++) {
+      const { body } = await open(beside.ep);
+      expect((await server.request("POST", jobs(`/${body.id}/cancel`))).status).toBe(200);
+    }
+    expect(await most(mine.ep, await link([mine.ep]))).toBe(0);
   });
 });
 

@@ -79,6 +79,19 @@ export function jobs(openFresh: OpenFresh): void {
       ]);
     });
 
+    it("are listed by whether they run or wait, too", async () => {
+      const { store } = await openFresh();
+      const [runs, waits, over] = [await addJob(store), await addJob(store), await addJob(store, { tenant: "other" })];
+      const ofOther = await addJob(store, { tenant: "other" });
+      await store.jobs.steer(null, waits, "paused", START);
+      await store.jobs.steer(null, over, "cancelled", START);
+      const listed = async (tenant: string | null, order: "oldest" | "newest") =>
+        (await store.jobs.list({ tenant, limit: 2, order, isOpen: true })).data.map(({ id }) => id);
+      expect(await listed("default", "newest")).toEqual([waits, runs]);
+      expect(await listed("other", "oldest")).toEqual([ofOther]);
+      expect(await listed(null, "newest")).toEqual([ofOther, waits]);
+    });
+
     it("plan, by endpoint, what they would be about: what may have been handled, and what nobody can send", async () => {
       const { store } = await openFresh();
       const [a, b, c] = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];

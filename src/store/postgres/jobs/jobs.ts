@@ -91,14 +91,15 @@ export class PostgresJobs implements JobStore {
 
   list(query: JobQuery): Promise<Page<Job>> {
     const { database } = this.#engine;
+    const { isOpen = false } = query;
     const isWanted = ({ status, filter }: JobRow) =>
-      status !== "planning" &&
+      (isOpen ? status === "running" || status === "paused" : status !== "planning") &&
       (query.endpoints === undefined || query.endpoints.includes((JSON.parse(filter) as JobFilter).endpoint ?? ""));
     const walk = {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
       rows: ([after]: readonly number[], limit: number) =>
-        database.rows<JobRow>(...inOrder("job", "num", query, after!, limit)),
+        database.rows<JobRow>(...inOrder("job", "num", query, after!, limit, () => (isOpen ? "AND open = 1" : ""))),
       keysOf: (row: JobRow) => [row.num],
       look: async (rows: readonly JobRow[]) => {
         const counts = await countsOf(

@@ -1,7 +1,7 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
-import type { JobEndpoint, JobQuery, OpenJob, PageQuery, Pruned } from "../../store.ts";
+import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
@@ -141,9 +141,9 @@ export class JobRows {
 
   list(query: JobQuery): Walk<JobRow, Job> {
     const statement = this.#listStatement(query);
-    const { endpoints } = query;
+    const { endpoints, isOpen = false } = query;
     const isWanted = (row: JobRow) =>
-      row.status !== "planning" &&
+      (isOpen ? row.status === "running" || row.status === "paused" : row.status !== "planning") &&
       (endpoints === undefined || endpoints.includes((JSON.parse(row.filter) as JobFilter).endpoint ?? ""));
     return {
       list: "jobs",
@@ -193,10 +193,11 @@ export class JobRows {
       .all();
   }
 
-  #listStatement({ tenant, order }: PageQuery): Statement<unknown[], JobRow> {
+  #listStatement({ tenant, order, isOpen = false }: JobQuery): Statement<unknown[], JobRow> {
     const oldest = order === "oldest";
-    const sql = `SELECT * FROM job ${tenant === null ? "" : "INDEXED BY job_tenant"} WHERE num ${oldest ? ">" : "<"} @key
-      ${tenant === null ? "" : "AND tenant = @tenant"} ORDER BY num ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
+    const index = isOpen ? "INDEXED BY job_open" : tenant === null ? "" : "INDEXED BY job_tenant";
+    const sql = `SELECT * FROM job ${index} WHERE num ${oldest ? ">" : "<"} @key
+      ${tenant === null ? "" : "AND tenant = @tenant"} ${isOpen ? "AND open = 1" : ""} ORDER BY num ${oldest ? "ASC" : "DESC"} LIMIT @limit`;
     let statement = this.#lists.get(sql);
     if (statement === undefined) this.#lists.set(sql, (statement = this.#db.prepare<unknown[], JobRow>(sql)));
     return statement;
