@@ -110,6 +110,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
       const name = `${resource} ${kind.join(" + ")}`;
       slow.push([name, percentile(times, 0.99), short]);
       if (slow.at(-1)![1] > SLOW_MS) options.note(`${name}: p99 ${slow.at(-1)![1].toFixed(1)} ms, cut short ${short}`);
+      if (counted.at(-1)! > SLOW_MS) options.note(`${name}: p99 with its total ${counted.at(-1)!.toFixed(1)} ms`);
     }
   }
   const failures: number[] = [];
