@@ -25,3 +25,56 @@ export const systemClock: Clock = {
   },
   nextTurn: (run) => void setImmediate(run),
 };
+
+/** What may come in a crowd is done for so long at a time, so that others have their turns in between. */
+const SLICE_MS = 2;
+/** Pieces done before the clock is looked at again. */
+const UNTIMED = 8;
+
+/** From its making on. */
+export class Slice {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #until: number;
+  #done = 0;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+    this.#until = clock.monotonic() + SLICE_MS;
+  }
+
+  /** Asked after each piece: whether the rest must wait. */
+  isOver(): boolean {
+    return ++this.#done % UNTIMED === 0 && this.#clock.monotonic() >= this.#until;
+  }
+}
+
+/** A piece is done at once, unless so many came before it in this turn that it waits for a later one. */
+export class Crowd {
+  readonly #clock: Clock;
+  #waiting: (() => void)[] = [];
+  /** Of this turn; null until something comes in it. */
+  #slice: Slice | null = null;
+  #isOver = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  do(run: () => void): void {
+    if (this.#isOver) return void this.#waiting.push(run);
+    if (this.#slice === null) this.#begin();
+    run();
+    this.#isOver = this.#slice!.isOver();
+  }
+
+  #begin(): void {
+    this.#slice = new Slice(this.#clock);
+    this.#clock.nextTurn(() => {
+      this.#slice = null;
+      this.#isOver = false;
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const run of waiting) this.do(run);
+    });
+  }
+}

@@ -17,6 +17,20 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/delivery/send/slices.test.ts"],
   },
   {
+    name: "what-a-fan-out-opens-and-looks-up-is-done-all-at-once",
+    file: "src/clock.ts",
+    find: "    if (this.#isOver) return void this.#waiting.push(run);\n",
+    replace: "",
+    tests: ["test/delivery/send/slices.test.ts"],
+  },
+  {
+    name: "what-a-fan-out-began-ends-all-at-once",
+    file: "src/delivery/http/egress.ts",
+    find: "      if (slice.isOver()) break;\n",
+    replace: "",
+    tests: ["test/delivery/send/slices.test.ts"],
+  },
+  {
     name: "an-interrupted-attempt-uses-a-rung",
     file: "src/domain/deliveries/delivery.ts",
     find: "retry: claim.retry, dueAt: endedAt };",

@@ -6,6 +6,7 @@
  *       └──waiting──► disk ──readDue──► send               └──retry──► disk
  */
 import { Alarm } from "../alarm.ts";
+import { Crowd } from "../clock.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
 import { attemptFields, type Claim } from "../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -46,6 +47,7 @@ export class Executor {
   readonly #waker: Waker;
   readonly #alarms: { readonly unreachable: Alarm; readonly shortage: Alarm };
   readonly #questions: Questions;
+  readonly #lookUps: Crowd;
   readonly #onReleased = new Map<string, () => void>();
   /** Commits come in the order of their calls, so the last one stands for all. */
   #written: Promise<void> = Promise.resolve();
@@ -61,6 +63,7 @@ export class Executor {
     this.sending = parts.sending((batch) => this.do(ended(this.memory, batch, this.now())));
     this.memory = new Memory(rules, (endpoint) => this.sending.cap(endpoint));
     this.#questions = new Questions(parts, this.memory, this.sending);
+    this.#lookUps = new Crowd(clock);
     this.#clockSteps = new ClockSteps({ wall: clock.now(), monotonic: clock.monotonic() }, () => clock.uptime());
     this.#alarms = { unreachable: new Alarm(clock, log), shortage: new Alarm(clock, log) };
     this.#dueReader = new DueReader({ ...parts, memory: this.memory });
@@ -92,7 +95,7 @@ export class Executor {
     if (effects.record.length > 0) this.#record(effects.record);
     if (effects.send.length > 0) sending.send(effects.send);
     if (effects.park.length > 0) void this.park(effects.park).then(() => this.wake());
-    for (const endpoint of effects.lookUp) this.#run(this.lookUp(endpoint));
+    for (const endpoint of effects.lookUp) this.#lookUps.do(() => this.#run(this.lookUp(endpoint)));
     for (const owed of effects.askFor) this.#run(this.#askFor(owed));
     for (const { alarm, over, message, fields } of effects.alarms) {
       if (over) this.#alarms[alarm].clear(message);
@@ -211,8 +214,6 @@ export class Executor {
     if (halts.stopping) return true;
     return !halts.onTrial && !manual.busy && windows.loaded === 0 && windows.nextDueAt > this.#parts.clock.now();
   }
-
-  // --- effects ---
 
   #record(attempts: readonly DecidedAttempt[]): void {
     const { log, store, watchers } = this.#parts;

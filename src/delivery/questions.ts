@@ -100,7 +100,7 @@ export class Questions {
 
   async #tellSender(endpoint: string, before: Promise<unknown> | undefined): Promise<KnownEndpoint | null> {
     // The sender must hear the newest settings last.
-    await before?.catch(() => {});
+    if (before !== undefined) await before.catch(() => {});
     const target = await this.#parts.store.endpoints.target(endpoint);
     if (target !== null && !isDamaged(target)) await this.#sending.setTarget(target);
     return target;

@@ -68,7 +68,7 @@ export class Opening {
   start(): void {
     const { hostname } = this.#destination;
     if (isIP(hostname) === 0) void this.#lookUp(hostname);
-    else this.#dial([hostname]);
+    else this.#egress.opening.do(() => this.#dial([hostname]));
   }
 
   /** In words, what is still missing. */
@@ -89,7 +89,7 @@ export class Opening {
       return;
     }
     this.resolvedAt = this.#egress.clock.monotonic();
-    this.#dial(ips);
+    this.#egress.opening.do(() => this.#dial(ips));
   }
 
   #dial(ips: readonly string[]): void {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import type { Clock } from "../../clock.ts";
+import { type Clock, Crowd, Slice } from "../../clock.ts";
 import { AddressPolicy, type AddressRules } from "../../domain/network/address.ts";
 import { softLimitOf } from "../../domain/files.ts";
 import { packed } from "../../build.ts";
@@ -56,6 +56,8 @@ export class Egress {
   readonly restingAt = new Map<string, number>();
   /** When there was last nothing left to open a connection with, on the monotonic clock. */
   shortAt: number | null = null;
+  /** Connections to be opened: each costs more than a request, and what it leads to as much again. */
+  readonly opening: Crowd;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
   /** Connections that rest. */
@@ -71,6 +73,7 @@ export class Egress {
     this.resolve = network.resolve ?? createResolve(resolver, addresses.allowLoopback);
     this.dial = network.dial ?? dialTcp;
     this.restMs = network.restMs ?? REST_MS;
+    this.opening = new Crowd(clock);
     this.attempts = new Deadlines(clock, timeoutMs);
     this.bodies = new Deadlines(clock, network.bodyMs ?? BODY_MS);
     this.idle = new Deadlines(clock, IDLE_MS);
@@ -190,9 +193,11 @@ export class Deadlines {
   readonly #expire = (): void => {
     this.#cancelTimer = null;
     const now = this.#clock.monotonic();
+    const slice = new Slice(this.#clock);
     for (let entry = this.#first; entry !== null && entry.dueAt <= now; entry = this.#first) {
       this.remove(entry);
       entry.expire();
+      if (slice.isOver()) break;
     }
     if (this.#first !== null && this.#cancelTimer === null) this.#arm(Math.max(1, this.#first.dueAt - now));
   };

@@ -2,7 +2,7 @@
  * Sends what the dispatcher hands it: the fair queue says which delivery may start, the request is signed and posted,
  * and what came of it is reported. It knows no store and no ladder.
  */
-import type { Clock } from "../../clock.ts";
+import { type Clock, Slice } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
 import { noResponse, type Ended, type Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -75,10 +75,6 @@ interface Receiver {
 }
 
 const MAX_SLEEP_MS = 60_000;
-/** So long may it go on starting attempts: thousands of new connections at once would hold up everybody else. */
-const SLICE_MS = 2;
-/** Started before the clock is looked at again. */
-const UNTIMED = 8;
 
 export class Sender implements Sending {
   readonly #parts: SenderParts;
@@ -222,10 +218,11 @@ export class Sender implements Sending {
     const { clock } = this.#parts;
     const now = clock.monotonic();
     this.#queue.setMaxInFlight(this.#limit.at(now));
-    let started = 0;
+    const slice = new Slice(clock);
     for (let send = this.#queue.next(now); send !== undefined; send = this.#queue.next(now)) {
       this.#start(send);
-      if (++started % UNTIMED === 0 && clock.monotonic() - now >= SLICE_MS) return this.#yield();
+      // Thousands of them at once would hold up everybody else.
+      if (slice.isOver()) return this.#yield();
     }
     this.#arm(now);
   }
