@@ -93,7 +93,7 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
   const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
   const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
   if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
-  return json(202, presentJob(added.job), [["location", `${PATH}/${job.id}`]]);
+  return json(202, presentJob(added.job, principal), [["location", `${PATH}/${job.id}`]]);
 }
 
 /** What a tenant may have open: each takes its turns with the others, and somebody has to keep them apart. */
@@ -122,7 +122,7 @@ async function requireFewOpen({ store }: ApiParts, tenant: string | null, asking
 async function createdBefore({ store }: ApiParts, { principal, query }: Call, id: string): Promise<Reply> {
   const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
   if (job === null || !isJobWithin(principal, job)) throw notFound();
-  return json(202, presentJob(job), [["location", `${PATH}/${id}`]]);
+  return json(202, presentJob(job, principal), [["location", `${PATH}/${id}`]]);
 }
 
 /** What an endpoint missed is looked for among its own tenant's events. */
@@ -140,14 +140,14 @@ async function tenantOf(
 async function list({ store }: ApiParts, { principal, query }: Call): Promise<Reply> {
   const asked = pageOf(query, tenantToRead(principal, namedTenant(query)));
   const page = await store.jobs.list({ ...asked, endpoints: principal.endpoints ?? undefined });
-  const items = page.data.map((item) => JSON.stringify(presentJob(item)));
+  const items = page.data.map((item) => JSON.stringify(presentJob(item, principal)));
   return pageReply(PATH, query, page, items);
 }
 
 async function get({ store }: ApiParts, { principal, params, query }: Call): Promise<Reply> {
   const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), jobId(params));
   if (job === null) throw notFound();
-  return json(200, { ...presentJob(job), endpoints: job.endpoints });
+  return json(200, { ...presentJob(job, principal), endpoints: job.endpoints });
 }
 
 function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Route["handle"] {
@@ -159,7 +159,7 @@ function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Rou
     if (job === null) throw notFound();
     if (job.status === "paused" && to === "running") throw canaryFailed(job);
     if (job.status !== to) throw ended(job.status);
-    return json(200, presentJob(job));
+    return json(200, presentJob(job, principal));
   };
 }
 

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/deliveries/job.ts";
-import { EVERY_TENANT } from "../pipeline/access.ts";
+import { EVERY_TENANT, type Principal } from "../pipeline/access.ts";
 import { statusCodesText } from "../pipeline/lists.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { Count, described, id, Instant, pageSchema, titled, aPageOf } from "../pipeline/shapes.ts";
@@ -113,7 +113,8 @@ export const aJobPlan = {
   left_alone: [],
 };
 
-export function presentJob(job: StoredJob) {
+/** A link's customer gets no `reason`: like a tag, it may be a note of the operator's. */
+export function presentJob(job: StoredJob, { isPortal }: Pick<Principal, "isPortal">) {
   return {
     id: job.id,
     tenant: job.tenant ?? EVERY_TENANT,
@@ -127,7 +128,7 @@ export function presentJob(job: StoredJob) {
     skipped: job.skipped,
     rate_per_second: job.ratePerSecond,
     canary: job.canary,
-    reason: job.reason,
+    reason: isPortal ? "" : job.reason,
     paused_reason: job.pausedReason,
     created_at: formatInstant(job.createdAt),
     ended_at: formatInstantOrNull(job.endedAt),

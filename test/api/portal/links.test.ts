@@ -184,6 +184,25 @@ describe("what an operator keeps to itself", () => {
     expect((await api.get("/v1/webhooks/events?tag=vip")).body.data).toHaveLength(1);
   });
 
+  it("is why a job was made, too", async () => {
+    const body = {
+      action: "attempt_now",
+      filter: { endpoint: world.mine.ep },
+      reason: "they have not paid",
+      canary: true,
+    };
+    const made = await api.post(`/v1/webhooks/jobs?tenant=${world.tenant}`, body);
+    const job = `/v1/webhooks/jobs/${made.body.id}`;
+    expect((await api.get(job)).body.reason).toBe("they have not paid");
+    for (const key of [await world.link(ALL), await world.link(ALL, [world.mine.ep])]) {
+      for (const path of [job, "/v1/webhooks/jobs?limit=100"]) {
+        const { status, text } = await api.get(path, { key });
+        expect([status, text.includes("paid")]).toEqual([200, false]);
+      }
+    }
+    await api.request("POST", `${job}/cancel`);
+  });
+
   it("is what it could set: a URL is refused without naming a setting", async () => {
     const refusal = async (url: string, key?: string) => {
       const asked = await api.post(
