@@ -30,7 +30,10 @@ describe("a filter of data", () => {
     ["n:1.10", '{"n":"1.1"}', false],
     ["n:10", '{"n":10.0}', true],
     ["n:1", '{"n":10}', false],
-    ["n:1e3", '{"n":1000}', true],
+    // What a search looks for first is bytes, and an exponent can be written in many ways.
+    ["n:1e3", '{"n":1e3}', true],
+    ["n:1e3", '{"n":1000}', false],
+    ["n:1000", '{"n":1E3}', false],
     ["n:0", '{"n":-0}', true],
     ["n:-5", '{"n":5}', false],
     ["n:12345678901234567890", '{"n":12345678901234567891}', false],

@@ -91,14 +91,13 @@ function isValue(json: string, { value, isText }: DataCondition): boolean {
   return number === null ? json === value : number === decimalOf(value);
 }
 
-/** The number in its shortest form, so that 1.10 is 1.1; with all its digits, where a float would lose some. */
+/**
+ * The number in its shortest form, so that 1.10 is 1.1; with all its digits, where a float would lose some. Null for one
+ * with an exponent: `tracesOf` could not say how it is written.
+ */
 function decimalOf(json: string): string | null {
-  const [, sign, whole, fraction = "", exponent] = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?([eE][+-]?\d+)?$/.exec(json) ?? [];
+  const [, sign, whole, fraction = ""] = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/.exec(json) ?? [];
   if (whole === undefined) return null;
-  if (exponent !== undefined) {
-    const value = Number(json);
-    return Number.isFinite(value) ? String(value) : json;
-  }
   const digits = fraction.replace(/0+$/, "");
   const number = digits === "" ? whole : `${whole}.${digits}`;
   return number === "0" ? "0" : `${sign}${number}`;
