@@ -136,11 +136,15 @@ it("looks up endpoints for 2 ms at a time", async () => {
     clock.advance(DIAL_MS);
     return target.call(store.endpoints, endpoint);
   };
-  let posted = 0;
-  const dispatcher = dispatcherOn({ store, clock, post: async () => (posted++, answered(200)) });
+  const posted: string[] = [];
+  const post = async (url: string) => {
+    posted.push(url);
+    return answered(200);
+  };
+  const dispatcher = dispatcherOn({ store, clock, post });
   await dispatcher.start();
   dispatcher.accept(await publishOne(store, {}, clock.now()));
-  while (posted < 200) await turn();
+  while (posted.length < 200) await turn();
   // Those of the turn in which they were wanted, and of the next.
   expect(most).toBeLessThanOrEqual(16);
   await dispatcher.idle();

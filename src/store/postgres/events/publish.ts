@@ -2,7 +2,7 @@
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft } from "../../../domain/events/event.ts";
+import { envelope, type EventDraft, refusedFanOut, refusedPending } from "../../../domain/events/event.ts";
 import { IdempotencyMismatch } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import {
@@ -23,10 +23,6 @@ import type { Engine } from "../engine/engine.ts";
 import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
 import { EventRows } from "./event-rows.ts";
 
-/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
-const MAX_FAN_OUT = 20_000;
-/** A caller who is refused asks again then: what is pending goes down with the attempts, not with the asking. */
-const RETRY_AFTER_SECONDS = 10;
 /** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 50_000;
 
@@ -162,9 +158,11 @@ export class Publish {
       deliveries += count;
       if (draft.testFor === undefined) counts.set(draft.tenant, (counts.get(draft.tenant) ?? 0) + count);
     }
-    if (deliveries > MAX_FAN_OUT) return fanOutTooLarge(deliveries);
+    const tooLarge = refusedFanOut(deliveries);
+    if (tooLarge !== null) return tooLarge;
     for (const [tenant, count] of counts) {
-      const refusal = this.#refusal(known.pending.get(tenant), count, this.#limitOf(tenant));
+      const pending = known.pending.get(tenant) ?? 0;
+      const refusal = refusedPending(tenant, { pending, deliveries: count, limit: this.#limitOf(tenant) });
       if (refusal !== null) return refusal;
     }
     for (const [tenant, count] of counts) {
@@ -208,12 +206,6 @@ export class Publish {
 
   #limitOf(tenant: string): number {
     return this.#parts.shares.get(tenant)?.maxPending ?? this.#parts.maxPendingPerTenant;
-  }
-
-  #refusal(pending: number | undefined, deliveries: number, limit: number): WebhookdError | null {
-    if (pending === undefined || deliveries === 0 || pending + deliveries <= limit) return null;
-    const detail = `the tenant has ${pending} deliveries pending, and its limit is ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
-    return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
   #add(draft: EventDraft, now: number, hasRoom: HasRoom, known: Known, rows: EventRows): Publication {
@@ -280,11 +272,4 @@ function publicationOf(answer: string): Publication {
 
 function duplicateOf(publication: Publication): Publication {
   return { ...publication, fresh: [], waiting: [], duplicate: true };
-}
-
-function fanOutTooLarge(deliveries: number): WebhookdError {
-  const detail = `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`;
-  return new WebhookdError("validation_failed", detail, {
-    errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
-  });
 }

@@ -20,7 +20,6 @@ import type { Keys, Looked, Sifted, Walk } from "../engine/page.ts";
 import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
 import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
-import { WebhookdError } from "../../../domain/errors.ts";
 
 export interface DeliveryRow {
   readonly event: number;
@@ -230,9 +229,6 @@ const COUNTS = `
   ${trigger("back", "UPDATE OF status", `old.status > ${WAITING} AND new.status <= ${WAITING}`, "new", 1)}
 `;
 
-/** A caller who is refused asks again then: what is pending goes down with the attempts, not with the asking. */
-const RETRY_AFTER_SECONDS = 10;
-
 /**
  * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
  * Made only where there is such a limit: temporary triggers keep the counts with every change of a status, whoever makes
@@ -247,12 +243,8 @@ export class Pending {
     this.#count = db.prepare<[number], number>("SELECT deliveries FROM pending WHERE tenant = ?").pluck();
   }
 
-  /** A refusal if the tenant would have more than its limit with these; 0 is no limit. */
-  refusal(tenant: number, deliveries: number, limit: number): WebhookdError | null {
-    const pending = this.#count.get(tenant) ?? 0;
-    if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
-    const detail = `the tenant has ${pending} deliveries pending, and its limit is ${limit}; see [limits] max_pending_per_tenant and [tenants.NAME] max_pending`;
-    return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  of(tenant: number): number {
+    return this.#count.get(tenant) ?? 0;
   }
 }
 

@@ -1,6 +1,12 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft, type TraceContext } from "../../../domain/events/event.ts";
+import {
+  envelope,
+  type EventDraft,
+  refusedFanOut,
+  refusedPending,
+  type TraceContext,
+} from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type {
@@ -50,9 +56,6 @@ interface Parts {
   readonly shares: TenantShares;
 }
 
-/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
-const MAX_FAN_OUT = 20_000;
-
 export class SqliteEvents implements EventStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
@@ -79,7 +82,8 @@ export class SqliteEvents implements EventStore {
     const deliveries = this.#engine.read(() =>
       drafts.reduce((sum, { tenant, type }) => sum + index.fanOut(tenant, type), 0),
     );
-    if (deliveries > MAX_FAN_OUT) throw fanOutTooLarge(deliveries);
+    const tooLarge = refusedFanOut(deliveries);
+    if (tooLarge !== null) throw tooLarge;
     const [{ tenant } = { tenant: "*" }] = drafts.every((draft) => draft.tenant === drafts[0]!.tenant) ? drafts : [];
     const bytes = drafts.reduce((sum, { data }) => sum + data.length, 0);
     const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
@@ -119,12 +123,6 @@ export class SqliteEvents implements EventStore {
     const found = this.#engine.read(() => this.#parts.events.find(tenant, event));
     return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
   }
-}
-
-function fanOutTooLarge(deliveries: number): WebhookdError {
-  const detail = `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`;
-  const errors = [{ pointer: "/events", code: "fan_out_too_large", detail }] as const;
-  return new WebhookdError("validation_failed", detail, { errors });
 }
 
 type EventRow = [
@@ -233,7 +231,8 @@ class Publish {
       added.set(tenant, sum);
     }
     for (const [tenant, { number, deliveries }] of added) {
-      const refusal = pending.refusal(number, deliveries, this.#limitOf(tenant));
+      const limit = this.#limitOf(tenant);
+      const refusal = refusedPending(tenant, { pending: pending.of(number), deliveries, limit });
       if (refusal !== null) return refusal;
     }
     return null;

@@ -48,6 +48,17 @@ export function pending(openFresh: OpenFresh): void {
       await publishOne(store, { tenant: "nobody listens" });
     });
 
+    it("refuses for good what is more by itself, and says of whom", async () => {
+      const { store } = await open();
+      const refused = store.events.publish(Array(LIMIT + 1).fill(draft()), START, room);
+      await expect(refused).rejects.toMatchObject({
+        code: "validation_failed",
+        message: expect.stringContaining("the tenant default may have at most 6 pending"),
+        errors: [{ code: "fan_out_too_large", pointer: "/events" }],
+      });
+      expect(await roomOf(store)).toBe(LIMIT);
+    });
+
     it("refuses a request as a whole, and nothing that makes no delivery", async () => {
       const { store, endpoint } = await open();
       const key = { idempotency: { key: "k", fingerprint: Buffer.alloc(32), expiresAt: START + 1 } };
