@@ -42,8 +42,8 @@ export const streamChanges: Operation = {
 
 const HEARTBEAT_MS = 15_000;
 
-/** What may wait for a client that does not read, beyond what its socket holds. */
-const MAX_WAITING_BYTES = 256 * 1024;
+/** So many changes may wait for a client that does not read, beyond what it missed: about what the feed keeps anyway. */
+const MAX_WAITING = 10_000;
 const MISSED = "some changes on another node are not known";
 const GONE = "the messages since then are no longer kept";
 
@@ -102,19 +102,33 @@ function streamOf(
   { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch) => string },
   last: number | null,
 ) {
-  const stream = new Readable({ read: () => {} });
-  let seen = 0;
-  const write = (text: string) => {
-    if (text === "") return;
-    stream.push(text);
-    // It does not read: it comes back with the id of what it saw last, or is gone.
-    if (stream.readableLength > MAX_WAITING_BYTES) stream.destroy();
+  /** What it missed and what came since, in order. Made into text only as the client reads: it may be much. */
+  const waiting: (Batch | string)[] = [];
+  let behind = 0;
+  let reads = false;
+  const hand = () => {
+    while (reads && waiting.length > 0) {
+      const next = waiting.shift()!;
+      if (typeof next !== "string" && next.number > number) behind -= next.size;
+      const text = typeof next === "string" ? next : textOf(next);
+      if (text !== "") reads = stream.push(text);
+    }
   };
+  const stream = new Readable({
+    read() {
+      reads = true;
+      hand();
+    },
+  });
   const listener: Listener = {
     keyId,
     take(batch) {
       seen = batch.number;
-      write(textOf(batch));
+      waiting.push(batch);
+      behind += batch.size;
+      hand();
+      // It does not read: it comes back with the id of what it saw last, or is gone.
+      if (behind > MAX_WAITING) stream.destroy();
     },
     end() {
       cancel();
@@ -122,20 +136,20 @@ function streamOf(
     },
   };
   const subscription: Subscription = feed.subscribe(listener, last);
+  const { missed, number } = subscription;
+  let seen = number;
+  waiting.push(missed === null ? messageText("reload", { reason: GONE }) : messageText("ready", {}));
+  waiting.push(...(missed ?? []), idText(feed.life, number));
   const beat = () => {
     cancel = clock.after(HEARTBEAT_MS, beat);
-    write(`: still here\n${idText(feed.life, seen)}`);
+    // Whoever still has something to read needs no sign of life.
+    if (reads) reads = stream.push(`: still here\n${idText(feed.life, seen)}`);
   };
   let cancel = clock.after(HEARTBEAT_MS, beat);
   stream.once("close", () => {
     cancel();
     subscription.stop();
   });
-  const { missed, number } = subscription;
-  seen = number;
-  write(missed === null ? messageText("reload", { reason: GONE }) : messageText("ready", {}));
-  for (const batch of missed ?? []) write(textOf(batch));
-  write(idText(feed.life, number));
   return stream;
 }
 

@@ -169,6 +169,32 @@ describe("the stream", () => {
     expect(stranger.messages.map(({ event }) => event)).toEqual(["reload"]);
   });
 
+  it("hands on all that a client missed, more than its socket takes, and then what came meanwhile", async () => {
+    const { api, endpoint, gathered } = await serve();
+    let changes = 0;
+    const changeMuch = () => {
+      const waiting = Array.from({ length: 100 }, () => {
+        return { endpoint, event: String(changes++).padStart(5_000, "e"), dueAt: 0 };
+      });
+      api.feed.accepted({ fresh: [], waiting });
+      return gathered();
+    };
+    const before = await Follower.open(api);
+    await changeMuch();
+    await until(() => before.lastId.endsWith("-1"));
+    before.response.destroy();
+    await until(() => api.feed.listeners === 0);
+    for (let batch = 0; batch < 9; batch++) await changeMuch();
+
+    const after = await Follower.open(api, { lastId: before.lastId });
+    after.response.pause();
+    for (let batch = 0; batch < 2; batch++) await changeMuch();
+    after.response.resume();
+    await until(() => after.lastId.endsWith("-12") || after.ended);
+    const told = [...before.of("delivery"), ...after.of("delivery")];
+    expect(told.map(({ event }) => Number(event.replaceAll("e", "")))).toEqual([...Array(1200).keys()]);
+  });
+
   it("asks a client to reload that was away for longer than the ring holds", async () => {
     const { api, happen, gathered } = await serve();
     const [keeping, away] = [await Follower.open(api), await Follower.open(api)];
