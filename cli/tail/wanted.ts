@@ -28,16 +28,16 @@ export class Wants {
     const isNarrow = [event, error, code, type].some((word) => word !== undefined);
     if (kind === "endpoint") return !isNarrow;
     if (event !== undefined && data.event !== event) return false;
-    if (error !== undefined && !(kind === "attempt" && data.error === error)) return false;
+    if (error !== undefined && !(kind === "attempt" && isAmong(error, data.error))) return false;
     if (code !== undefined && !(kind === "attempt" && isOf(code, data.status_code))) return false;
-    return type === undefined || type === (await this.#typeOf(data.delivery, data.event));
+    return type === undefined || isAmong(type, await this.#typeOf(data.delivery, data.event));
   }
 
   /** Of those that were only counted, what may be meant: their types are not known. */
   counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
     const { attempts, error } = this.#wanted;
     return counts.filter(
-      (one) => (!attempts || one.kind === "attempt") && (error === undefined || one.error === error),
+      (one) => (!attempts || one.kind === "attempt") && (error === undefined || isAmong(error, one.error)),
     );
   }
 
@@ -56,6 +56,11 @@ export class Wants {
     this.#types.set(key, type);
     return type;
   }
+}
+
+/** One of several with commas between them, as the API's lists take them. */
+function isAmong(wanted: string, value: string | null): boolean {
+  return value !== null && wanted.split(",").includes(value);
 }
 
 function isOf(wanted: string, code: number | null): boolean {

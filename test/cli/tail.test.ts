@@ -7,6 +7,8 @@ import { webhookd } from "./runs.ts";
 
 const ENDPOINT = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
 const event = (n: number) => `evt_06fbqxw6v8s2d4f6g8h0j2k4m${n}`;
+/** By the last digit of the event. */
+const TYPES: Record<string, string> = { 1: "budget.exceeded", 3: "usage" };
 const id = (n: number) => `id: life-${n}\n\n`;
 const message = (kind: string, data: object) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 const READY = message("ready", {});
@@ -39,6 +41,14 @@ const failed = {
   error: "http_status",
   status_code: 503,
   next_attempt_at: "2026-11-20T09:10:03.000Z",
+};
+const COUNTED = {
+  kind: "attempt",
+  tenant: "t",
+  endpoint: ENDPOINT,
+  status: null,
+  outcome: "failed",
+  error: "timeout",
 };
 const pending = (n: number) =>
   message("delivery", {
@@ -92,7 +102,7 @@ async function tail({ streams, lists = [], env = {}, prepare, onStream }: Scene,
     }
     if (path.startsWith("/v1/webhooks/deliveries?"))
       return { status: 200, body: { data: lists[listed++] ?? [], next_cursor: null } };
-    return { status: 200, body: { type: path.endsWith("1") ? "budget.exceeded" : "other" } };
+    return { status: 200, body: { type: TYPES[path.at(-1)!] ?? "other" } };
   });
   const code = await webhookd(io, "events", "tail", "--socket", daemon.socket, ...words);
   const streamed = daemon.seen.filter(({ path }: Seen) => path.startsWith("/v1/webhooks/stream"));
@@ -125,20 +135,27 @@ describe("webhookd events tail", () => {
     expect(daemon.seen[1]!.path).toContain("limit=5");
   });
 
+  it("takes several types and errors with commas between them, in its history too", async () => {
+    const counted = (error: string) => ({ ...COUNTED, error, count: 2 });
+    const counts = message("counts", { data: ["timeout", "connection", "http_status"].map(counted) });
+    const wrong = attempt(1, { ...failed, error: "connection" }) + attempt(2, failed);
+    const streams = [
+      READY + id(0) + wrong + attempt(3, { ...failed, error: "timeout", status_code: null }) + counts + id(1),
+    ];
+    const old = delivery(1);
+    const lists = [[{ ...old, status: "failed", last_attempt: { ...old.last_attempt, ...failed } }]];
+    const words = ["--type", "budget.exceeded,usage", "--error", "timeout,http_status"];
+    const { lines } = await tail({ streams, lists, onStream: (io, n) => n === 1 && io.signal("SIGINT") }, ...words);
+    expect(lines).toEqual([
+      `09:00:01Z x ${event(1)} ${ENDPOINT} try 1: 503 from the receiver in 0 ms, failed`,
+      `09:00:03Z ~ ${event(3)} ${ENDPOINT} try 1: no answer in time in 12 ms, next in 10m`,
+      `2 attempts more at ${ENDPOINT}: failed, timeout; too many at once to show each`,
+      `2 attempts more at ${ENDPOINT}: failed, http_status; too many at once to show each`,
+    ]);
+  });
+
   it("comes back with the last id, and says what was missed before it shows it", async () => {
-    const counts = message("counts", {
-      data: [
-        {
-          kind: "attempt",
-          tenant: "t",
-          endpoint: ENDPOINT,
-          status: null,
-          outcome: "failed",
-          error: "timeout",
-          count: 40,
-        },
-      ],
-    });
+    const counts = message("counts", { data: [{ ...COUNTED, count: 40 }] });
     const streams = [
       READY + id(7),
       READY + attempt(1) + id(8) + attempt(2) + counts + id(9) + id(9) + attempt(3) + id(10),
