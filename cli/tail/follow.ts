@@ -77,13 +77,14 @@ export class Following {
       else if (message.kind === "ready") missed = [];
       else if (message.kind === "reload") yield* this.#whatLists();
       else if (message.kind === "id") {
-        this.#lastEventId = message.id;
         if (missed !== null && missed.length === since) {
           yield reconnected(missed);
           for (const one of missed) yield* this.#tell(one);
           missed = null;
         }
         since = missed?.length ?? 0;
+        // Not while some are held back: if the connection breaks again, they are asked for again.
+        if (missed === null) this.#lastEventId = message.id;
       } else if (missed === null) yield* this.#tell(message);
       else missed.push(message);
     }

@@ -169,6 +169,21 @@ describe("webhookd events tail", () => {
     expect(lines).toHaveLength(4);
   });
 
+  it("asks again for what it was being told when the connection broke once more", async () => {
+    const streams = [
+      READY + id(7),
+      READY + attempt(1) + id(8) + attempt(2),
+      READY + attempt(1) + id(8) + attempt(2) + id(9) + id(9),
+      READY + id(9) + id(9),
+    ];
+    const onStream = (io: FakeIo, connection: number) => connection === 4 && io.signal("SIGINT");
+    const { io, lines, streamed } = await tail({ streams, onStream }, "-n", "0");
+    expect(lines.map((line) => line.slice(0, 9))).toEqual(["09:00:01Z", "09:00:02Z"]);
+    const ids = streamed.map(({ headers }) => headers["last-event-id"]);
+    expect(ids.slice(0, 4)).toEqual([undefined, "life-7", "life-7", "life-9"]);
+    expect(io.err).toContain("the missed changes follow (2)");
+  });
+
   it("reads the lists for what the daemon does not keep any more, and says that this is all", async () => {
     const streams = [READY + id(0) + attempt(2) + id(1), RELOAD + id(0) + attempt(4) + attempt(5) + id(1)];
     const lists = [[delivery(4), delivery(3), delivery(2), delivery(1)]];
