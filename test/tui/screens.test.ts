@@ -131,6 +131,9 @@ describe("the header", () => {
     const change = (at: string) => ({ at, tenant: "default", endpoint: idOf("ep", 1) });
     dashboard.stream({ kind: "endpoint", data: change(ago(-30)) });
     expect(shown(dashboard)).not.toContain("LAG");
+    const counted = { kind: "endpoint", tenant: "default", endpoint: idOf("ep", 1), status: null, count: 5 } as const;
+    dashboard.stream({ kind: "counts", data: { data: [{ ...counted, outcome: null, error: null }] } });
+    expect(shown(dashboard)).not.toContain("LAG");
     dashboard.now += 10_000;
     dashboard.stream({ kind: "endpoint", data: change(ago(-36.8)) });
     expect(shown(dashboard)).toContain("LAG 3.2 s");

@@ -29,6 +29,11 @@ function attempted(n: number, change: Partial<AttemptChange> = {}): StreamMessag
   return { kind: "attempt", data: { ...data, ...answer, next_attempt_at: null, ...change } } as StreamMessage;
 }
 
+function counted(count: number): StreamMessage {
+  const what = { kind: "attempt", status: "failed", outcome: "failed", error: "http_status" } as const;
+  return { kind: "counts", data: { data: [{ ...what, tenant: "default", endpoint: idOf("ep", 1), count }] } };
+}
+
 describe("a list that follows", () => {
   it("reads its first page again after news, not more often than it is drawn", () => {
     const dashboard = new Dashboard().connected();
@@ -38,6 +43,13 @@ describe("a list that follows", () => {
     expect(asked(dashboard, "listEvents")).toHaveLength(2);
     dashboard.pass(250).pass(250);
     expect(asked(dashboard, "listEvents")).toHaveLength(2);
+  });
+
+  it("reads it again too after news that were only counted", () => {
+    const dashboard = new Dashboard().connected();
+    dashboard.stream(counted(500)).pass(250);
+    expect(asked(dashboard, "listEvents")).toHaveLength(2);
+    expect(dashboard.state.known.since.failed).toBe(500);
   });
 
   it("is read less often where reading it is much work for the daemon", () => {

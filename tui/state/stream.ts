@@ -36,7 +36,7 @@ export function takeStream(state: State, messages: readonly StreamMessage[]): St
   if (messages.some(({ kind }) => kind === "reload")) next = markStale(next);
   const news = newsOf(messages);
   if (news.lastEventId !== null) next = { ...next, known: { ...next.known, lastEventId: news.lastEventId } };
-  if (news.latest === null) return { state: next, effects };
+  if (news.latest === null && !news.counted) return { state: next, effects };
   next = { ...next, known: learn(next.known, news, next.now) };
   next = changePlaces(next, (place) => touch(place, news));
   return { state: actsSeen(next, news.attempts), effects };
@@ -100,8 +100,13 @@ function takeCounted(news: News, { kind, endpoint, status, count }: CountedChang
 }
 
 function learn(known: Known, news: News, now: number): Known {
-  const delay = news.latest === null ? 0 : now - Date.parse(news.latest);
-  const leastDelay = Math.min(known.leastDelay ?? delay, delay);
+  let { leastDelay, lagMs } = known;
+  if (news.latest !== null) {
+    const delay = now - Date.parse(news.latest);
+    leastDelay = Math.min(leastDelay ?? delay, delay);
+    // The clocks of two hosts differ; what grows is the lag.
+    lagMs = delay - leastDelay;
+  }
   const pace = [...known.pace, { at: now, attempts: news.made }].filter(({ at }) => at > now - PACE_MS);
   const endpoints = new Map(known.endpoints);
   for (const id of news.changedEndpoints) endpoints.delete(id);
@@ -119,8 +124,7 @@ function learn(known: Known, news: News, now: number): Known {
     since: { delivered: known.since.delivered + news.delivered, failed: known.since.failed + news.failed },
     pace,
     leastDelay,
-    // The clocks of two hosts differ; what grows is the lag.
-    lagMs: delay - leastDelay,
+    lagMs,
     lastNews: now,
   };
 }
