@@ -10,6 +10,7 @@ import type { EventStatus } from "../domain/deliveries/delivery.ts";
 import { parseDataFilter } from "../domain/events/data-filter.ts";
 import { PUBLISHER_ID, TAG } from "../domain/events/event.ts";
 import { isId } from "../domain/id.ts";
+import { isDay } from "../domain/time/instant.ts";
 
 export const FILTER_WORDS = [
   "status",
@@ -149,7 +150,8 @@ export function readInstant(text: string, now: number): { readonly instant: stri
     const since = (((now - Date.parse(today.instant)) % DAY_MS) + DAY_MS) % DAY_MS;
     return { instant: new Date(now - since).toISOString() };
   }
-  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.test(text)) return null;
+  const match = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
+  if (match === null || !isDay(Number(match[1]), Number(match[2]), Number(match[3]))) return null;
   const zoned = /T/.test(text) && !/(Z|[+-]\d\d:\d\d)$/.test(text) ? `${text}Z` : text;
   const time = Date.parse(zoned);
   return Number.isNaN(time) ? null : { instant: new Date(time).toISOString() };

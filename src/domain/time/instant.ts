@@ -30,7 +30,7 @@ export function formatInstantOrNull(instant: number | null): string | null {
 }
 
 /** Date.parse takes 2026-02-30 for the second of March. */
-function isDay(year: number, month: number, day: number): boolean {
+export function isDay(year: number, month: number, day: number): boolean {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
