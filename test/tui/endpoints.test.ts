@@ -166,6 +166,15 @@ describe("editing an endpoint", () => {
   it("is off without an endpoint, and says so", () => {
     expect(shown(onEndpoints({ endpoints: 0 }).press("e"))).toContain("e is off: no endpoint is selected");
   });
+
+  it("is seen in the list even if the stream only counted the change", () => {
+    const dashboard = onEndpoints().pass(6000);
+    const before = asked(dashboard, "listEndpoints").length;
+    const what = { kind: "endpoint", status: null, outcome: null, error: null } as const;
+    const counted = { ...what, tenant: "default", endpoint: anEndpoint.id, count: 1 };
+    dashboard.stream({ kind: "counts", data: { data: [counted] } }).pass(250);
+    expect(asked(dashboard, "listEndpoints").length).toBe(before + 1);
+  });
 });
 
 const TAIL = anEndpoint.id.slice(-8);

@@ -94,6 +94,7 @@ function take(news: News, message: StreamMessage): void {
 function takeCounted(news: News, { kind, endpoint, status, count }: CountedChanges): void {
   news.counted = true;
   news.endpoints.add(endpoint);
+  if (kind === "endpoint") news.changedEndpoints.add(endpoint);
   if (kind === "attempt") news.made += count;
   if (status === "delivered") news.delivered += count;
   if (status === "failed") news.failed += count;
