@@ -204,8 +204,16 @@ export const NODES: readonly Mutant[] = [
   {
     name: "a-delivery-is-locked-before-the-endpoint-of-what-is-published-beside-it",
     file: "src/store/postgres/deliveries/deliveries.ts",
-    find: "    await this.#identify(\n      tx,\n      all.map(",
-    replace: "    if (this.#identities.size === 0) await this.#identify(\n      tx,\n      all.map(",
+    find: "const identities = await this.#identify(\n      tx,\n      all.map(",
+    replace:
+      "const identities = this.#remembered.size > 0 ? this.#remembered : await this.#identify(\n      tx,\n      all.map(",
+    tests: ["test/store/postgres/commits.test.ts"],
+  },
+  {
+    name: "an-outcome-is-dropped-when-the-memory-of-endpoints-starts-anew",
+    file: "src/store/postgres/deliveries/deliveries.ts",
+    find: "this.#remembered.clear();",
+    replace: "(this.#remembered.clear(), identities.clear());",
     tests: ["test/store/postgres/commits.test.ts"],
   },
 ];

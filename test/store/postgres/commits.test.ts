@@ -1,9 +1,18 @@
-/** Which writes share a transaction of PostgreSQL, and what they lock in which order. */
-import { afterAll, describe, expect, it } from "vitest";
+/** Which writes share a transaction of PostgreSQL, what they lock in which order, and what they know of endpoints. */
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { IdempotencyKeys } from "../../../src/store/postgres/callers/idempotency.ts";
+import { PostgresDeliveries } from "../../../src/store/postgres/deliveries/deliveries.ts";
+import { Health } from "../../../src/store/postgres/endpoints/health.ts";
+import { Database } from "../../../src/store/postgres/engine/database.ts";
+import { Engine, NodeKeys } from "../../../src/store/postgres/engine/engine.ts";
+import { OWNS_EVERYTHING } from "../../../src/store/postgres/engine/owner.ts";
+import { Counters } from "../../../src/store/postgres/statistics/counters.ts";
+import { Box } from "../../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
-import { addEndpoint, delivered, publishOne } from "../fixtures.ts";
+import { addEndpoint, delivered, publishOne, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -16,6 +25,19 @@ async function openNode() {
   const store = await openPostgresDatabase(url, options);
   await store.ownership.renew();
   return { url, store };
+}
+
+/** The deliveries of that database, with a memory of so many endpoints. */
+function deliveriesOf(url: string, mostRemembered: number) {
+  const database = new Database(url);
+  onTestFinished(() => database.close());
+  const [keys, numbers] = [new NodeKeys(0, 0), new NodeKeys(0, 0)];
+  const box = new Box(randomBytes(32), randomBytes);
+  const parts = { owner: OWNS_EVERYTHING, database, box, clock: new ManualClock(), random: randomBytes, keys, numbers };
+  const engine = new Engine(parts);
+  const counters = new Counters();
+  const rooms = { counters, health: new Health(engine), idempotency: new IdempotencyKeys(engine) };
+  return { counters, deliveries: new PostgresDeliveries(engine, rooms, mostRemembered) };
 }
 
 const commitsOf = async (store: Store) =>
@@ -58,5 +80,33 @@ describe.skipIf(server === null)("commits to PostgreSQL", () => {
       await other.query("COMMIT");
       expect((await work)[0]).toMatchObject([{ result: "applied" }]);
     });
+  });
+});
+
+describe.skipIf(server === null)("a batch on PostgreSQL", () => {
+  const openFor = async (tenants: readonly string[], mostRemembered: number) => {
+    const { store, url } = await openNode();
+    for (const tenant of tenants) await addEndpoint(store, { tenant });
+    const claimOf = async (tenant: string) => (await publishOne(store, { tenant })).fresh[0]!;
+    return { claimOf, ...deliveriesOf(url, mostRemembered) };
+  };
+
+  it("is recorded whole, also where the memory of endpoints starts anew with it", async () => {
+    const { claimOf, deliveries, counters } = await openFor(["known", "new"], 1);
+    await deliveries.record([delivered(await claimOf("known"))]);
+    const batch = [delivered(await claimOf("known")), delivered(await claimOf("new"))];
+    expect(await deliveries.record(batch)).toMatchObject([{ result: "applied" }, { result: "applied" }]);
+    expect(counters.sinceStart.attempts.succeeded).toBe(3);
+  });
+
+  it("waits whole, also where the memory of endpoints starts anew with it", async () => {
+    const { claimOf, deliveries } = await openFor(["known", "new"], 1);
+    await deliveries.record([delivered(await claimOf("known"))]);
+    const batch = [await claimOf("known"), await claimOf("new")].map(({ endpoint, event }) => ({
+      endpoint,
+      event,
+      dueAt: START,
+    }));
+    expect(await deliveries.park(batch, START)).toEqual(batch);
   });
 });

@@ -52,6 +52,8 @@ interface Identity {
   readonly tenant: string;
 }
 
+type Identities = ReadonlyMap<string, Identity>;
+
 /** Past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 100_000;
 
@@ -66,16 +68,18 @@ export class PostgresDeliveries implements DeliveryStore {
   readonly dueAtOnce = 32;
   readonly #engine: Engine;
   readonly #parts: Parts;
-  readonly #identities = new Map<string, Identity>();
+  readonly #mostRemembered: number;
+  readonly #remembered = new Map<string, Identity>();
   /** Until one of them was there all the same: from then on the server looks first. */
   #areNew = true;
   /** In this turn. */
   #asked: Asked[] = [];
   readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
 
-  constructor(engine: Engine, parts: Parts) {
+  constructor(engine: Engine, parts: Parts, mostRemembered = MAX_REMEMBERED) {
     this.#engine = engine;
     this.#parts = parts;
+    this.#mostRemembered = mostRemembered;
   }
 
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
@@ -102,10 +106,10 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
-    const recorded = await this.#engine.share(this.#shared, attempts, attempts.length);
+    const { recorded, identities } = await this.#engine.share(this.#shared, attempts, attempts.length);
     const now = this.#engine.clock.now();
     for (const [at, attempt] of attempts.entries()) {
-      const identity = this.#identities.get(attempt.claim.endpoint);
+      const identity = identities.get(attempt.claim.endpoint);
       if (identity === undefined) continue;
       this.#parts.health.note(identity.number, attempt);
       this.#parts.counters.noteAttempt(attempt, recorded[at]!, identity.tenant, now);
@@ -115,8 +119,8 @@ export class PostgresDeliveries implements DeliveryStore {
 
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]> {
     return this.#engine.write(async (tx) => {
-      await this.#identify(tx, deliveries);
-      const known = deliveries.map((one) => ({ ...one, number: this.#identities.get(one.endpoint)?.number ?? -1 }));
+      const identities = await this.#identify(tx, deliveries);
+      const known = deliveries.map((one) => ({ ...one, number: identities.get(one.endpoint)?.number ?? -1 }));
       return parkAll(tx, known, now);
     });
   }
@@ -158,16 +162,16 @@ export class PostgresDeliveries implements DeliveryStore {
     }
   }
 
-  async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]): Promise<Recorded[][]> {
+  async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]) {
     const all = batches.flat();
     // Whoever locks an endpoint and its deliveries begins with the endpoint. What is published in the same transaction has
     // sent that by now; the deliveries are locked after this.
-    await this.#identify(
+    const identities = await this.#identify(
       tx,
       all.map(({ claim }) => claim),
     );
     const placed = all.map((ended) => {
-      const endpoint = this.#identities.get(ended.claim.endpoint)?.number;
+      const endpoint = identities.get(ended.claim.endpoint)?.number;
       return endpoint === undefined ? null : { ended, event: keyOf(ended.claim.event), endpoint };
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
@@ -177,7 +181,7 @@ export class PostgresDeliveries implements DeliveryStore {
     ]);
     await attemptedForJobs(tx, placed, recorded);
     let at = 0;
-    return batches.map((batch) => recorded.slice(at, (at += batch.length)));
+    return batches.map((batch) => ({ recorded: recorded.slice(at, (at += batch.length)), identities }));
   }
 
   #failed(error: unknown): never {
@@ -185,14 +189,23 @@ export class PostgresDeliveries implements DeliveryStore {
     throw error;
   }
 
-  async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<void> {
-    const unknown = [...new Set(some.map(({ endpoint }) => endpoint))].filter((id) => !this.#identities.has(id));
-    if (unknown.length === 0) return;
-    if (this.#identities.size >= MAX_REMEMBERED) this.#identities.clear();
-    const sql = "SELECT id, number, tenant FROM endpoint WHERE id = ANY($1::text[])";
-    for (const { id, ...identity } of await queries.rows<Identity & { id: string }>(sql, [unknown])) {
-      this.#identities.set(id, identity);
+  /** The batch has its own: what is remembered may start anew before it is done. */
+  async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<Identities> {
+    const identities = new Map<string, Identity>();
+    const unknown = new Set<string>();
+    for (const { endpoint } of some) {
+      const identity = this.#remembered.get(endpoint);
+      if (identity === undefined) unknown.add(endpoint);
+      else identities.set(endpoint, identity);
     }
+    if (unknown.size === 0) return identities;
+    if (this.#remembered.size >= this.#mostRemembered) this.#remembered.clear();
+    const sql = "SELECT id, number, tenant FROM endpoint WHERE id = ANY($1::text[])";
+    for (const { id, ...identity } of await queries.rows<Identity & { id: string }>(sql, [[...unknown]])) {
+      this.#remembered.set(id, identity);
+      identities.set(id, identity);
+    }
+    return identities;
   }
 }
 
