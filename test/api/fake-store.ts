@@ -18,7 +18,11 @@ export class FakeStore {
       return drafts.map((draft) => this.#publication(draft));
     };
     const keys: Pick<Store["keys"], "get" | "add" | "revoke" | "touch"> = {
-      get: async (id) => this.keys.get(id) ?? null,
+      // As from a database: each read has bytes of its own.
+      get: async (id) => {
+        const key = this.keys.get(id);
+        return key === undefined ? null : { ...key, hash: key.hash.slice() };
+      },
       add: async (key, now) =>
         void this.keys.set(key.id, {
           ...key,

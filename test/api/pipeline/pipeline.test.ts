@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Config } from "../../../src/config.ts";
 import { isId } from "../../../src/domain/id.ts";
 import { FakeStore } from "../fake-store.ts";
@@ -197,6 +197,14 @@ describe("keys", () => {
       expect(fake.drafts).toHaveLength(2);
     },
   );
+
+  it("are read once for each request after their first", async () => {
+    const { api, fake } = await serve();
+    await api.get("/nope");
+    const read = vi.spyOn(fake.keys, "get");
+    for (let times = 0; times < 3; times++) await api.get("/nope");
+    expect(read).toHaveBeenCalledTimes(3);
+  });
 
   it("leave a note of their use", async () => {
     const { api, fake } = await serve();
