@@ -204,15 +204,13 @@ export class Feed implements DeliveryWatcher {
     this.#gathered = new FoldedChanges(ONE_BY_ONE);
     const { changes, counts } = gathered;
     const endpoints = new Set([...changes, ...counts].map(({ endpoint }) => endpoint));
-    for (const endpoint of endpoints) await this.#learnTenant(endpoint);
+    const tenants = new Map<string, string | null>();
+    for (const endpoint of endpoints) tenants.set(endpoint, await this.#tenantOf(endpoint));
     // Only now, so that batches leave in the order in which they were gathered.
     this.#armed = false;
     if (!this.#gathered.isEmpty) this.#arm();
     if (!this.#isHeard || gathered.isEmpty) return;
-    const own = <T extends Change | ChangeCount>(what: T) => ({
-      tenant: this.#tenants.get(what.endpoint) ?? null,
-      what,
-    });
+    const own = <T extends Change | ChangeCount>(what: T) => ({ tenant: tenants.get(what.endpoint) ?? null, what });
     const told = { changes: changes.map(own), counts: counts.map(own) };
     if (this.#shared === null) this.#hand({ ...told, number: this.#number + 1, size: changes.length + counts.length });
     else await this.#tell(this.#shared, JSON.stringify(told));
@@ -247,11 +245,14 @@ export class Feed implements DeliveryWatcher {
   }
 
   /** An endpoint never changes hands. What the store cannot say now, it is asked again. */
-  async #learnTenant(endpoint: string): Promise<void> {
-    if (this.#tenants.has(endpoint)) return;
-    if (this.#tenants.size >= REMEMBERED_TENANTS) this.#tenants.clear();
+  async #tenantOf(endpoint: string): Promise<string | null> {
+    const known = this.#tenants.get(endpoint);
+    if (known !== undefined) return known;
     const tenant = await this.#parts.store.endpoints.tenantOf(endpoint).catch(() => undefined);
-    if (tenant !== undefined) this.#tenants.set(endpoint, tenant);
+    if (tenant === undefined) return null;
+    if (this.#tenants.size >= REMEMBERED_TENANTS) this.#tenants.clear();
+    this.#tenants.set(endpoint, tenant);
+    return tenant;
   }
 
   /** One timer for all streams, while one of them has a key. */

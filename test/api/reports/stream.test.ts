@@ -220,6 +220,20 @@ describe("the stream", () => {
     expect(follower.of("counts")[0].data).toMatchObject([{ endpoint, status: "pending", count: 4900 }]);
   });
 
+  it("tells a tenant of its own, also where the memory of tenants starts anew", async () => {
+    const { api, endpoint, others, gathered } = await serve();
+    const [all, mine] = [await Follower.open(api), await Follower.open(api, { key: await api.addKey(["read"]) })];
+    api.feed.changed(endpoint);
+    await gathered();
+    await until(() => mine.of("endpoint").length === 1);
+    for (let count = 1; count < 10_000; count++) api.feed.changed(`ep_${count}`);
+    await gathered();
+    await until(() => all.of("counts").length === 1);
+    for (const id of [endpoint, others, endpoint]) api.feed.changed(id);
+    await gathered();
+    await expect.poll(() => mine.of("endpoint").length).toBe(3);
+  });
+
   it("drops a client that does not read, and no other", async () => {
     const { api, endpoint, gathered } = await serve();
     const follower = await Follower.open(api);
