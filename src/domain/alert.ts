@@ -92,7 +92,7 @@ export class AlertFolder {
   readonly #recovered = new Map<string, Moment>();
   readonly #disabled = new Map<string, DisabledReason>();
   readonly #damaged = new Map<string, Damage>();
-  readonly #failed = new Map<string, { -readonly [K in keyof FailedDeliveries]: FailedDeliveries[K] }>();
+  readonly #failed = new Map<string, FailedDeliveries>();
   #failedTotal = 0;
   #space: { readonly freeBytes: number; readonly floorBytes: number; told: boolean } | null = null;
   #storageFault: string | null = null;
@@ -123,18 +123,14 @@ export class AlertFolder {
     if (this.#streaks.size === 0) return;
     const streak = this.#streaks.get(endpoint);
     if (streak === undefined) return;
-    this.#forget(endpoint);
+    this.#streaks.delete(endpoint);
+    this.#failing.delete(endpoint);
     if (streak.told) this.#recovered.set(endpoint, streak.since);
   }
 
   deliveryFailed(endpoint: string, why: Why, delivery: string, now: Moment): void {
     this.#failedTotal++;
-    const key = `${endpoint} ${why.error} ${why.status}`;
-    const group = this.#failed.get(key);
-    if (group !== undefined) group.count++;
-    else if (this.#failed.size < MAX_GROUPS) {
-      this.#failed.set(key, { endpoint, why, count: 1, firstDelivery: delivery, firstAt: now.wall });
-    }
+    addTo(this.#failed, { endpoint, why, count: 1, firstDelivery: delivery, firstAt: now.wall });
   }
 
   /** Endpoints have come from other nodes, or gone to them; people were told that these are failing. */
@@ -153,7 +149,8 @@ export class AlertFolder {
 
   /** It fails no more, nor does it succeed. */
   endpointDisabled(endpoint: string, reason: DisabledReason): void {
-    this.#forget(endpoint);
+    this.#streaks.delete(endpoint);
+    this.#failing.delete(endpoint);
     this.#recovered.delete(endpoint);
     this.#disabled.set(endpoint, reason);
   }
@@ -250,11 +247,14 @@ export class AlertFolder {
     this.#storageFault = null;
     return { type: "webhookd.storage_fault", detail };
   }
+}
 
-  #forget(endpoint: string): void {
-    this.#streaks.delete(endpoint);
-    this.#failing.delete(endpoint);
-  }
+/** Those of one endpoint that failed alike are one group, which keeps what was first. */
+function addTo(groups: Map<string, FailedDeliveries>, some: FailedDeliveries): void {
+  const key = `${some.endpoint} ${some.why.error} ${some.why.status}`;
+  const before = groups.get(key);
+  if (before === undefined && groups.size >= MAX_GROUPS) return;
+  groups.set(key, { ...some, ...before, count: some.count + (before?.count ?? 0) });
 }
 
 /** Folds what several nodes have to tell: of each kind at most one notice a minute, for all of them. */
@@ -269,8 +269,7 @@ export class NoticeFolder {
 
   /** Those that are due. */
   take({ monotonic }: Moment): Notice[] {
-    const isDue = ({ type }: Notice) =>
-      monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) >= ALERT_PACE_MS;
+    const isDue = ({ type }: Notice) => monotonic - (this.#posted.get(type) ?? -Infinity) >= ALERT_PACE_MS;
     const due = [...this.#waiting.values()].filter(isDue);
     for (const { type } of due) {
       this.#posted.set(type, monotonic);
@@ -292,8 +291,9 @@ function joined(one: Notice, other: Notice): Notice {
   if (!("total" in one && "total" in other)) return other;
   const total = one.total + other.total;
   if ("groups" in one && "groups" in other) {
-    const groups = [...one.groups, ...other.groups].sort((a, b) => b.count - a.count).slice(0, NAMED);
-    return { ...one, total, groups };
+    const groups = new Map<string, FailedDeliveries>();
+    for (const some of [...one.groups, ...other.groups].sort((a, b) => a.firstAt - b.firstAt)) addTo(groups, some);
+    return { ...one, total, groups: [...groups.values()].sort((a, b) => b.count - a.count).slice(0, NAMED) };
   }
   if (!("endpoints" in one && "endpoints" in other)) return { ...other, total } as Notice;
   return { ...one, total, endpoints: [...one.endpoints, ...other.endpoints].slice(0, NAMED) } as Notice;

@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ALERT_PACE_MS, AlertFolder, NoticeFolder, FAILING_MS, NAMED, type Notice } from "../../src/domain/alert.ts";
+import {
+  ALERT_PACE_MS,
+  AlertFolder,
+  NoticeFolder,
+  FAILING_MS,
+  NAMED,
+  type Notice,
+  type Why,
+} from "../../src/domain/alert.ts";
 
 const WHY = { error: "http_status", status: 503 } as const;
 const at = (ms: number) => ({ wall: 1_800_000_000_000 + ms, monotonic: ms });
@@ -130,6 +138,28 @@ describe("folded alerts", () => {
       ["webhookd.deliveries_failed", null],
     ]);
     expect(all.takeAll()).toEqual([]);
+  });
+
+  it("of several nodes name an endpoint once for each cause, with the first of its deliveries", () => {
+    const all = new NoticeFolder();
+    const failedAt = (second: number, endpoint: string, why: Why) => {
+      const folder = new AlertFolder();
+      folder.deliveryFailed(endpoint, why, `dlv_${second}`, at(second * 1000));
+      for (const notice of folder.take(at(second * 1000))) all.add(notice);
+    };
+    for (let second = 101; second > 0; second--) failedAt(second, "ep_1", WHY);
+    failedAt(200, "ep_2", WHY);
+    for (const status of [500, 500, 500]) failedAt(300, "ep_1", { ...WHY, status });
+    expect(all.takeAll()).toMatchObject([
+      {
+        total: 105,
+        groups: [
+          { endpoint: "ep_1", why: WHY, count: 101, firstDelivery: "dlv_1", firstAt: at(1000).wall },
+          { endpoint: "ep_1", why: { status: 500 }, count: 3 },
+          { endpoint: "ep_2", count: 1 },
+        ],
+      },
+    ]);
   });
 
   it("say nothing of a recovery that did not last until it was told", () => {
