@@ -23,11 +23,7 @@ export class RateLimit {
 
   /** Counts a request of the key, before its body is read; for one too many, the refusal. `now` is monotonic. */
   take(keyId: string, now: number): Taken {
-    let bucket = this.#buckets.get(keyId);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
-      this.#buckets.set(keyId, (bucket = new TokenBucket(this.#perSecond)));
-    }
+    const bucket = this.#bucket(keyId);
     const waitMs = bucket.readyAt(this.#perSecond) - now;
     if (waitMs <= 0) bucket.take(now);
     return {
@@ -41,9 +37,19 @@ export class RateLimit {
    * batch of more than a second's worth never would be; the key waits afterwards.
    */
   takeMore(keyId: string, count: number, now: number): readonly Header[] {
-    const bucket = this.#buckets.get(keyId) ?? new TokenBucket(this.#perSecond);
+    const bucket = this.#bucket(keyId);
     bucket.take(now, count);
     return this.#headers(bucket, now);
+  }
+
+  /** A new one where the memory has started anew, also between a request and what it carries. */
+  #bucket(keyId: string): TokenBucket {
+    let bucket = this.#buckets.get(keyId);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
+      this.#buckets.set(keyId, (bucket = new TokenBucket(this.#perSecond)));
+    }
+    return bucket;
   }
 
   #headers(bucket: TokenBucket, now: number): readonly Header[] {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { request } from "node:http";
-import { TenantRates } from "../../../src/api/pipeline/limits.ts";
+import { RateLimit, TenantRates } from "../../../src/api/pipeline/limits.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
 
@@ -94,6 +94,14 @@ it("counts the events of a batch, and refuses what comes next before its body is
   expect((await batch(1)).status).toBe(429);
   api.clock.advance("300ms");
   expect([(await batch(3)).status, (await batch(1)).status]).toEqual([202, 429]);
+});
+
+it("counts the events of a batch, also where the memory of keys starts anew before it is read", () => {
+  const limit = new RateLimit(10);
+  expect(limit.take("batch", 0).refusal).toBeNull();
+  for (let other = 0; other < 10_000; other++) limit.take(`key_${other}`, 0);
+  limit.takeMore("batch", 20, 0);
+  expect(limit.take("batch", 0).refusal).not.toBeNull();
 });
 
 it("counts a batch that is refused as one request", async () => {
