@@ -109,9 +109,8 @@ export class AlertFolder {
     if (streak === undefined) {
       const since = this.#recovered.get(endpoint);
       // It recovered and fails again before anybody heard of the first: it has been failing all the while.
-      streak = { failures: 0, why, since: since ?? now, told: since !== undefined };
+      this.#streaks.set(endpoint, (streak = { failures: 0, why, since: since ?? now, told: since !== undefined }));
       this.#recovered.delete(endpoint);
-      this.#streaks.set(endpoint, streak);
     }
     streak.failures++;
     streak.why = why;
@@ -175,7 +174,7 @@ export class AlertFolder {
 
   /** The notices that are due, whose matter is thereby told. */
   take(now: Moment): Notice[] {
-    const candidates = [
+    return [
       this.#failing.size > 0 && this.#paced("webhookd.endpoint_failing", now, () => this.#takeFailing()),
       this.#recovered.size > 0 && this.#paced("webhookd.endpoint_recovered", now, () => this.#takeRecovered()),
       this.#disabled.size > 0 && this.#paced("webhookd.endpoint_disabled", now, () => this.#takeDisabled()),
@@ -184,8 +183,7 @@ export class AlertFolder {
       this.#space?.told === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
       this.#storageFault !== null && this.#paced("webhookd.storage_fault", now, () => this.#takeStorageFault()),
-    ];
-    return candidates.filter((notice) => notice !== false && notice !== null);
+    ].filter((notice) => notice !== false && notice !== null);
   }
 
   #paced(type: AlertType, { monotonic }: Moment, take: () => Notice): Notice | null {
@@ -296,5 +294,7 @@ function joined(one: Notice, other: Notice): Notice {
     return { ...one, total, groups: [...groups.values()].sort((a, b) => b.count - a.count).slice(0, NAMED) };
   }
   if (!("endpoints" in one && "endpoints" in other)) return { ...other, total } as Notice;
-  return { ...one, total, endpoints: [...one.endpoints, ...other.endpoints].slice(0, NAMED) } as Notice;
+  const endpoints = [...new Map([...one.endpoints, ...other.endpoints].map((each) => [each.endpoint, each])).values()];
+  const twice = one.endpoints.length + other.endpoints.length - endpoints.length;
+  return { ...one, total: total - twice, endpoints: endpoints.slice(0, NAMED) } as Notice;
 }

@@ -162,6 +162,25 @@ describe("folded alerts", () => {
     ]);
   });
 
+  it("of several nodes name and count an endpoint once that failed twice in a minute, as it was last", () => {
+    const [folder, all] = [new AlertFolder(5000), new NoticeFolder()];
+    const takeAt = (ms: number) => {
+      for (const notice of folder.take(at(ms))) all.add(notice);
+    };
+    for (const ms of [0, 10_000]) {
+      failInARow(folder, "ep_1", 20, ms);
+      takeAt(ms);
+      folder.attemptSucceeded("ep_1");
+      takeAt(ms + 5000);
+    }
+    failInARow(folder, "ep_2", 20, 20_000);
+    takeAt(20_000);
+    expect(all.takeAll()).toMatchObject([
+      { total: 2, endpoints: [{ endpoint: "ep_1", failingSince: at(10_000).wall }, { endpoint: "ep_2" }] },
+      { total: 1, endpoints: [{ endpoint: "ep_1", failingSince: at(10_000).wall }] },
+    ]);
+  });
+
   it("say nothing of a recovery that did not last until it was told", () => {
     const folder = new AlertFolder();
     failInARow(folder, "ep_1", 20);
