@@ -52,11 +52,13 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
   readonly paused: boolean;
   /** All of it as the operator gave it, by the names that the operator knows. */
   readonly settings: Settings;
+  /** The file that was read; null without one. */
+  readonly file: string | null;
 }
 
-/** Throws a ConfigError that names every mistake. */
-export function loadConfig(inputs: ConfigInputs): Config {
-  const loaded = loadSettings(inputs);
+/** Throws a ConfigError that names every mistake. `known` is the file that must be read again, if there is one. */
+export function loadConfig(inputs: ConfigInputs, known: string | null = null): Config {
+  const loaded = loadSettings(inputs, known);
   const config = build(loaded, inputs);
   const mistakes = [...conflicts(config, loaded, inputs)];
   if (mistakes.length > 0) throw new ConfigError(mistakes);
@@ -73,7 +75,7 @@ export interface Reread {
 
 /** Throws a ConfigError, as at a start, when the new one could not be used as a whole. */
 export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
-  const next = loadConfig(inputs);
+  const next = loadConfig(inputs, current.file);
   const changed: Reread["changed"][number][] = [];
   const needsRestart: SettingName[] = [];
   const taken: Partial<Record<SettingName, unknown>> = {};
@@ -90,12 +92,12 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
     } else needsRestart.push(name);
   }
   const settings = { ...current.settings, ...taken } as Settings;
-  const { eventTypes, tenants } = next;
+  const { eventTypes, tenants, file } = next;
   const { tenants: egressTenants } = next.egress;
   if (!isDeepStrictEqual(current.eventTypes, eventTypes)) changed.push(EVENT_TYPES);
   if (!isDeepStrictEqual(current.egress.tenants, egressTenants)) changed.push(EGRESS_TENANTS);
   if (!isDeepStrictEqual(current.tenants, tenants)) changed.push(TENANTS);
-  return { config: build({ settings, eventTypes, egressTenants, tenants }, inputs), changed, needsRestart };
+  return { config: build({ settings, eventTypes, egressTenants, tenants, file }, inputs), changed, needsRestart };
 }
 
 function isSameScheme(one: Config, other: Config): boolean {
@@ -141,12 +143,7 @@ function ladder(delays: readonly number[]): string {
 }
 
 function build(
-  {
-    settings,
-    eventTypes,
-    egressTenants,
-    tenants,
-  }: Pick<LoadedSettings, "settings" | "eventTypes" | "egressTenants" | "tenants">,
+  { settings, eventTypes, egressTenants, tenants, file }: Omit<LoadedSettings, "origins">,
   inputs: ConfigInputs,
 ): Config {
   const sections = sectionsOf(settings);
@@ -180,6 +177,7 @@ function build(
     dev,
     paused,
     settings,
+    file,
   };
 }
 

@@ -40,9 +40,12 @@ interface Given {
 /** Kubernetes sets such variables for a service whose name begins with webhookd. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)$/;
 
-/** Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. */
-export function loadSettings(inputs: ConfigInputs): LoadedSettings {
-  const { file, given, eventTypes, egressTenants, tenants, mistakes } = readConfigFile(inputs);
+/**
+ * Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. `known`
+ * is the file that was read before: no other is looked for, because without it every setting would be at its default.
+ */
+export function loadSettings(inputs: ConfigInputs, known: string | null = null): LoadedSettings {
+  const { file, given, eventTypes, egressTenants, tenants, mistakes } = readConfigFile(inputs, known);
   mistakes.push(...addVariables(given, inputs));
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
@@ -75,10 +78,11 @@ interface ReadFile {
   readonly mistakes: Mistake[];
 }
 
-function readConfigFile(inputs: ConfigInputs): ReadFile {
+function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
   const given = new Map<SettingName, Given>();
   const asked = inputs.flags.config;
-  const places = asked === undefined ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [asked];
+  const named = asked ?? known;
+  const places = named === null ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [named];
   for (const place of places) {
     const file = resolve(inputs.cwd, place);
     const text = readOrFail(inputs, file, asked === undefined);
@@ -91,8 +95,10 @@ function readConfigFile(inputs: ConfigInputs): ReadFile {
     const { eventTypes, egressTenants, tenants } = found;
     return { file, given, eventTypes, egressTenants, tenants, mistakes: [...found.mistakes] };
   }
-  const mistakes: Mistake[] =
-    asked === undefined ? [] : [{ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` }];
+  const mistakes: Mistake[] = [];
+  if (asked !== undefined)
+    mistakes.push({ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` });
+  else if (known !== null) mistakes.push(missingFile(known));
   return { file: null, given, eventTypes: [], egressTenants: [], tenants: new Map(), mistakes };
 }
 
@@ -112,6 +118,14 @@ function foreignFile(file: string, how: string): Mistake {
     what: `${how}, and it was found automatically rather than named with --config.`,
     why: "It decides where keys and passphrases are sent.",
     todo: `Make sure only you can change it (chown, chmod go-w) or, if you trust it, name it: --config ${file}.`,
+  };
+}
+
+function missingFile(file: string): Mistake {
+  return {
+    where: file,
+    what: "is no longer there, but the configuration was read from it.",
+    todo: "Put it back and send SIGHUP again, or restart the daemon to run without it.",
   };
 }
 

@@ -295,6 +295,18 @@ describe("webhookd serve", () => {
       await end();
     });
 
+    it("keeps what it has when the file that it found at the start is gone", async () => {
+      const { io, daemon, end } = await running('[retention]\ndelivered = "400d"\n');
+      delete files["/srv/app/webhookd.toml"];
+      io.hangUp();
+      await turns();
+      expect(daemon.rereads).toEqual([]);
+      const [line] = lines(io);
+      expect(line).toMatchObject({ level: "error", msg: expect.stringContaining("nothing was changed") });
+      expect(line.mistakes).toEqual([expect.stringMatching(/^\/srv\/app\/webhookd\.toml: .*Put it back/)]);
+      await end();
+    });
+
     it("keeps what it has when the file has mistakes, and names them all", async () => {
       const { io, daemon, end } = await running("");
       files["/srv/app/webhookd.toml"] = '[log]\nlevle = "debug"\n[server]\nlisten = "0.0.0.0:1"\n';

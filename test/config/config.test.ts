@@ -167,6 +167,27 @@ describe("a configuration that is read again", () => {
     expect(rereadConfig(config, withRate(0)).changed).toEqual([]);
   });
 
+  it("comes from the file that was read before, which must still be there", () => {
+    const [found, other] = ["/srv/app/webhookd.toml", "/etc/webhookd/webhookd.toml"];
+    const ours = '[retention]\ndelivered = "400d"\n';
+    const before = loadConfig(inputs({ files: { [found]: ours } }));
+    const gone = `${found}: is no longer there, but the configuration was read from it.`;
+    expect(() => rereadConfig(before, inputs())).toThrow(gone);
+    expect(() => rereadConfig(before, inputs({ files: { [other]: "" } }))).toThrow(gone);
+    const { config } = rereadConfig(
+      loadConfig(inputs({ files: { [other]: ours } })),
+      inputs({ files: { [found]: "", [other]: ours } }),
+    );
+    expect(config.retention.delivered).toBe(400 * 86_400_000);
+  });
+
+  it("comes from a file that was put there since, and then from no other", () => {
+    const files = { "/srv/app/webhookd.toml": '[log]\nlevel = "debug"\n' };
+    const { config, changed } = rereadConfig(loadConfig(inputs()), inputs({ files }));
+    expect(changed).toEqual(["log.level"]);
+    expect(() => rereadConfig(config, inputs())).toThrow("/srv/app/webhookd.toml: is no longer there");
+  });
+
   it("must be right as a whole", () => {
     expect(() => reread({}, { WEBHOOKD_SERVER_LISTEN: "0.0.0.0:1", WEBHOOKD_LOG_LEVEL: "debug" })).toThrow("0.0.0.0");
   });
