@@ -154,6 +154,31 @@ describe("webhookd restore", () => {
     expect(await again.operations.getPause()).toMatchObject({ by: "restore" });
   });
 
+  it("goes back to a store that was killed while all of it was still in its write-ahead log", async () => {
+    const [source, killed] = [temporaryDirectory(), temporaryDirectory()];
+    const store = await open({ dir: source });
+    await addEndpoint(store);
+    const { id } = await publishOne(store);
+    cpSync(source, killed, { recursive: true, filter: (name) => !/(lock|pid|-shm)$/.test(name) });
+    await store.close();
+
+    const first = await restore([shared.sealed, "--data-dir", killed, "--seal-with", passphraseFile(), "--yes"]);
+    expect(first.code).toBe(EXIT.ok);
+    const [database, key] = ["webhookd.db", "secret.key"].map((name) =>
+      join(
+        killed,
+        readdirSync(killed).find((kept) => kept.startsWith(`${name}.before-restore-`) && kept.endsWith("Z"))!,
+      ),
+    );
+    const { code, err } = await restore([database!, "--data-dir", killed, "--secret-key", key!, "--yes"]);
+    expect({ code, err }).toEqual({ code: EXIT.ok, err: "" });
+    const again = await open({ dir: killed });
+    expect(await again.reads.getEvent(null, id)).not.toBeNull();
+    expect(await again.reads.getEvent(null, shared.first)).toBeNull();
+    const token = parseToken(readFileSync(join(killed, "admin.key"), "utf8").trim())!;
+    expect(await again.keys.get(token.keyId)).toMatchObject({ scopes: ["admin"], revokedAt: null });
+  });
+
   it("asks on a terminal before it replaces a store, and for the passphrase where the backup needs it", async () => {
     const other = temporaryDirectory();
     await (await open({ dir: other })).close();

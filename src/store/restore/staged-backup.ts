@@ -31,7 +31,9 @@ const BUSY_MS = 5000;
 export function copiedAt(file: string, nativeBinding: NativeBinding | undefined): number | null {
   const db = openFile(file, { timeout: BUSY_MS, nativeBinding, readonly: true });
   try {
-    return new Meta(db).copiedAt;
+    // All of a store that died before its first checkpoint is still in its log.
+    const hasMeta = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() !== undefined;
+    return hasMeta ? new Meta(db).copiedAt : null;
   } finally {
     db.close();
   }
