@@ -128,11 +128,13 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   say(io, `  webhookd serve${named}`);
   say(io, `  webhookd status${socket}`);
   say(io, `  webhookd resume${socket}`);
-  if (kept.length > 0)
-    say(io, `To undo: webhookd restore ${quote(join(dir, kept.find(isDatabase) ?? kept[0]!))}${named}`);
+  const keptFile = (old: string) =>
+    kept.find((name) => name.startsWith(`${old}.before-restore-`) && name.endsWith("Z"));
+  const [database, key] = [keptFile("webhookd.db"), keptFile("secret.key")];
+  if (database === undefined) return;
+  const withKey = key === undefined ? "" : ` --secret-key ${quote(join(dir, key))}`;
+  say(io, `To undo: webhookd restore ${quote(join(dir, database))}${named}${withKey}`);
 }
-
-const isDatabase = (name: string) => name.startsWith("webhookd.db.before-restore-");
 
 function nameOf({ at, events, endpoints }: FoundBackup): string {
   const made = at === null ? "a database that is not a backup" : `the backup of ${instant(at)}`;

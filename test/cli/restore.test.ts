@@ -164,19 +164,24 @@ describe("webhookd restore", () => {
 
     const first = await restore([shared.sealed, "--data-dir", killed, "--seal-with", passphraseFile(), "--yes"]);
     expect(first.code).toBe(EXIT.ok);
-    const [database, key] = ["webhookd.db", "secret.key"].map((name) =>
-      join(
-        killed,
-        readdirSync(killed).find((kept) => kept.startsWith(`${name}.before-restore-`) && kept.endsWith("Z"))!,
-      ),
-    );
-    const { code, err } = await restore([database!, "--data-dir", killed, "--secret-key", key!, "--yes"]);
+    // The key was replaced with the store, and has to come back with it.
+    const [, undo] = /^To undo: webhookd restore (.+)\n/m.exec(first.out)!;
+    const { code, err } = await restore([...undo!.split(" "), "--yes"]);
     expect({ code, err }).toEqual({ code: EXIT.ok, err: "" });
     const again = await open({ dir: killed });
     expect(await again.reads.getEvent(null, id)).not.toBeNull();
     expect(await again.reads.getEvent(null, shared.first)).toBeNull();
     const token = parseToken(readFileSync(join(killed, "admin.key"), "utf8").trim())!;
     expect(await again.keys.get(token.keyId)).toMatchObject({ scopes: ["admin"], revokedAt: null });
+  });
+
+  it("names no way back where there was no store", async () => {
+    const only = temporaryDirectory();
+    copyFileSync(otherKey(), join(only, "secret.key"));
+    const { code, out } = await restore([shared.sealed, "--data-dir", only, "--seal-with", passphraseFile()]);
+    expect(code).toBe(EXIT.ok);
+    expect(out).toContain("secret.key.before-restore-");
+    expect(out).not.toContain("To undo");
   });
 
   it("asks on a terminal before it replaces a store, and for the passphrase where the backup needs it", async () => {
