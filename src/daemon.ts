@@ -4,7 +4,7 @@
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi } from "./api/api.ts";
 import { Catalogue } from "./api/event-types/catalogue.ts";
-import { renewed, usableCertificate } from "./api/server/certificate.ts";
+import { usableCertificate } from "./api/server/certificate.ts";
 import { requireFree } from "./api/server/listen.ts";
 import { Peers } from "./api/server/socket.ts";
 import { systemClock, type Clock } from "./clock.ts";
@@ -52,8 +52,11 @@ export interface Daemon {
   readonly adminKeyFile: string | null;
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void>;
-  /** Takes up what was read at SIGHUP, and says in one line of the log what changed and what did not. */
-  reload(reread: Reread): void;
+  /**
+   * Takes up what was read at SIGHUP, and says in one line of the log what changed and what did not. Rejects for what
+   * cannot be used, and changes nothing then. Not to be called again before it has ended.
+   */
+  reload(reread: Reread): Promise<void>;
   /** What the schedule does each second. */
   tick(): Promise<void>;
   /** Ends attempts in flight, then stops listening and closes the store; publishes are taken until then. */
@@ -189,13 +192,17 @@ function run(rooms: Rooms, front: Front): Daemon {
     socket,
     created: rooms.created,
     adminKeyFile: rooms.adminKeyFile,
-    reload({ config: next, changed, needsRestart }) {
+    async reload({ config: next, changed, needsRestart }) {
+      // What may be refused comes first.
+      const { tls } = next.server;
+      const certificate = tls && usableCertificate(tls, { log, now: clock.now() });
+      const types = await catalogue.check(next);
+      await alerts.configure(next, reloaded.policies(next));
+      catalogue.use(types);
       dispatcher.setEgress(reloaded.use(next));
-      const tls = next.server.tls && { certificate: renewed(front.tcp, next.server.tls, { log, now: clock.now() }) };
-      log.info({ changed, needs_restart: needsRestart, ...tls }, "SIGHUP: the configuration was read again");
-      const keep = (what: string) => (error: unknown) => log.error({ err: error }, `${what} stay as they were`);
-      catalogue.change(next).catch(keep("the event types"));
-      alerts.configure(next, reloaded.urlPolicy).catch(keep("alerts"));
+      if (certificate !== null) front.tcp.renew(certificate);
+      const renewed = certificate && { certificate: "renewed" };
+      log.info({ changed, needs_restart: needsRestart, ...renewed }, "SIGHUP: the configuration was read again");
     },
     idle: () => dispatcher.idle(),
     tick: async () => {

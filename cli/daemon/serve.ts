@@ -1,5 +1,5 @@
 import { departures, loadConfig, rereadConfig, type Config } from "../../src/config.ts";
-import { ConfigError } from "../../src/config/mistake.ts";
+import { mistakesOf } from "../../src/config/mistake.ts";
 import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { SettingName } from "../../src/config/schema.ts";
 import type { Daemon } from "../../src/daemon.ts";
@@ -106,7 +106,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     const startDaemon = await load();
     let daemon = await mending(() => startDaemon(config, { log, listenFd }));
     signals.running();
-    onHangup = () => settings.reload(daemon);
+    onHangup = () => settings.hangUp(daemon);
     if (io.stdout.isTTY && format === "pretty") io.stdout.write(banner(config, daemon, args, inputs()));
     else if (daemon.created) {
       log.info({ file: daemon.adminKeyFile }, "this file contains the first API key, an admin key");
@@ -133,6 +133,7 @@ class Rereader {
   config: Config;
   readonly #inputs: () => ConfigInputs;
   readonly #log: LevelledLog;
+  #last: Promise<void> = Promise.resolve();
 
   constructor(config: Config, inputs: () => ConfigInputs, log: LevelledLog) {
     this.config = config;
@@ -140,23 +141,36 @@ class Rereader {
     this.#log = log;
   }
 
-  reload(daemon: Daemon): void {
+  /** One after the other: what changes is told from what the last one left. */
+  hangUp(daemon: Daemon): void {
+    this.#last = this.#last.then(() => this.#reload(daemon));
+  }
+
+  async #reload(daemon: Daemon): Promise<void> {
     const log = this.#log;
+    const before = this.config.log.level;
     try {
       const reread = rereadConfig(this.config, this.#inputs());
       const level = reread.config.log.level;
       // The line about the change is to be seen if either level shows it.
       if (!log.isLevelEnabled("info")) log.level = level;
-      daemon.reload(reread);
+      await daemon.reload(reread);
       log.level = level;
       this.config = reread.config;
       if (reread.changed.includes("egress.allow_http"))
         for (const sentence of departures(this.config)) log.warn({}, sentence);
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      const mistakes = error.mistakes.map(({ where, what, todo = "" }) => `${where}: ${what} ${todo}`.trimEnd());
-      log.error({ mistakes }, "SIGHUP: nothing was changed, because the configuration has mistakes");
+      log.level = before;
+      this.#sayUnchanged(error);
     }
+  }
+
+  #sayUnchanged(error: unknown): void {
+    const found = mistakesOf(error);
+    if (found === null)
+      return this.#log.error({ err: error }, "SIGHUP: nothing was changed; send the signal again later");
+    const mistakes = found.map(({ where, what, todo = "" }) => `${where}: ${what} ${todo}`.trimEnd());
+    this.#log.error({ mistakes }, "SIGHUP: nothing was changed, because the configuration has mistakes");
   }
 }
 

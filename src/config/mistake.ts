@@ -21,6 +21,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** Of a ConfigError, or of one like it from where the configuration is not known; null of any other error. */
+export function mistakesOf(error: unknown): readonly Mistake[] | null {
+  return error instanceof Error && "mistakes" in error ? (error.mistakes as readonly Mistake[]) : null;
+}
+
 function sentence({ where, what, why, todo }: Mistake): string {
   return [`${where}: ${what}`, why, todo].filter((line) => line !== undefined).join("\n  ");
 }

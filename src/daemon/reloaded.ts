@@ -21,7 +21,7 @@ export class Reloaded {
     this.#current = config;
     this.#ownPort = config.server.listen.port;
     this.#policyOf = addressPolicies(clock);
-    this.#urlPolicy = urlPolicies(config, this.#ownPort, this.#policyOf);
+    this.#urlPolicy = this.policies(config);
   }
 
   get retention(): Config["retention"] {
@@ -41,6 +41,11 @@ export class Reloaded {
 
   readonly urlPolicy = (tenant: string): UrlPolicy => this.#urlPolicy(tenant);
 
+  /** Where endpoints might be by a configuration that is not in use yet. */
+  policies(config: Config): (tenant: string) => UrlPolicy {
+    return urlPolicies(config, this.#ownPort, this.#policyOf);
+  }
+
   readonly running = () => {
     const texts = Object.entries(settingsTexts(runningSettings(this.#current)));
     const settings = Object.fromEntries(texts.map(([name, text]) => [name, JSON.parse(text) as unknown]));
@@ -55,7 +60,7 @@ export class Reloaded {
     this.shares.clear();
     for (const [tenant, share] of config.tenants) this.shares.set(tenant, share);
     this.#ownPort = ownPort;
-    this.#urlPolicy = urlPolicies(config, ownPort, this.#policyOf);
+    this.#urlPolicy = this.policies(config);
     return addressRules(config, ownPort);
   }
 }

@@ -27,7 +27,7 @@ function fakeDaemon(created = false) {
     adminKeyFile: created ? "/d/admin.key" : null,
     idle: () => Promise.resolve(),
     tick: () => Promise.resolve(),
-    reload: (reread) => void rereads.push(reread),
+    reload: async (reread) => void rereads.push(reread),
     stop: () => (calls.push("stop"), stopped.promise),
     abort: () => void calls.push("abort"),
     failed: failed.promise,
@@ -276,6 +276,7 @@ describe("webhookd serve", () => {
         '[log]\nlevel = "debug"\n[server]\nlisten = "127.0.0.1:6"\n[limits]\ncommit_queue = 5\n';
       io.hangUp();
       io.hangUp();
+      await turns();
       const [first, second] = daemon.rereads;
       // The flag still wins over the file.
       expect(first).toMatchObject({ changed: ["log.level"], needsRestart: ["limits.commit_queue"] });
@@ -289,6 +290,7 @@ describe("webhookd serve", () => {
       const { io, end } = await running("");
       files["/srv/app/webhookd.toml"] = "[egress]\nallow_http = true\n";
       io.hangUp();
+      await turns();
       expect(lines(io)).toMatchObject([
         { level: "warn", msg: "Endpoints may use plain http; the specification says https only." },
       ]);
@@ -311,6 +313,7 @@ describe("webhookd serve", () => {
       const { io, daemon, end } = await running("");
       files["/srv/app/webhookd.toml"] = '[log]\nlevle = "debug"\n[server]\nlisten = "0.0.0.0:1"\n';
       io.hangUp();
+      await turns();
       expect(daemon.rereads).toEqual([]);
       const [line] = lines(io);
       expect(line).toMatchObject({ level: "error", msg: expect.stringContaining("nothing was changed") });

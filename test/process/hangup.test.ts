@@ -29,9 +29,10 @@ describe.concurrent("SIGHUP", () => {
     const after = await dial(daemon);
 
     writeFileSync(cert, "-----BEGIN CERTIFICATE-----\nrubbish\n");
-    expect(await hangUp(daemon, 2)).toMatchObject({ certificate: "kept" });
-    const error = await daemon.process.json(({ level }) => level === "error");
-    expect(error.fault).toContain(`${cert} contains no certificate`);
+    expect(await hangUp(daemon, 2)).toMatchObject({
+      level: "error",
+      mistakes: [expect.stringContaining(`${cert} contains no certificate. It must be in PEM`)],
+    });
     const later = await dial(daemon);
 
     const names = [before, after, later].map((socket) => socket.getPeerCertificate().subject.CN);
@@ -68,6 +69,33 @@ describe.concurrent("SIGHUP", () => {
     const line = await hangUp(daemon);
     expect(line).toMatchObject({ level: "error", mistakes: [expect.stringContaining("webhookd.toml:2: [log] level")] });
     await daemon.publish();
+    expect(await daemon.stop()).toBe(0);
+  });
+});
+
+const REFUSED = [
+  ["an address for alerts that is forbidden", '[alerts]\nslack_url = "https://10.0.0.1/x"\n', "[alerts] slack_url"],
+  ["a mail server that is none", '[alerts]\nsmtp_url = "mail.example"\n', "[alerts] smtp_url"],
+  [
+    "a key file that is missing",
+    '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/none"\n',
+    "/none cannot be read",
+  ],
+  ["a schema that is none", '[[event_types]]\nname = "a.b"\nschema = { type = 7 }\n', "a.b has a schema"],
+] as const;
+
+describe.concurrent("SIGHUP", () => {
+  it.for(REFUSED)("changes nothing with %s, and /v1/config says what holds", async ([, toml, mistake], { machine }) => {
+    const daemon = await machine.serve();
+    const running = async () => (await daemon.request("GET", "/v1/config")).body;
+    const before = await running();
+    configure(machine, `${toml}[egress]\ndeny_cidrs = ["127.0.0.0/8"]\n[log]\nlevel = "error"\n`);
+    const line = await hangUp(daemon, 1);
+    expect(line).toMatchObject({ level: "error", mistakes: [expect.stringContaining(mistake)] });
+    expect(await running()).toEqual(before);
+    // Also what the log shows.
+    configure(machine, "");
+    expect(await hangUp(daemon, 2)).toMatchObject({ level: "info", changed: [] });
     expect(await daemon.stop()).toBe(0);
   });
 });

@@ -41,16 +41,33 @@ export class Catalogue {
   }
 
   /** All of it, or a ConfigError and nothing. */
-  async change({ eventTypes, events }: Wanted): Promise<void> {
-    const types = catalogue(eventTypes);
-    // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
-    const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
-    const removed = await this.#store.endpoints.typesInUse([...types.keys(), ...ALERT_TYPES]);
+  async change(wanted: Wanted): Promise<void> {
+    this.use(await this.check(wanted));
+  }
+
+  /** For `use`. Throws a ConfigError for what cannot be used, and changes nothing. */
+  async check(wanted: Wanted): Promise<UsableTypes> {
+    const usable = await usableTypes(wanted);
+    const removed = await this.#store.endpoints.typesInUse([...usable.types.keys(), ...ALERT_TYPES]);
     if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
+    return usable;
+  }
+
+  use({ types, checkData }: UsableTypes): void {
     this.types.clear();
     for (const [name, type] of types) this.types.set(name, type);
-    this.checkData = events.validate ? check : undefined;
+    this.checkData = checkData;
   }
+}
+
+type UsableTypes = Pick<Catalogue, "types" | "checkData">;
+
+/** Whatever endpoints chose. Throws a ConfigError. */
+export async function usableTypes({ eventTypes, events }: Wanted): Promise<UsableTypes> {
+  const types = catalogue(eventTypes);
+  // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
+  const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
+  return { types, checkData: events.validate ? check : undefined };
 }
 
 async function checkOf(types: Iterable<KnownType>): Promise<DataCheck> {

@@ -27,10 +27,13 @@ export class CertificateError extends Error {
   override readonly name = "CertificateError";
   readonly exitCode = 2;
   readonly hint: string;
+  /** As a ConfigError has them. */
+  readonly mistakes: readonly [{ readonly where: string; readonly what: string; readonly todo: string }];
 
-  constructor(message: string, hint: string, cause?: unknown) {
-    super(message, { cause });
+  constructor(where: string, what: string, hint: string, cause?: unknown) {
+    super(`${where}: ${what}`, { cause });
     this.hint = hint;
+    this.mistakes = [{ where, what: `${what}.`, todo: hint }];
   }
 }
 
@@ -38,15 +41,16 @@ export class CertificateError extends Error {
 export function readCertificate({ certFile, keyFile }: CertificateFiles): Certificate {
   const cert = readPem("tls_cert", certFile);
   const key = readPem("tls_key", keyFile);
-  const own = understood(() => new X509Certificate(cert), `[server] tls_cert: ${certFile} contains no certificate`);
+  const own = understood(() => new X509Certificate(cert), "tls_cert", `${certFile} contains no certificate`);
   if (!own.checkPrivateKey(privateKey(key, keyFile))) {
     throw new CertificateError(
-      `[server] tls_key: the key in ${keyFile} does not belong to the first certificate in ${certFile}`,
+      "[server] tls_key",
+      `the key in ${keyFile} does not belong to the first certificate in ${certFile}`,
       "Name the key that this certificate was made for; the server's own certificate must come before its chain.",
     );
   }
   // What is left to be found is a broken chain, or a key too weak for TLS.
-  understood(() => createSecureContext({ cert, key }), `[server] tls_cert: ${certFile} cannot be used for TLS`);
+  understood(() => createSecureContext({ cert, key }), "tls_cert", `${certFile} cannot be used for TLS`);
   return {
     cert,
     key,
@@ -71,7 +75,8 @@ function readPem(setting: string, file: string): string {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CertificateError(
-      `[server] ${setting}: ${file} cannot be read (${code})`,
+      `[server] ${setting}`,
+      `${file} cannot be read (${code})`,
       "Name a PEM file that the daemon's user may read.",
       error,
     );
@@ -81,31 +86,21 @@ function readPem(setting: string, file: string): string {
 function privateKey(pem: string, file: string): KeyObject {
   return understood(
     () => createPrivateKey(pem),
-    `[server] tls_key: ${file} contains no key that can be read without a passphrase`,
+    "tls_key",
+    `${file} contains no key that can be read without a passphrase`,
   );
 }
 
-function understood<T>(read: () => T, fault: string): T {
+function understood<T>(read: () => T, setting: string, fault: string): T {
   try {
     return read();
   } catch (error) {
-    throw new CertificateError(fault, "It must be in PEM: a block that begins with -----BEGIN.", error);
-  }
-}
-
-/** What became of the certificate: one that cannot be used leaves the one that is served. */
-export function renewed(
-  listener: { renew(certificate: Certificate): void },
-  files: CertificateFiles,
-  { log, now }: { log: Log; now: number },
-): "renewed" | "kept" {
-  try {
-    listener.renew(usableCertificate(files, { log, now }));
-    return "renewed";
-  } catch (error) {
-    if (!(error instanceof CertificateError)) throw error;
-    log.error({ fault: error.message }, "the new certificate cannot be used; the previous one is still served");
-    return "kept";
+    throw new CertificateError(
+      `[server] ${setting}`,
+      fault,
+      "It must be in PEM: a block that begins with -----BEGIN.",
+      error,
+    );
   }
 }
 
