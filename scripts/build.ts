@@ -120,6 +120,7 @@ async function bundlePortal(directory: string) {
 /** The daemon and what else works on a store: what a command loads when it needs it, and then all at once. */
 const PARTS = [
   "src/daemon.ts",
+  "src/daemon/reloaded.ts",
   "src/log.ts",
   "src/offline.ts",
   "src/api/server/certificate.ts",

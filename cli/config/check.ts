@@ -19,7 +19,11 @@ export const configCheck = command({
   async run(args, io) {
     const inputs = io.configInputs({ config: args.file });
     try {
-      const notes = departures(loadConfig(inputs));
+      const config = loadConfig(inputs);
+      const { refusals } = await import("../../src/daemon/reloaded.ts");
+      const mistakes = await refusals(config);
+      if (mistakes.length > 0) throw new ConfigError(mistakes);
+      const notes = departures(config);
       const { file, origins } = loadSettings(inputs);
       const variables = [...origins.values()].map((where) => where()).filter((where) => where.startsWith("WEBHOOKD_"));
       if (args.json) sayJson(io, { ok: true, file, variables, notes, mistakes: [] });

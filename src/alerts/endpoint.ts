@@ -52,6 +52,16 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   return known.id;
 }
 
+/** Throws a ConfigError for what cannot be used, whatever is in the store. */
+export function requireUsableAlerts(parts: Pick<Parts, "config" | "urlPolicy">): void {
+  const { url, secretFile } = parts.config.alerts;
+  chatUrl(parts);
+  mailOf(parts.config);
+  if (url === "") return;
+  usableUrl("url", url, parts.urlPolicy);
+  usableSecret(secretFile);
+}
+
 /** Of the chat that alerts go to as text; null when they go to none. Throws a ConfigError for what cannot be used. */
 export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy">): URL | null {
   const { slackUrl } = config.alerts;

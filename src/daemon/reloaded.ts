@@ -1,9 +1,14 @@
 /** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
-import type { Clock } from "../clock.ts";
+import { requireUsableAlerts } from "../alerts/endpoint.ts";
+import { usableTypes } from "../api/event-types/catalogue.ts";
+import { readCertificate } from "../api/server/certificate.ts";
+import { systemClock, type Clock } from "../clock.ts";
 import { departures, type Config, addressRules, runningSettings, urlPolicies } from "../config.ts";
 import { printAddress } from "../config/kinds.ts";
+import { mistakesOf, type Mistake } from "../config/mistake.ts";
 import { settingsTexts } from "../config/schema.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
+import { ALERT_TENANT } from "../domain/alert.ts";
 import type { AddressRules } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
@@ -63,4 +68,26 @@ export class Reloaded {
     this.#urlPolicy = this.policies(config);
     return addressRules(config, ownPort);
   }
+}
+
+/** What a start and a SIGHUP would refuse of what is named in a configuration, but for what only a store can tell. */
+export async function refusals(config: Config): Promise<Mistake[]> {
+  const urlPolicy = new Reloaded(config, systemClock).urlPolicy(ALERT_TENANT);
+  const { tls } = config.server;
+  const checks = [
+    () => tls && readCertificate(tls),
+    () => usableTypes(config),
+    () => requireUsableAlerts({ config, urlPolicy }),
+  ];
+  const mistakes: Mistake[] = [];
+  for (const check of checks) {
+    try {
+      await check();
+    } catch (error) {
+      const found = mistakesOf(error);
+      if (found === null) throw error;
+      mistakes.push(...found);
+    }
+  }
+  return mistakes;
 }

@@ -140,6 +140,26 @@ describe("config check", () => {
     expect(io.out).toContain("WEBHOOKD_LOG_LEVL: [log] levl is unknown.\n  Did you mean level?\n");
   });
 
+  it.each([
+    ["[alerts] secret_file", '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/nonexistent"\n'],
+    ["[alerts] slack_url", '[alerts]\nslack_url = "https://10.0.0.1/x"\n'],
+    ["[alerts] smtp_url", '[alerts]\nsmtp_url = "mail.example"\n'],
+    ["[[event_types]]", '[[event_types]]\nname = "a.b"\nschema = { type = 7 }\n'],
+    ["[server] tls_cert", '[server]\ntls_cert = "/nonexistent"\ntls_key = "/nonexistent"\n'],
+  ])("says what serve would refuse of %s", async (where, file) => {
+    const { io } = aMachine({ file });
+    expect(await webhookd(io, "config", "check")).toBe(EXIT.answer_is_no);
+    expect(io.out).toContain(`${where}: `);
+  });
+
+  it("names each part that serve would refuse, not only the first", async () => {
+    const type = '[[event_types]]\nname = "a.b"\nschema = { type = 7 }\n';
+    const { io } = aMachine({ file: `[alerts]\nslack_url = "https://10.0.0.1/x"\n${type}` });
+    expect(await webhookd(io, "config", "check", "--json")).toBe(EXIT.answer_is_no);
+    const { mistakes } = JSON.parse(io.out) as { mistakes: { where: string }[] };
+    expect(mistakes.map(({ where }) => where)).toEqual(["[[event_types]]", "[alerts] slack_url"]);
+  });
+
   it("checks the file that it is given, and says so when there is none", async () => {
     const { cwd, io } = aMachine({ file: "broken" });
     writeFileSync(join(cwd, "other.toml"), '[retry]\ntimeout = "5s"\n');
