@@ -2,7 +2,8 @@
 import type { ConfigFlags, ConfigInputs } from "../src/config/inputs.ts";
 
 export interface Output {
-  write(text: string): void;
+  /** What `mayBeLost`, such as a log, is no failure of the command if it cannot be written. */
+  write(text: string, options?: { readonly mayBeLost?: boolean }): void;
   readonly isTTY: boolean;
   /** How wide the terminal is; undefined where there is none. */
   readonly columns: number | undefined;

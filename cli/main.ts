@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { report } from "./failure.ts";
+import { Failure, report } from "./failure.ts";
 import { webhookd } from "./front/dispatch.ts";
 import { processIo } from "./process-io.ts";
 import { packed } from "../src/build.ts";
@@ -14,4 +14,16 @@ const io = processIo();
 process.on("uncaughtException", (error) => process.exit(report(error, io, false)));
 const code = await webhookd(process.argv.slice(2), io);
 // Not before both streams are empty: a pipe may still hold what was written.
-process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+process.stdout.write("", () => {
+  const error = io.unwritten();
+  const end = error === null ? code : report(unwrittenOutput(error), io, false);
+  process.stderr.write("", () => process.exit(end));
+});
+
+function unwrittenOutput({ message }: Error): Failure {
+  return new Failure(
+    "storage_failed",
+    `the output could not be written: ${message}`,
+    "What was asked was done as far as it went, but not shown: make room for the output and look again. Revoke a key that was not shown, and create another.",
+  );
+}

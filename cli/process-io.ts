@@ -5,15 +5,24 @@ import { processInputs } from "../src/config/inputs.ts";
 import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
 import type { Input, Io, Output } from "./io.ts";
 
-export function processIo(): Io {
+interface ProcessIo extends Io {
+  /** Why something that the command had to say could not be written; null while all of it could. */
+  unwritten(): Error | null;
+}
+
+export function processIo(): ProcessIo {
+  let unwritten: Error | null = null;
+  const onUnwritten = (error: Error) => void (unwritten ??= error);
   const hadTerminal = isatty(0);
   let takesHangups = false;
   /** A SIGHUP may say so; without a terminal there is no way left to stop what runs. */
   const terminalIsGone = () => hadTerminal && !opens("/dev/tty");
   return {
     stdin: processInput(),
-    stdout: outputOf(process.stdout),
-    stderr: outputOf(process.stderr),
+    stdout: outputOf(process.stdout, onUnwritten),
+    // Nobody could be told.
+    stderr: outputOf(process.stderr, () => {}),
+    unwritten: () => unwritten,
     env: process.env,
     configInputs: processInputs,
     inheritedSocket: () => takeInheritedSocket(process.env, process.pid),
@@ -50,10 +59,13 @@ function opens(path: string): boolean {
  * A reader that went away (`| head`) ends nothing by itself: the daemon serves on, a command finishes what it began,
  * and what has no end of its own asks for `onClosed`.
  */
-function outputOf(stream: NodeJS.WriteStream): Output {
+function outputOf(stream: NodeJS.WriteStream, onUnwritten: (error: Error) => void): Output {
   stream.on("error", () => {});
+  const onWritten = (error?: NodeJS.ErrnoException | null) => {
+    if (error && error.code !== "EPIPE") onUnwritten(error);
+  };
   return {
-    write: (text) => void stream.write(text),
+    write: (text, { mayBeLost = false } = {}) => void (mayBeLost ? stream.write(text) : stream.write(text, onWritten)),
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.isTTY ? stream.columns : undefined;

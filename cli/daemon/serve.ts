@@ -92,7 +92,11 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
   try {
     const { createLog } = await import("../../src/log.ts");
     const format = config.log.format === "auto" ? (io.stdout.isTTY ? "pretty" : "json") : config.log.format;
-    const log = createLog({ format, level: config.log.level, write: (line) => io.stdout.write(line) });
+    const log = createLog({
+      format,
+      level: config.log.level,
+      write: (line) => io.stdout.write(line, { mayBeLost: true }),
+    });
     const settings = new Rereader(config, inputs, log);
     let onHangup = () =>
       log.warn(

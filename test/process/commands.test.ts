@@ -1,8 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { version } from "../../src/build.ts";
-import { it, type Machine } from "../harness/process.ts";
+import { it, MAIN, type Machine } from "../harness/process.ts";
 
 describe.concurrent("webhookd replay", () => {
   it("speaks through the unix socket and exits 0 when the event was delivered", async ({ machine }) => {
@@ -155,3 +155,28 @@ async function aFailedEvent(machine: Machine, ...script: number[]) {
   expect(await daemon.settled(id)).toMatchObject({ status: "failed" });
   return { id, receiver, daemon };
 }
+
+describe.concurrent("output that cannot be written", () => {
+  const isHere = existsSync("/dev/full");
+  if (!isHere) console.warn("SKIPPED: there is no /dev/full here, which is a disk without room");
+  const intoFull = (machine: Machine, ...words: string[]) =>
+    machine.spawn("/bin/sh", ["-c", 'exec "$@" > /dev/full', "sh", process.execPath, MAIN, ...words]);
+
+  it.skipIf(!isHere)("is said on stderr once, with what to do, and exits 74", async ({ machine }) => {
+    await machine.serve();
+    const create = intoFull(machine, "keys", "create", "--name", "x", "--scope", "read");
+    expect(await create.exit).toBe(74);
+    expect(create.stderr).toMatch(/^[^]*webhookd: the output could not be written: ENOSPC.*\n {2}What was asked.*\n$/);
+    expect(create.stderr.match(/ENOSPC/g)).toHaveLength(1);
+    const list = intoFull(machine, "keys", "list", "--json");
+    expect(await list.exit).toBe(74);
+  });
+
+  it.skipIf(!isHere)("of a log ends no daemon, and is no failure of it", async ({ machine }) => {
+    const daemon = intoFull(machine, "serve", "--dev", "--listen", "127.0.0.1:0", "--data-dir", machine.dir);
+    await expect.poll(() => existsSync(join(machine.dir, "webhookd.sock"))).toBe(true);
+    expect((await machine.webhookd("events", "list")).code).toBe(0);
+    daemon.kill("SIGTERM");
+    expect(await daemon.exit).toBe(0);
+  });
+});
