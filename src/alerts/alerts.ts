@@ -4,18 +4,11 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { adviceOn } from "../domain/advice/advice.ts";
-import {
-  ALERT_PACE_MS,
-  ALERT_TENANT,
-  AlertFolder,
-  NoticeFolder,
-  type Moment,
-  type Notice,
-  type Why,
-} from "../domain/alert.ts";
+import { ALERT_PACE_MS, ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import { NoticeFolder } from "../domain/notice-folder.ts";
 import type { EndedAttempt, Recorded, SharedAlerts, Space, Store } from "../store/store.ts";
 import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
@@ -48,7 +41,8 @@ export class Alerts implements DeliveryWatcher {
   readonly #mail: Outlet;
   /** Whether they go anywhere. */
   #isOn = false;
-  #unsent: Notice[] = [];
+  /** What the store has not taken yet as signed events. */
+  readonly #unsent = new NoticeFolder();
   /** Monotonic milliseconds. */
   #lookAt = 0;
   #standsInUntil = 0;
@@ -127,29 +121,33 @@ export class Alerts implements DeliveryWatcher {
   async #publish(): Promise<void> {
     await this.#wanted?.();
     if (!this.#isOn) return;
-    const { store, clock, deliveries } = this.#parts;
-    if (this.#unsent.length === 0) {
-      const notices = await this.#due();
-      if (this.#endpoint !== null) this.#unsent = notices;
-      if (this.#chat.isOn || this.#mail.isOn) {
-        for (const notice of notices) {
-          const data = await this.#dataOf(notice);
-          for (const outlet of [this.#chat, this.#mail]) outlet.say(notice.type, data);
-        }
-      }
+    for (const notice of await this.#due()) {
+      if (this.#endpoint !== null) this.#unsent.add(notice);
+      if (!this.#chat.isOn && !this.#mail.isOn) continue;
+      const data = await this.#dataOf(notice);
+      for (const outlet of [this.#chat, this.#mail]) outlet.say(notice.type, data);
     }
     // Not waited for: a chat that hangs must not keep the signed ones.
     for (const outlet of [this.#chat, this.#mail]) void outlet.post();
+    await this.#sign();
+  }
+
+  /** What the store does not take now is folded with what happens until it does. */
+  async #sign(): Promise<void> {
+    const { store, clock, deliveries } = this.#parts;
+    const waiting = this.#unsent.takeAll();
     try {
-      for (let notice = this.#unsent[0]; notice !== undefined; notice = this.#unsent[0]) {
+      for (let notice = waiting[0]; notice !== undefined; notice = waiting[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
         const [publication] = await store.events.publish([draft], clock.now(), deliveries().hasRoom);
         deliveries().accept(publication!);
-        this.#unsent.shift();
+        waiting.shift();
       }
     } catch (error) {
       if (!(error instanceof WebhookdError)) throw error;
+    } finally {
+      for (const notice of waiting) this.#unsent.add(notice);
     }
   }
 

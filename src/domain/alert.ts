@@ -255,37 +255,8 @@ function addTo(groups: Map<string, FailedDeliveries>, some: FailedDeliveries): v
   groups.set(key, { ...some, ...before, count: some.count + (before?.count ?? 0) });
 }
 
-/** Folds what several nodes have to tell: of each kind at most one notice a minute, for all of them. */
-export class NoticeFolder {
-  readonly #waiting = new Map<AlertType, Notice>();
-  readonly #posted = new Map<AlertType, number>();
-
-  add(notice: Notice): void {
-    const before = this.#waiting.get(notice.type);
-    this.#waiting.set(notice.type, before === undefined ? notice : joined(before, notice));
-  }
-
-  /** Those that are due. */
-  take({ monotonic }: Moment): Notice[] {
-    const isDue = ({ type }: Notice) => monotonic - (this.#posted.get(type) ?? -Infinity) >= ALERT_PACE_MS;
-    const due = [...this.#waiting.values()].filter(isDue);
-    for (const { type } of due) {
-      this.#posted.set(type, monotonic);
-      this.#waiting.delete(type);
-    }
-    return due;
-  }
-
-  /** All of them, for another node to tell. */
-  takeAll(): Notice[] {
-    const all = [...this.#waiting.values()];
-    this.#waiting.clear();
-    return all;
-  }
-}
-
 /** Two of one type. Of what has no list, the later one says it. */
-function joined(one: Notice, other: Notice): Notice {
+export function joined(one: Notice, other: Notice): Notice {
   if (!("total" in one && "total" in other)) return other;
   const total = one.total + other.total;
   if ("groups" in one && "groups" in other) {
