@@ -62,7 +62,7 @@ export class Outlet {
   readonly #parts: Parts;
   #place: Place | null = null;
   #label = "";
-  #waiting: string[] = [];
+  #waiting: { readonly text: string }[] = [];
   #failures = 0;
   #notBefore = Number.NEGATIVE_INFINITY;
   #posting: Promise<void> | null = null;
@@ -86,7 +86,7 @@ export class Outlet {
   say(type: AlertType, data: AlertData): void {
     if (this.#place === null) return;
     if (this.#waiting.length === MOST_WAITING) this.#waiting.shift();
-    this.#waiting.push(textOf(type, data, this.#label));
+    this.#waiting.push({ text: textOf(type, data, this.#label) });
   }
 
   /** Posts what waits, in order. A place that fails is left alone for a while, and then gets it. */
@@ -99,14 +99,14 @@ export class Outlet {
   async #postAll(): Promise<void> {
     const { clock, log } = this.#parts;
     while (this.#place !== null && this.#waiting.length > 0 && clock.monotonic() >= this.#notBefore) {
-      const [text] = this.#waiting;
+      const [first] = this.#waiting;
       const { name } = this.#place;
-      const { result, code } = await this.#place.post(text!);
+      const { result, code } = await this.#place.post(first!.text);
       if (result === "refused") log.warn({ status_code: code }, `${name} refuses an alert`);
       if (result !== "later") {
         this.#failures = 0;
         // It may have been pushed out while it was posted.
-        this.#waiting = this.#waiting.filter((one) => one !== text);
+        if (this.#waiting[0] === first) this.#waiting.shift();
         continue;
       }
       if (this.#failures === 0) {

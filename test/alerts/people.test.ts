@@ -47,6 +47,13 @@ describe("a chat", () => {
     expect(lines.join()).not.toContain("secret");
   });
 
+  it("gets two alerts that read the same", async () => {
+    const { chat, texts } = await aChat([]);
+    for (let times = 0; times < 2; times++) chat.say("webhookd.backup_failed", DATA);
+    await chat.post();
+    expect(texts()).toHaveLength(2);
+  });
+
   it("that refuses one gets the next, and the log says so", async () => {
     const { chat, texts, lines } = await aChat([404]);
     chat.say("webhookd.storage_fault", DATA);
