@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Advice } from "../domain/advice/advice.ts";
 import type { AlertType } from "../domain/alert.ts";
 import { causeText } from "../domain/deliveries/attempt.ts";
+import { isLoopback } from "../domain/network/url.ts";
 import { printable } from "../domain/printable.ts";
 import { counted, sizeText } from "../domain/wording.ts";
 import type { Log } from "../log.ts";
@@ -207,7 +208,7 @@ export interface Mail {
 export function mailTo({ server, login, from, to }: Mail): Place {
   const host = server.hostname.replace(/^\[|\]$/g, "");
   const secure = server.protocol === "smtps:";
-  const isHere = host === "localhost" || host === "::1" || host.startsWith("127.");
+  const isHere = isLoopback(host);
   const options = {
     host,
     port: server.port === "" ? (secure ? 465 : 587) : Number(server.port),

@@ -1,5 +1,6 @@
+import { Resolver } from "node:dns";
 import { networkInterfaces } from "node:os";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { mailOf } from "../../src/alerts/endpoint.ts";
 import { mailTo, Outlet } from "../../src/alerts/people.ts";
 import { adviceOn } from "../../src/domain/advice/advice.ts";
@@ -18,6 +19,8 @@ function mailed(port: number, { login = null as { user: string; pass: string } |
   );
   return { outlet, lines, pass: (ms: number) => (now += ms) };
 }
+
+type Answer = (error: null, addresses: string[]) => void;
 
 const DATA = { detail: "the disk said no" };
 
@@ -97,9 +100,15 @@ describe("mail", () => {
   const host = Object.values(networkInterfaces())
     .flat()
     .find((one) => one?.family === "IPv4" && !one.internal)?.address;
-  it.skipIf(host === undefined)("tells no password to another host without TLS", async () => {
+  it.skipIf(host === undefined).each([
+    ["another host", host!],
+    ["a name that begins like an address of this host", "127.mail.example.com"],
+  ])("tells no password to %s without TLS", async (_, to) => {
+    const resolve4 = vi.spyOn(Resolver.prototype, "resolve4");
+    onTestFinished(() => resolve4.mockRestore());
+    resolve4.mockImplementation((...given: unknown[]) => (given.at(-1) as Answer)(null, ["127.0.0.1"]));
     const server = await mailServer();
-    const { outlet, lines } = mailed(server.port, { login: { user: "me", pass: "p4ssw0rd" }, host: host! });
+    const { outlet, lines } = mailed(server.port, { login: { user: "me", pass: "p4ssw0rd" }, host: to });
     outlet.say("webhookd.storage_fault", DATA);
     await outlet.post();
     expect(server.lines.length).toBeGreaterThan(0);
