@@ -179,7 +179,7 @@ function run(rooms: Rooms, front: Front): Daemon {
     rooms.feed.end();
     await dispatcher.stop();
     // What failed until now is told after the next start.
-    await alerts.run();
+    await alerts.end();
     await front.close(() => {
       phase.now = "stopped";
       log.info({}, "no longer listening");

@@ -118,10 +118,17 @@ export class Alerts implements DeliveryWatcher {
     }));
   }
 
-  async #publish(): Promise<void> {
+  /** What is left, due or not. */
+  async end(): Promise<void> {
+    // Whoever began that run hears how it fails.
+    await this.#running?.catch(() => {});
+    await this.#publish(true);
+  }
+
+  async #publish(isLast = false): Promise<void> {
     await this.#wanted?.();
     if (!this.#isOn) return;
-    for (const notice of await this.#due()) {
+    for (const notice of await this.#due(isLast)) {
       if (this.#endpoint !== null) this.#unsent.add(notice);
       if (!this.#chat.isOn && !this.#mail.isOn) continue;
       const data = await this.#dataOf(notice);
@@ -152,16 +159,16 @@ export class Alerts implements DeliveryWatcher {
   }
 
   /** Where nodes share the store, one of them tells what all have to tell. What it does not get now, it gets later. */
-  async #due(): Promise<Notice[]> {
+  async #due(isLast: boolean): Promise<Notice[]> {
     const { alerts, owns } = this.#parts.store.ownership;
     const now = this.#now();
-    if (alerts === null) return this.#folder.take(now);
+    if (alerts === null) return this.#folder.take(now, isLast);
     let given: readonly Notice[] = [];
     try {
       const told = await alerts.told();
       if (told !== null) this.#folder.moved(owns!, told, now);
-      for (const notice of this.#folder.take(now)) this.#all.add(notice);
-      if (await this.#tells(alerts, now)) return await newOf((given = this.#all.take(now)), alerts);
+      for (const notice of this.#folder.take(now, isLast)) this.#all.add(notice);
+      if (await this.#tells(alerts, now)) return await newOf((given = this.#all.take(now, isLast)), alerts);
       given = this.#all.takeAll();
       if (given.length > 0) await alerts.hand(given.map((notice) => JSON.stringify(notice)));
     } catch (error) {

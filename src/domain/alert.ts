@@ -172,8 +172,9 @@ export class AlertFolder {
     this.#storageFault = detail;
   }
 
-  /** The notices that are due, whose matter is thereby told. */
-  take(now: Moment): Notice[] {
+  /** The notices that are due, whose matter is thereby told. The last time, all are due. */
+  take(now: Moment, isLast = false): Notice[] {
+    if (isLast) this.#posted.clear();
     return [
       this.#failing.size > 0 && this.#paced("webhookd.endpoint_failing", now, () => this.#takeFailing()),
       this.#recovered.size > 0 && this.#paced("webhookd.endpoint_recovered", now, () => this.#takeRecovered()),

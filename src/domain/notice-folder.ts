@@ -18,8 +18,9 @@ export class NoticeFolder {
     this.#waiting.set(notice.type, before === undefined ? notice : joined(before, notice));
   }
 
-  /** Those that are due: of each kind one a minute, for all nodes. */
-  take({ monotonic }: Moment): Notice[] {
+  /** Those that are due: of each kind one a minute, for all nodes. The last time, all are. */
+  take({ monotonic }: Moment, isLast = false): Notice[] {
+    if (isLast) this.#posted.clear();
     const isDue = ({ type }: Notice) =>
       monotonic - (this.#posted.get(type) ?? Number.NEGATIVE_INFINITY) >= ALERT_PACE_MS;
     const due = [...this.#waiting.values()].filter(isDue);

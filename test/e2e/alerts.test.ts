@@ -115,6 +115,29 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
+  it("of what failed within a minute after others are not lost when the daemon stops", async () => {
+    const [customer, operator] = [await TestReceiver.start([503, 503, 503, 503]), await TestReceiver.start()];
+    const clock = new ManualClock();
+    const { daemon, dir, pass } = await start({ url: operator.url }, clock);
+    await daemon.register(customer.url);
+    for (let times = 0; times < 2; times++) {
+      await daemon.publish();
+      await daemon.daemon.idle();
+      // The retry, and what is told of it.
+      for (let ticks = 0; ticks < 2; ticks++) await pass("2s");
+    }
+    await daemon.stop();
+    const again = await start({ url: operator.url }, clock, dir);
+    await again.daemon.daemon.idle();
+    const bodies = operator.requests.map(({ body }) => JSON.parse(String(body)));
+    expect(bodies.map(({ type, data }) => [type, data.total])).toEqual([
+      ["webhookd.deliveries_failed", 1],
+      ["webhookd.deliveries_failed", 1],
+    ]);
+    await again.daemon.stop();
+    for (const receiver of [customer, operator]) await receiver.close();
+  });
+
   it("go to a chat and by mail as text, folded the same, with what to do, and need no signed hook", async () => {
     const failing = Array<number>(50).fill(503);
     const [customer, chat] = [await TestReceiver.start(failing), await TestReceiver.start([500])];
