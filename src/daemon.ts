@@ -145,6 +145,7 @@ async function open(rooms: Rooms): Promise<Front> {
     if (config.paused) await store.operations.pause({ ...STARTED_PAUSED, at: clock.now() });
     await switchSecrets({ store, clock, refresh: (endpoint) => dispatcher.refresh(endpoint) });
     await alerts.configure(config, reloaded.urlPolicy);
+    await alerts.takeUp();
     const damage = await store.operations.damage();
     if (damage !== null && damage.at >= startedAt) alerts.storageFault(`${damageText(damage)}; ${damage.file} is kept`);
     await dispatcher.start();

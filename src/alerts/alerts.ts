@@ -4,7 +4,15 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { adviceOn } from "../domain/advice/advice.ts";
-import { ALERT_PACE_MS, ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
+import {
+  ALERT_PACE_MS,
+  ALERT_TENANT,
+  AlertFolder,
+  isWorthTelling,
+  type Moment,
+  type Notice,
+  type Why,
+} from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -22,7 +30,7 @@ const UNTOLD_MS = 30_000;
 const STAND_IN_MS = 60_000;
 
 export interface AlertsParts {
-  readonly store: Pick<Store, "events" | "endpoints" | "ownership"> & EndpointStore;
+  readonly store: Pick<Store, "events" | "endpoints" | "ownership" | "statistics"> & EndpointStore;
   readonly clock: Clock;
   readonly log: Log;
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
@@ -76,6 +84,18 @@ export class Alerts implements DeliveryWatcher {
     this.#isOn = this.#endpoint !== null || this.#chat.isOn || this.#mail.isOn;
     const endpoint = this.#endpoint ?? before;
     if (endpoint !== null) await deliveries().refresh(endpoint);
+  }
+
+  /** To be called before anything is sent: people have heard from the former process of what was failing then. */
+  async takeUp(): Promise<void> {
+    const { clock, store } = this.#parts;
+    // Where nodes share the store, it has what people were told.
+    if (!this.#isOn || store.ownership.alerts !== null) return;
+    const failing = await store.statistics.failing(null, clock.now(), Number.MAX_SAFE_INTEGER);
+    const told = failing.filter(
+      (one) => one.enabled && isWorthTelling(one.consecutiveFailures, one.lastFailureAt - one.failingSince),
+    );
+    this.#folder.moved(() => true, told, this.#now());
   }
 
   attempted({ claim, outcome, verdict, url }: EndedAttempt, { result }: Recorded): void {

@@ -76,6 +76,11 @@ export type Notice =
   | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string }
   | { readonly type: "webhookd.storage_fault"; readonly detail: string };
 
+/** How an endpoint must fail before people are told. */
+export function isWorthTelling(failures: number, lastsMs: number): boolean {
+  return failures >= FAILURES_IN_A_ROW || lastsMs >= FAILING_MS;
+}
+
 interface Streak {
   failures: number;
   /** Null until it fails again, where another node has told of it. */
@@ -90,6 +95,8 @@ export class AlertFolder {
   readonly #failing = new Set<string>();
   /** Since when they had been failing. */
   readonly #recovered = new Map<string, Moment>();
+  /** Since the last notices, of those that are not known to fail: `moved` may still say that they did. */
+  readonly #succeeded = new Set<string>();
   readonly #disabled = new Map<string, DisabledReason>();
   readonly #damaged = new Map<string, Damage>();
   readonly #failed = new Map<string, FailedDeliveries>();
@@ -114,14 +121,13 @@ export class AlertFolder {
     }
     streak.failures++;
     streak.why = why;
-    const long = now.monotonic - streak.since.monotonic >= FAILING_MS;
-    if (!streak.told && (streak.failures >= FAILURES_IN_A_ROW || long)) this.#failing.add(endpoint);
+    const lastsMs = now.monotonic - streak.since.monotonic;
+    if (!streak.told && isWorthTelling(streak.failures, lastsMs)) this.#failing.add(endpoint);
   }
 
   attemptSucceeded(endpoint: string): void {
-    if (this.#streaks.size === 0) return;
     const streak = this.#streaks.get(endpoint);
-    if (streak === undefined) return;
+    if (streak === undefined) return void this.#succeeded.add(endpoint);
     this.#streaks.delete(endpoint);
     this.#failing.delete(endpoint);
     if (streak.told) this.#recovered.set(endpoint, streak.since);
@@ -132,15 +138,20 @@ export class AlertFolder {
     addTo(this.#failed, { endpoint, why, count: 1, firstDelivery: delivery, firstAt: now.wall });
   }
 
-  /** Endpoints have come from other nodes, or gone to them; people were told that these are failing. */
+  /** Endpoints have come from other nodes or a former process, or gone; people were told that these are failing. */
   moved(owns: (id: string) => boolean, told: readonly Told[], { wall, monotonic }: Moment): void {
     // What is about to be reported still is.
     for (const endpoint of this.#streaks.keys()) {
       if (!owns(endpoint) && !this.#failing.has(endpoint)) this.#streaks.delete(endpoint);
     }
     for (const { endpoint, failingSince } of told) {
-      const { failures, why } = this.#streaks.get(endpoint) ?? { failures: 0, why: null };
+      const streak = this.#streaks.get(endpoint);
       const since = { wall: failingSince, monotonic: monotonic - (wall - failingSince) };
+      if (streak === undefined && this.#succeeded.has(endpoint)) {
+        this.#recovered.set(endpoint, since);
+        continue;
+      }
+      const { failures, why } = streak ?? { failures: 0, why: null };
       this.#streaks.set(endpoint, { failures, why, since, told: true });
       this.#failing.delete(endpoint);
     }
@@ -175,6 +186,7 @@ export class AlertFolder {
   /** The notices that are due, whose matter is thereby told. The last time, all are due. */
   take(now: Moment, isLast = false): Notice[] {
     if (isLast) this.#posted.clear();
+    this.#succeeded.clear();
     return [
       this.#failing.size > 0 && this.#paced("webhookd.endpoint_failing", now, () => this.#takeFailing()),
       this.#recovered.size > 0 && this.#paced("webhookd.endpoint_recovered", now, () => this.#takeRecovered()),

@@ -147,6 +147,17 @@ describe("alerts of several nodes", () => {
     await expect.poll(kinds).toHaveLength(3);
   });
 
+  it("tell of a recovery also where it comes before a node has heard that people were told of the failures", async () => {
+    const [handed, clock] = [new Handed(), new ManualClock()];
+    handed.failing.set("ep_1", { endpoint: "ep_1", failingSince: clock.now() });
+    const node = await aNode(handed, clock, { isFirst: true, isOn: true });
+    const ended = { claim: { endpoint: "ep_1" }, outcome: { outcome: "succeeded" }, verdict: {} };
+    node.alerts.attempted(ended as never, { result: "applied" } as never);
+    await node.alerts.run();
+    await expect.poll(node.texts).toEqual([expect.stringMatching(/^Endpoints work again: 1\n/)]);
+    expect(handed.failing.size).toBe(0);
+  });
+
   it("leave out of a notice whom people were told of when another node reported it", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
     // It reports what it had, and has not heard yet.

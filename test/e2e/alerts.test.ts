@@ -138,6 +138,75 @@ describe("alerts", () => {
     for (const receiver of [customer, operator]) await receiver.close();
   });
 
+  it("say after a restart that an endpoint works again, and not once more that it fails", async () => {
+    const [customer, operator] = [await TestReceiver.start(Array<number>(64).fill(503)), await TestReceiver.start()];
+    const clock = new ManualClock();
+    let { daemon, dir, pass } = await start({ url: operator.url }, clock);
+    await daemon.register(customer.url);
+    const publish = async (times: number) => {
+      for (let count = 0; count < times; count++) await daemon.publish();
+      await daemon.daemon.idle();
+      for (let count = 0; count < 3; count++) await pass("61s");
+    };
+    const restart = async () => {
+      await daemon.stop();
+      ({ daemon, pass } = await start({ url: operator.url }, clock, dir));
+    };
+    await publish(12);
+    await restart();
+    await publish(20);
+    await restart();
+    await publish(1);
+    const told = operator.requests.map(({ body }) => String(JSON.parse(String(body)).type));
+    expect(told.filter((type) => type.startsWith("webhookd.endpoint_"))).toEqual([
+      "webhookd.endpoint_failing",
+      "webhookd.endpoint_recovered",
+    ]);
+    await daemon.stop();
+    for (const receiver of [customer, operator]) await receiver.close();
+  });
+
+  it("tell anew of an endpoint that was disabled over a restart", async () => {
+    const [customer, operator] = [await TestReceiver.start(Array<number>(48).fill(503)), await TestReceiver.start()];
+    const clock = new ManualClock();
+    let { daemon, dir, pass } = await start({ url: operator.url }, clock);
+    const { id } = await daemon.register(customer.url);
+    const fail = async () => {
+      for (let count = 0; count < 12; count++) await daemon.publish();
+      await daemon.daemon.idle();
+      for (let count = 0; count < 3; count++) await pass("61s");
+    };
+    await fail();
+    await daemon.request("PATCH", `/v1/webhooks/${id}`, { enabled: false });
+    await daemon.stop();
+    ({ daemon, pass } = await start({ url: operator.url }, clock, dir));
+    await daemon.request("PATCH", `/v1/webhooks/${id}`, { enabled: true });
+    await fail();
+    const told = operator.requests.map(({ body }) => String(JSON.parse(String(body)).type));
+    expect(told.filter((type) => type === "webhookd.endpoint_failing")).toHaveLength(2);
+    await daemon.stop();
+    for (const receiver of [customer, operator]) await receiver.close();
+  });
+
+  it("tell of an endpoint that was failing before a restart, if it was too early then", async () => {
+    const [customer, operator] = [await TestReceiver.start(Array<number>(50).fill(503)), await TestReceiver.start()];
+    const clock = new ManualClock();
+    const { daemon, dir } = await start({ url: operator.url }, clock);
+    await daemon.register(customer.url);
+    await daemon.publish();
+    await daemon.daemon.idle();
+    await daemon.stop();
+    clock.advance("10m");
+    const again = await start({ url: operator.url }, clock, dir);
+    for (let count = 0; count < 12; count++) await again.daemon.publish();
+    await again.daemon.daemon.idle();
+    for (let count = 0; count < 3; count++) await again.pass("61s");
+    const told = operator.requests.map(({ body }) => String(JSON.parse(String(body)).type));
+    expect(told).toContain("webhookd.endpoint_failing");
+    await again.daemon.stop();
+    for (const receiver of [customer, operator]) await receiver.close();
+  });
+
   it("go to a chat and by mail as text, folded the same, with what to do, and need no signed hook", async () => {
     const failing = Array<number>(50).fill(503);
     const [customer, chat] = [await TestReceiver.start(failing), await TestReceiver.start([500])];

@@ -46,7 +46,11 @@ export interface CensusStep extends Census {
 
 export interface FailingEndpoint {
   readonly endpoint: string;
+  readonly enabled: boolean;
   readonly consecutiveFailures: number;
+  /** The first of these failures, and the last. */
+  readonly failingSince: number;
+  readonly lastFailureAt: number;
 }
 
 /** Whole minutes: `since` included, `until` not, `stepMs` each part. */

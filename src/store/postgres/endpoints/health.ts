@@ -136,15 +136,16 @@ export class Health {
     return { ...streak, pending, held, failed: counts!.failed };
   }
 
-  /** Those that failed for long enough, by number, with how often. */
-  async failing(now: number): Promise<Map<number, number>> {
+  /** Those that failed for long enough, by number. */
+  async failing(now: number): Promise<Map<number, Streak>> {
     // Those that wait for a late rung were not attempted since.
     if (!this.#hasAll) await this.#loadAll();
-    const found = new Map<number, number>();
-    for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+    const found = new Map<number, Streak>();
+    for (const [endpoint, streak] of this.#streaks) {
       if (this.#stale.has(endpoint)) continue;
+      const { consecutiveFailures, failingSince } = streak;
       const long = failingSince !== null && now - failingSince >= FAILING_MS;
-      if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, consecutiveFailures);
+      if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, { ...streak });
     }
     return found;
   }

@@ -106,15 +106,19 @@ export class PostgresStatistics implements StatisticsStore {
 
   async failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]> {
     const failing = await this.#parts.health.failing(now);
-    const rows = await this.#engine.database.lists.rows<{ number: number; id: string }>(
-      `SELECT number, id FROM endpoint
+    const rows = await this.#engine.database.lists.rows<{ number: number; id: string; enabled: number }>(
+      `SELECT number, id, enabled FROM endpoint
        WHERE number = ANY($1::integer[]) AND deleted_at IS NULL AND ($2::text IS NULL OR tenant = $2)`,
       [[...failing.keys()], tenant],
     );
     const { owns } = this.#engine.owner;
     return rows
       .filter(({ id }) => owns?.(id) ?? true)
-      .map(({ number, id }) => ({ endpoint: id, consecutiveFailures: failing.get(number)! }))
+      .map(({ number, id, enabled }) => {
+        const { consecutiveFailures, failingSince, lastFailureAt } = failing.get(number)!;
+        const since = { failingSince: failingSince!, lastFailureAt: lastFailureAt! };
+        return { endpoint: id, enabled: enabled === 1, consecutiveFailures, ...since };
+      })
       .toSorted((one, other) => other.consecutiveFailures - one.consecutiveFailures)
       .slice(0, limit);
   }

@@ -137,14 +137,15 @@ export class Health {
     return { ...streak, pending, held, failed: this.#failed.get({ endpoint: number })! };
   }
 
-  /** Those that failed for long enough, by number, with how often. */
-  *failing(now: number): Generator<[number, number]> {
+  /** Those that failed for long enough, by number. */
+  *failing(now: number): Generator<[number, Streak]> {
     // Those that wait for a late rung were not attempted since the start.
     if (!this.#hasAll) for (const endpoint of this.#failing.all()) this.streak(endpoint);
     this.#hasAll = true;
-    for (const [endpoint, { consecutiveFailures, failingSince }] of this.#streaks) {
+    for (const [endpoint, streak] of this.#streaks) {
+      const { consecutiveFailures, failingSince } = streak;
       const long = failingSince !== null && now - failingSince >= FAILING_MS;
-      if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, consecutiveFailures];
+      if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, streak];
     }
   }
 

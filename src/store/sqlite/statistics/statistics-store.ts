@@ -97,9 +97,13 @@ export class SqliteStatistics implements StatisticsStore {
     return this.#engine.read(() =>
       [...health.failing(now)]
         .filter(([number]) => !index.byNumber(number).deleted && isOf(index.byNumber(number).id))
-        .toSorted(([, one], [, other]) => other - one)
+        .toSorted(([, one], [, other]) => other.consecutiveFailures - one.consecutiveFailures)
         .slice(0, limit)
-        .map(([number, consecutiveFailures]) => ({ endpoint: index.byNumber(number).id, consecutiveFailures })),
+        .map(([number, { consecutiveFailures, failingSince, lastFailureAt }]) => {
+          const { id, enabled } = index.byNumber(number);
+          const since = { failingSince: failingSince!, lastFailureAt: lastFailureAt! };
+          return { endpoint: id, enabled, consecutiveFailures, ...since };
+        }),
     );
   }
 

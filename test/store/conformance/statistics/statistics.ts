@@ -234,7 +234,9 @@ export function statistics(openFresh: OpenFresh): void {
       }
       await store.endpoints.delete(null, deleted, START);
       const again = await harness.reopen();
-      expect(await again.statistics.failing(null, START, 9)).toEqual([{ endpoint, consecutiveFailures: 20 }]);
+      expect(await again.statistics.failing(null, START, 9)).toEqual([
+        { endpoint, enabled: true, consecutiveFailures: 20, failingSince: START + 12, lastFailureAt: START + 12 },
+      ]);
     });
 
     it("are pruned by age, 500 rows at a time", async () => {
