@@ -155,7 +155,7 @@ describe("folded alerts", () => {
     ]);
   });
 
-  it("of several nodes name and count an endpoint once that failed twice in a minute, as it was last", () => {
+  it("of several nodes name and count an endpoint once that came and went within a minute, as it was last", () => {
     const [folder, all] = [new AlertFolder(5000), new NoticeFolder()];
     const takeAt = (ms: number) => {
       for (const notice of folder.take(at(ms))) all.add(notice);
@@ -169,8 +169,12 @@ describe("folded alerts", () => {
     failInARow(folder, "ep_2", 20, 20_000);
     takeAt(20_000);
     expect(all.takeAll()).toMatchObject([
-      { total: 2, endpoints: [{ endpoint: "ep_1", failingSince: at(10_000).wall }, { endpoint: "ep_2" }] },
-      { total: 1, endpoints: [{ endpoint: "ep_1", failingSince: at(10_000).wall }] },
+      {
+        type: "webhookd.endpoint_recovered",
+        total: 1,
+        endpoints: [{ endpoint: "ep_1", failingSince: at(10_000).wall }],
+      },
+      { type: "webhookd.endpoint_failing", total: 1, endpoints: [{ endpoint: "ep_2" }] },
     ]);
   });
 
