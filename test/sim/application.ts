@@ -113,7 +113,7 @@ export class Application {
       (error: unknown) => {
         // Refusals have a reason; anything else is an error of ours.
         if (!(error instanceof WebhookdError)) violations.push(`a publish failed: ${String(error)}`);
-        else if (error.code === "overloaded" && !request.keyed)
+        else if (isRefusal(error) && !request.keyed)
           for (const each of request.drafts) this.#refused.add(placeOf(each.data));
       },
     );
@@ -158,7 +158,7 @@ export class Application {
       const isTaken = (count: number) => {
         const drafts = Array.from({ length: count }, () => draft);
         const isRefused = (error: unknown) => {
-          if (!(error instanceof WebhookdError) || error.code !== "overloaded") throw error;
+          if (!(error instanceof WebhookdError) || !isRefusal(error)) throw error;
           return false;
         };
         return store.events.publish(drafts, now, () => false).then(() => true, isRefused);
@@ -204,4 +204,9 @@ export class Application {
 
 function placeOf(data: Uint8Array): number {
   return (JSON.parse(Buffer.from(data).toString()) as { place: number }).place;
+}
+
+/** The tenant would have too much pending, now or with any other. */
+function isRefusal({ code, errors }: WebhookdError): boolean {
+  return code === "overloaded" || errors.some((each) => each.code === "fan_out_too_large");
 }
