@@ -193,7 +193,7 @@ export class Deadlines {
   readonly #expire = (): void => {
     this.#cancelTimer = null;
     const now = this.#clock.monotonic();
-    const slice = new Slice(this.#clock);
+    const slice = new Slice(this.#clock, now);
     for (let entry = this.#first; entry !== null && entry.dueAt <= now; entry = this.#first) {
       this.remove(entry);
       entry.expire();

@@ -218,7 +218,7 @@ export class Sender implements Sending {
     const { clock } = this.#parts;
     const now = clock.monotonic();
     this.#queue.setMaxInFlight(this.#limit.at(now));
-    const slice = new Slice(clock);
+    const slice = new Slice(clock, now);
     for (let send = this.#queue.next(now); send !== undefined; send = this.#queue.next(now)) {
       this.#start(send);
       // Thousands of them at once would hold up everybody else.
