@@ -178,7 +178,7 @@ export function resumedMs(driver: readonly DriverEntry[], generation: number, fr
   return Math.min(Infinity, ...acks) - from;
 }
 
-async function untilQuiet(api: Api): Promise<void> {
+export async function untilQuiet(api: Api): Promise<void> {
   for (const until = monotonic() + QUIET_MS; monotonic() < until; await sleep(POLL_MS)) {
     if (!(await api.hasPending())) return;
   }

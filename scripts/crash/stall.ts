@@ -9,7 +9,7 @@ import { withClient } from "../../test/harness/postgres.ts";
 import type { ShownEvent } from "./api.ts";
 import { monotonic } from "./journal.ts";
 import type { Findings } from "./judge.ts";
-import { resumedMs, type NodeLife, type NodeLifeOptions } from "./node-life.ts";
+import { resumedMs, untilQuiet, type NodeLife, type NodeLifeOptions } from "./node-life.ts";
 import { onPrimaries, type Primaries } from "./primaries.ts";
 
 export interface Stalls {
@@ -51,6 +51,8 @@ async function rounds(
   const lateMs: number[] = [];
   await cluster.divided(url);
   for (let round = 1; round <= count; round++) {
+    // Behind what the last stall left, the event would wait for its turn.
+    await untilQuiet(cluster.living[0]!.api);
     lateMs.push(await slowCommit(life, url, round));
     const loads = cluster.living.flatMap((node) => Array.from({ length: LOADS }, () => life.load(node)));
     await sleep(LATE_MS);
