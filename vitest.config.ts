@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { relative } from "node:path";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { SOURCE_FLAG } from "./scripts/package/node-flags.ts";
+import { V8_CODE_FLAG } from "./scripts/package/node-flags.ts";
 import { LONG } from "./test/harness/long-files.ts";
 import { scratchOfRun } from "./test/harness/scratch.ts";
 
@@ -41,7 +41,7 @@ export default defineConfig({
       project("alone", true, [`test/!(${SHARED})/**/*.test.{ts,tsx}`, "test/*.test.ts", ...ALONE], []),
       project("shared", false, [`test/@(${SHARED})/**/*.test.ts`], ALONE),
     ],
-    execArgv: [SOURCE_FLAG],
+    execArgv: [V8_CODE_FLAG],
     env: { TMPDIR: scratchOfRun() },
     // A slow machine is no failure: only what hangs runs into these.
     testTimeout: 300_000,

@@ -9,6 +9,7 @@ import { SCRIPTS, START } from "../src/bundle.ts";
 import { THREADS } from "../src/thread.ts";
 import { copyAddons } from "./package/addons.ts";
 import { writeCompressed } from "./package/compressed.ts";
+import { NODE_FLAGS } from "./package/node-flags.ts";
 import { buildPortal } from "./portal.ts";
 import { root } from "./root.ts";
 
@@ -65,7 +66,9 @@ export async function bundle(
   const program = await bundleProgram(define, directory);
   await bundleStart(define, directory);
   if (target === `${process.platform}-${process.arch}`) {
-    execFileSync(node, [join(root, "scripts/package/code.ts"), directory], { stdio: ["ignore", "ignore", "inherit"] });
+    execFileSync(node, [...NODE_FLAGS, join(root, "scripts/package/code.ts"), directory], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
   }
   const size = sizeOf(directory);
   return {

@@ -5,13 +5,14 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "../package/node-flags.ts";
 import { Api } from "./api.ts";
 import { watchOver } from "./children.ts";
 import { monotonic } from "./journal.ts";
 import { LADDER, TIMEOUT_MS } from "./site.ts";
 
 /** The program from its sources, on the Node that runs this. */
-export const SOURCES = [process.execPath, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
+export const SOURCES = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
 /** Long after what a start may take, on any machine: only tells slow from stuck. */
 const STUCK_MS = 120_000;
 

@@ -32,8 +32,8 @@ const seaConfig = {
   // Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger.
   execArgv: NODE_FLAGS,
   execArgvExtension: "none",
-  // Only the machine that it is for can compile it.
-  useCodeCache: isOwn(target),
+  // It would be made without these switches, and V8 would refuse it. The start is a few lines.
+  useCodeCache: false,
 };
 await pkg.default(join(directory, START), {
   targets: [{ nodeRange: `node${version}`, platform, arch: target.arch, output }],

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { it as base } from "vitest";
+import { V8_CODE_FLAG } from "../../scripts/package/node-flags.ts";
 import { TestReceiver, type Answer } from "./receiver.ts";
 
 const CHECKOUT = resolve(import.meta.dirname, "../..");
 export const MAIN = join(CHECKOUT, "cli/main.ts");
-const SOURCES = [process.execPath, MAIN] as const;
+const SOURCES = [process.execPath, V8_CODE_FLAG, MAIN] as const;
 export const SCRIPT = join(CHECKOUT, "scripts/webhookd");
 
 /** Tests with a machine of their own; they may run at the same time. */

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env -S node --max-semi-space-size=16 --no-wasm-code-gc
 // Read by any Node, so that an old one says what is wrong instead of failing at the daemon's syntax.
 const major = Number(process.versions.node.split(".")[0]);
 if (major >= 24) import("../daemon/webhookd.cjs");
