@@ -4,15 +4,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  AS_ITSELF,
-  binaries,
-  copyCluster,
-  freePort,
-  makeCluster,
-  ready,
-  withClient,
-} from "../../test/harness/postgres.ts";
+import { AS_ITSELF, binaries, copyCluster, makeCluster, ready, withClient } from "../../test/harness/postgres.ts";
+import { ownPort } from "../../test/harness/port.ts";
 import { watchOver } from "./children.ts";
 import { NodeLife, type NodeLifeOptions } from "./node-life.ts";
 
@@ -47,7 +40,7 @@ export class Primaries {
       rmSync(dir, { recursive: true });
       return null;
     }
-    const pair = new Primaries(dir, bin, [await freePort(), await freePort()]);
+    const pair = new Primaries(dir, bin, [await ownPort(), await ownPort()]);
     const data = join(dir, "first");
     await makeCluster(bin, data);
     pair.#primary = await pair.#serve(data, pair.#ports[0]);

@@ -19,11 +19,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { ownPort } from "./port.ts";
 
 const NOBODY = 65534;
 const run = promisify(execFile);
@@ -57,7 +57,7 @@ export async function startServer(): Promise<TestServer | null> {
 
 async function start(bin: string, dir: string): Promise<TestServer> {
   await makeCluster(bin, join(dir, "data"));
-  return serve(bin, dir, await freePort());
+  return serve(bin, dir, await ownPort());
 }
 
 /** Started as root, PostgreSQL has its files as nobody. */
@@ -212,15 +212,4 @@ function installedBinaries(): string | null {
   const versions = existsSync(root) ? readdirSync(root).toSorted((a, b) => Number(b) - Number(a)) : [];
   const found = versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
   return found ?? null;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
