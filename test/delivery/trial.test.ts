@@ -82,6 +82,6 @@ it("a suspect whose mark had no room on the disk is sent by a later tick, though
   expect(sent).toEqual([]);
   clock.advance("1s");
   dispatcher.tick();
-  await expect.poll(() => sent.length, { interval: 1, timeout: 5000 }).toBe(1);
+  await expect.poll(() => sent.length, { interval: 1 }).toBe(1);
   await dispatcher.stop();
 });

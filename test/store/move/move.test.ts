@@ -176,7 +176,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
       await daemon.daemon.tick();
       return ((await daemon.event(due)) as { status: string }).status;
     };
-    await expect.poll(isDelivered, { timeout: 10_000 }).toBe("delivered");
+    await expect.poll(isDelivered).toBe("delivered");
     expect(await daemon.event(due)).toMatchObject({ deliveries: [{ attempts: 2 }] });
     await daemon.request("POST", "/v1/pause", { reason: "moving back" });
     const then = await shown(daemon);

@@ -180,7 +180,8 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     expect(await publishing).toMatchObject({ status: 503, body: { code: "storage_unavailable" } });
     expect(receiver.requests).toHaveLength(0);
     way.set("up");
-    await expect.poll(() => receiver.requests.length, { timeout: 15_000 }).toBe(1);
+    // The look that comes once a minute would find it too.
+    await expect.poll(() => receiver.requests.length, { timeout: 45_000 }).toBe(1);
     expect(lines.filter((line) => line.includes("deliveries"))).toEqual([
       "sending deliveries that were committed after all, although their caller was told otherwise",
     ]);
@@ -211,7 +212,9 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     const first = await TestDaemon.start({ clock: systemClock, ...onStore(url, { DATA_NODES: "true" }) });
     const key = join(first.dir, "secret.key");
     const config = testConfig(aDirectory(), onStore(url, { DATA_NODES: "true", DATA_SECRET_KEY_FILE: key }));
-    const second = await startDaemon(config, { log: silentLog });
+    const errors: string[] = [];
+    const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
+    const second = await startDaemon(config, { log });
     const receiver = await TestReceiver.start();
     await withClient(url, async (client) => {
       const ofSecond = `SELECT e.id FROM endpoint e JOIN slot s ON s.slot = e.slot JOIN node n ON n.id = s.owner
@@ -223,7 +226,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
         if (!is) await first.request("DELETE", `/v1/webhooks/${id}`);
         return is;
       };
-      await expect.poll(register, { interval: 100, timeout: 20_000 }).toBe(true);
+      await expect.poll(register, { interval: 100 }).toBe(true);
       const sent = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
       // The first one has written all but this, and cannot commit.
       await client.query("BEGIN; LOCK TABLE idempotency IN SHARE ROW EXCLUSIVE MODE");
@@ -241,11 +244,11 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
         await expect.poll(sent).toContain(((await published.json()) as { id: string }).id);
       }
       await client.query("COMMIT");
-      const committedAt = performance.now();
       const { id: late } = (await publishing).body;
       expect(late < sent().at(-1)!).toBe(true);
-      await expect.poll(sent, { timeout: 6000 }).toContain(late);
-      expect(performance.now() - committedAt).toBeLessThan(6000);
+      await expect.poll(sent).toContain(late);
+      // The look for what memory has lost would have found it too, within a minute, and called it a bug.
+      expect(errors).toEqual([]);
     });
     await second.stop();
     await receiver.close();
