@@ -23,13 +23,15 @@ const OK: Answer = { status: 202, body: PUBLISHED };
 
 let server: Server;
 let requests: Request[];
-let script: Answer[];
+/** A function is asked when it is time to answer. */
+let script: (Answer | (() => Answer))[];
 beforeEach(async () => {
   [requests, script] = [[], []];
   server = createServer(async (request, response) => {
     const { url = "", headers } = request;
     requests.push({ path: url, headers, body: JSON.parse(await text(request)), at: performance.now() });
-    const answer = script.shift();
+    const next = script.shift();
+    const answer = typeof next === "function" ? next() : next;
     if (answer === undefined || answer === null) return request.socket.destroy();
     const body = JSON.stringify(answer.body ?? { code: "overloaded", detail: "too much" });
     const length = Buffer.byteLength(body);
@@ -94,7 +96,7 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     ["seconds", () => "1", 1000],
     ["an instant", () => new Date(Date.now() + 2_000).toUTCString(), 900],
   ])("waits as long as Retry-After says, as %s", async (_form, retryAfter, atLeast) => {
-    script = [{ status: 429, headers: { "retry-after": retryAfter() } }, OK];
+    script = [() => ({ status: 429, headers: { "retry-after": retryAfter() } }), OK];
     expect(await ask({ url: url(), publish: EVENT })).toEqual({ answer: PUBLISHED });
     expect(requests[1]!.at - requests[0]!.at).toBeGreaterThanOrEqual(atLeast);
   });
