@@ -7,6 +7,9 @@ const CACHE = join(import.meta.dirname, "../../.cache");
 /** Of the package. */
 const VERSION = "153.0.0";
 
+/** Only what hangs waits that long. */
+export const PATIENCE_MS = 120_000;
+
 /** There are no builds for others. */
 export const hasChromium = process.platform === "linux" && process.arch === "x64";
 if (!hasChromium) {
@@ -17,6 +20,7 @@ export async function startChromium(): Promise<Browser> {
   return playwright.launch({
     executablePath: await unpacked(),
     // Not the package's own flags: they turn off what the page relies on, such as the same-origin policy.
+    timeout: PATIENCE_MS,
     args: ["--no-sandbox", "--no-zygote", "--disable-webgl", "--font-render-hinting=none"],
   });
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { hasChromium } from "./chromium.ts";
+import { hasChromium, PATIENCE_MS } from "./chromium.ts";
 import { choiceDrawn, firstPaint } from "./figures.ts";
 import { SCREENS, show, type Screen, type Shown } from "./screens.ts";
 import { Site } from "./site.ts";
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     site.receiver.answer(...Array.from({ length: 100 }, () => ({ status: 503, body: "x".repeat(300) })));
     for (let number = 0; number < 3; number++) await site.publish({ note: "日本語".repeat(60) }, "goal.achieved");
     const list = `/v1/webhooks/deliveries?endpoint=${failing.id}&status=failed`;
-    await vi.waitFor(async () => expect((await site.request("GET", list)).data.length).toBe(3), 20_000);
+    await vi.waitFor(async () => expect((await site.request("GET", list)).data.length).toBe(3), PATIENCE_MS);
     shown = { endpoint: failing.id, delivery: (await site.request("GET", list)).data[0].id };
     page = await site.open(await site.link());
   });
@@ -84,7 +84,8 @@ describe.skipIf(!hasChromium)("the page", () => {
   });
 
   it("has no fault that axe finds where the link has expired", async () => {
-    const short = await site.open(await site.link({ expires_in: 1, return_url: "https://app.example/" }));
+    const { page: short, ends } = await site.openBeforeTheEnd({ return_url: "https://app.example/" });
+    await short.clock.fastForward(ends - Date.now());
     await short.getByRole("heading", { name: "This link has expired" }).waitFor();
     expect(await violations(short)).toEqual([]);
     await short.context().close();

@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { systemClock } from "../../src/clock.ts";
+import { PassingClock } from "../../scripts/screens/passing-clock.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
 import { silentLog } from "../../src/log.ts";
 import { testConfig } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
-import { startChromium } from "./chromium.ts";
+import { PATIENCE_MS, startChromium } from "./chromium.ts";
 
 export interface LinkOptions {
   readonly tenant?: string;
@@ -19,6 +19,8 @@ export interface LinkOptions {
 }
 
 export class Site {
+  /** The daemon's. */
+  readonly clock: PassingClock;
   readonly daemon: Daemon;
   readonly receiver: TestReceiver;
   readonly browser: Browser;
@@ -27,8 +29,9 @@ export class Site {
   readonly strays: string[] = [];
   readonly #dir: string;
 
-  private constructor(dir: string, daemon: Daemon, receiver: TestReceiver, browser: Browser) {
+  private constructor(dir: string, clock: PassingClock, daemon: Daemon, receiver: TestReceiver, browser: Browser) {
     this.#dir = dir;
+    this.clock = clock;
     this.daemon = daemon;
     this.receiver = receiver;
     this.browser = browser;
@@ -37,13 +40,14 @@ export class Site {
 
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<Site> {
     const dir = mkdtempSync(join(tmpdir(), "webhookd-portal-"));
-    const config = testConfig(dir, { clock: systemClock, settings });
+    const clock = new PassingClock(0);
+    const config = testConfig(dir, { clock, settings });
     const [daemon, receiver, browser] = await Promise.all([
-      startDaemon(config, { log: silentLog, clock: systemClock }),
+      startDaemon(config, { log: silentLog, clock }),
       TestReceiver.start(),
       startChromium(),
     ]);
-    return new Site(dir, daemon, receiver, browser);
+    return new Site(dir, clock, daemon, receiver, browser);
   }
 
   async stop(): Promise<void> {
@@ -77,16 +81,21 @@ export class Site {
   }
 
   async link(options: LinkOptions = {}): Promise<string> {
+    return (await this.#makeLink(options)).link;
+  }
+
+  async #makeLink(options: LinkOptions): Promise<{ link: string; ends: number }> {
     const draft = { tenant: "default", can: ["manage", "secrets"], ...options };
-    const { url } = await this.request("POST", "/v1/portal-links", draft);
+    const { url, expires_at } = await this.request("POST", "/v1/portal-links", draft);
     // The daemon does not know by which name this browser reaches it.
     const { pathname, hash } = new URL(url);
-    return new URL(pathname + hash, this.daemon.url).href;
+    return { link: new URL(pathname + hash, this.daemon.url).href, ends: Date.parse(expires_at) };
   }
 
   /** A page of its own, with nothing of any other's. */
   async open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ reducedMotion: "reduce", ...options });
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     page.on("request", (request) => {
       if (!request.url().startsWith(this.daemon.url)) this.strays.push(request.url());
@@ -97,5 +106,16 @@ export class Site {
     page.on("pageerror", (error) => this.strays.push(String(error)));
     await page.goto(url);
     return page;
+  }
+
+  /** A page whose link is about to expire, and whose clock a test moves until it has. */
+  async openBeforeTheEnd(options: Omit<LinkOptions, "expires_in">): Promise<{ page: Page; ends: number }> {
+    // Longer than a slow machine takes to open it, and short enough to be warned of from the beginning.
+    const { link, ends } = await this.#makeLink({ ...options, expires_in: 240 });
+    const page = await this.open("about:blank");
+    await page.clock.install();
+    await page.goto(link);
+    await page.getByText("This link is about to expire.").waitFor();
+    return { page, ends };
   }
 }

@@ -170,7 +170,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await expect.poll(() => site.receiver.requests.length).toBeGreaterThanOrEqual(3);
     expect(await rows.count()).toBe(1);
     cable.isCut = false;
-    await expect.poll(() => rows.count(), { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => rows.count()).toBe(3);
     await cut.getByText("live", { exact: true }).waitFor();
     expect(resumed.some((lastEventId) => lastEventId !== "")).toBe(true);
     await site.publish({ number: 4 }, "goal.achieved");
