@@ -6,6 +6,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
+import { LEASE_MS } from "../../src/store/postgres/node.ts";
 import { startServer, withClient } from "../harness/postgres.ts";
 import { DaemonProcess, it, type Machine, type ServeOptions } from "../harness/process.ts";
 import type { Received, TestReceiver } from "../harness/receiver.ts";
@@ -40,21 +41,20 @@ async function cluster(machine: Machine, size: number) {
   const divided = (nodes: number) =>
     withClient(url, (client) =>
       expect
-        .poll(
-          async () => {
-            const { rows } = await client.query(
-              "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id",
-            );
-            return rows.every(({ n }) => n <= Math.ceil(SLOTS / nodes)) ? rows.reduce((sum, { n }) => sum + n, 0) : 0;
-          },
-          { timeout: 60_000 },
-        )
+        .poll(async () => {
+          const { rows } = await client.query(
+            "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id",
+          );
+          return rows.every(({ n }) => n <= Math.ceil(SLOTS / nodes)) ? rows.reduce((sum, { n }) => sum + n, 0) : 0;
+        })
         .toBe(SLOTS),
     );
+  const began = performance.now();
   const nodes = [await start("0")];
+  const startMs = performance.now() - began;
   for (let at = 1; at < size; at++) nodes.push(await start(String(at)));
   await divided(size);
-  return { nodes, begin, start, divided, url };
+  return { nodes, begin, start, startMs, divided, url };
 }
 
 /** What starts a version of tomorrow: its schema has one more step, which adds to all tables that there are. */
@@ -160,19 +160,19 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await stop();
     for (const node of nodes) acked.push(await node.publish());
     const owed = owedOf(acked);
-    await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => missing(owed, receiver)).toBe(0);
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     for (const id of acked.slice(-3)) expect(await nodes[2]!.settled(id)).toMatchObject({ status: "delivered" });
 
     // Who looks on at one of them sees what happens on all, and goes on at another one.
     const stream = await follow(nodes[0]!);
     const seen = await nodes[1]!.publish();
-    await expect.poll(() => stream.delivered(seen), { timeout: 10_000 }).toBe(ENDPOINTS);
+    await expect.poll(() => stream.delivered(seen)).toBe(ENDPOINTS);
     await stream.stop();
     const missed = await nodes[1]!.publish();
     expect(await nodes[1]!.settled(missed)).toMatchObject({ status: "delivered" });
     const resumed = await follow(nodes[2]!, stream.last());
-    await expect.poll(() => resumed.delivered(missed), { timeout: 10_000 }).toBe(ENDPOINTS);
+    await expect.poll(() => resumed.delivered(missed)).toBe(ENDPOINTS);
     expect(resumed.text()).toMatch(/^event: ready\n/);
     expect(resumed.text()).not.toContain("event: reload");
     expect(resumed.delivered(seen)).toBe(0);
@@ -213,7 +213,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect(names).toEqual([hostname(), `${hostname()}-2`, `${hostname()}-3`]);
     const mine = (await list()).find((node) => node.this)!;
     expect((await nodes[0]!.request("POST", `/v1/nodes/${mine.name}/drain`)).body).toMatchObject({ draining: true });
-    await expect.poll(async () => (await list()).find((node) => node.this)!.slots, { timeout: 20_000 }).toBe(0);
+    await expect.poll(async () => (await list()).find((node) => node.this)!.slots).toBe(0);
     const drained = await nodes[1]!.publish();
     expect(await nodes[1]!.settled(drained)).toMatchObject({ status: "delivered" });
     const status = await nodes[2]!.request("GET", "/v1/status");
@@ -245,7 +245,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
         const sql = "SELECT DISTINCT o.number FROM slot s LEFT JOIN node o ON o.id = s.owner";
         return (await client.query<{ number: number | null }>(sql)).rows.map(({ number }) => number);
       });
-    await expect.poll(owners, { timeout: 20_000 }).toEqual([2]);
+    await expect.poll(owners).toEqual([2]);
     const before = acked.length;
     await expect.poll(() => acked.length).toBeGreaterThan(before + 20);
     await stop();
@@ -255,7 +255,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     for (const node of nodes) expect(await node.stop()).toBe(0);
     acked.push(await newer.publish());
     const owed = owedOf(acked);
-    await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => missing(owed, receiver)).toBe(0);
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     const late = begin("3");
     expect(await late.exit).toBe(1);
@@ -266,7 +266,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
   });
 
   it("take over from one that is killed under load: what was acknowledged is sent", async ({ machine }) => {
-    const { nodes, start, divided } = await cluster(machine, 3);
+    const { nodes, start, startMs, divided } = await cluster(machine, 3);
     const receiver = await machine.receiver();
     await registerAll(nodes[0]!, receiver);
     for (let round = 1; round <= ROUNDS; round++) {
@@ -277,15 +277,16 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
       const killedAt = performance.now();
       const marker = await nodes[0]!.publish();
       const owed = owedOf([marker]);
-      await expect.poll(() => missing(owed, receiver), { timeout: 20_000 }).toBe(0);
+      await expect.poll(() => missing(owed, receiver)).toBe(0);
       const tookMs = Math.round(performance.now() - killedAt);
       await stop();
       const all = owedOf(acked);
-      await expect.poll(() => missing(all, receiver), { timeout: 20_000 }).toBe(0);
+      await expect.poll(() => missing(all, receiver)).toBe(0);
       for (const id of acked) expect(await nodes[1]!.settled(id)).toMatchObject({ status: "delivered" });
       const twice = [...counted(receiver).values()].filter((count) => count > 1).length;
       console.log(`round ${round}: acked ${acked.length}, lost 0, taken over after ${tookMs} ms, sent twice ${twice}`);
-      expect(tookMs).toBeLessThan(15_000);
+      // The lease of the dead one, a look, and work, of which a start is the measure on this machine.
+      expect(tookMs).toBeLessThan(2 * LEASE_MS + 5 * startMs);
       expect(twice).toBeLessThan(256);
       receiver.requests.length = 0;
       nodes.splice(round % 3, 0, await start(`again-${round}`));
@@ -313,8 +314,8 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     });
     nodes[0]!.process.kill("SIGSTOP");
     // What the suspended one has on the wire is sent once more, by the other; its own are still on the wire.
-    await expect.poll(() => receiver.requests.length, { timeout: 20_000 }).toBe(ENDPOINTS + ofFirst);
-    await expect.poll(async () => (await nodes[1]!.attempts(id)).length, { timeout: 20_000 }).toBe(ofFirst);
+    await expect.poll(() => receiver.requests.length).toBe(ENDPOINTS + ofFirst);
+    await expect.poll(async () => (await nodes[1]!.attempts(id)).length).toBe(ofFirst);
     late.resolve();
     nodes[0]!.process.kill("SIGCONT");
     expect(await nodes[0]!.process.exit).toBe(75);

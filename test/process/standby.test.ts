@@ -22,14 +22,16 @@ async function pair(machine: Machine) {
   };
   const [one, other] = [join(machine.home, "one"), join(machine.home, "other")];
   for (const dir of [one, other]) mkdirSync(dir, { mode: 0o700 });
+  const began = performance.now();
   const first = await machine.serve({ dir: one, settings });
+  const startMs = performance.now() - began;
   const standby = machine.start({ dir: other, settings: { ...settings, DATA_STANDBY: "true" } });
   await standby.json(({ msg }) => String(msg).startsWith("standing by"));
   const tookOver = async () => {
     const { url } = await standby.json(({ msg }) => msg === "listening");
     return new DaemonProcess(standby, String(url), one);
   };
-  return { first, standby, tookOver, settings };
+  return { first, startMs, standby, tookOver, settings };
 }
 
 const idOf = ({ body }: { readonly body: Buffer }): string => JSON.parse(body.toString()).id;
@@ -38,7 +40,7 @@ describe.skipIf(server === null)("a process that stands by", () => {
   it("takes over from one that is killed under load, and nothing that was acknowledged is lost", async ({
     machine,
   }) => {
-    const { first, tookOver, settings } = await pair(machine);
+    const { first, startMs, tookOver, settings } = await pair(machine);
     const receiver = await machine.receiver();
     await first.register(receiver.url);
     const acked: string[] = [];
@@ -48,9 +50,10 @@ describe.skipIf(server === null)("a process that stands by", () => {
     await expect.poll(() => acked.length).toBeGreaterThan(100);
     await first.kill9();
     await Promise.all(publishing);
-    const killedAt = Date.now();
+    const killedAt = performance.now();
     const second = await tookOver();
-    expect(Date.now() - killedAt).toBeLessThan(15_000);
+    // The lease of the dead one, a look, and work, of which a start is the measure on this machine.
+    expect(performance.now() - killedAt).toBeLessThan(2 * LEASE_MS + 5 * startMs);
     acked.push(await second.publish());
     for (const id of acked) expect(await second.settled(id)).toMatchObject({ status: "delivered" });
     const sent = new Set(receiver.requests.map(idOf));

@@ -65,7 +65,7 @@ inTerminal("a terminal", () => {
     onTestFinished(() => void (isAlive(pid) && process.kill(pid, "SIGKILL")));
     expect(isAlive(pid)).toBe(true);
     await terminal.close();
-    await expect.poll(() => isAlive(pid), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   it("is given back by a crash, which is printed where it can be read", async () => {
