@@ -53,7 +53,9 @@ async function openEcho() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, answered: () => answered };
 }
 
-/** A screen without the times on it, which go on. */
+/** A screen without what goes on by itself, however wide it is: ages and rates stand at the right of their columns. */
 export function still(screen: string): string {
-  return screen.replaceAll(/\b\d+(s|m\d\d)\b|\d\d:\d\d:\d\d|\d[\d.]*\/s/g, (text) => "_".repeat(text.length));
+  return screen
+    .replaceAll(/ *(?:\b\d+[smh](?:\d\d[sm])?\b|\b\d[\d.]*\/s) */g, " _ ")
+    .replaceAll(/\d\d:\d\d:\d\d/g, "__:__:__");
 }
