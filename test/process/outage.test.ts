@@ -11,16 +11,20 @@ import {
 import { ownPort } from "../harness/port.ts";
 import { it, MAIN, type Machine, type TestProcess } from "../harness/process.ts";
 
-/** It has to be said so soon. */
-const SOON_MS = 15_000;
+/** It has to be said within so long, and what a start takes: the measure of how slow this machine is. */
+const SOON_MS = 10_000;
+/** After the end of it, in the same way. */
+const OVER_MS = 4000;
 const EVENTS = 1000;
 const NODE = [process.execPath, MAIN] as const;
 
 async function serveIn(network: readonly [string, ...string[]], machine: Machine) {
+  const began = performance.now();
   const daemon = machine.start({ program: [...network, ...NODE], settings: { RETRY_TIMEOUT: "10s" } });
   const listening = await daemon.json(({ msg }) => msg === "listening");
+  const startMs = performance.now() - began;
   const socket = String(listening.socket).replace(/^unix:/, "");
-  return { daemon, socket, client: createClient({ socket }, { version: "0" }) };
+  return { daemon, startMs, socket, client: createClient({ socket }, { version: "0" }) };
 }
 
 async function publish(client: Client, count: number): Promise<void> {
@@ -76,10 +80,10 @@ function nameServer(): string {
     console.log("answers");`;
 }
 
-async function overWithin5s(daemon: TestProcess): Promise<Record<string, unknown>> {
+async function overSoon(daemon: TestProcess, startMs: number): Promise<Record<string, unknown>> {
   const began = performance.now();
   const over = await daemon.json(({ msg }) => String(msg).includes("can be reached again"));
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - began).toBeLessThan(OVER_MS + startMs);
   return over;
 }
 
@@ -91,10 +95,10 @@ describe
   .skipIf(noNamespace !== null)
   .concurrent("a host that cannot send says so everywhere, and in few lines:", () => {
     it("without a route", async ({ machine }) => {
-      const { daemon, socket, client } = await serveIn(WITHOUT_NETWORK, machine);
+      const { daemon, startMs, socket, client } = await serveIn(WITHOUT_NETWORK, machine);
       await register(client, ...["a", "b", "c", "d"].map((name) => `https://${name}.example.com/hook`));
       await publish(client, EVENTS);
-      await expect.poll(() => notSending(client), { timeout: SOON_MS }).toEqual(["unreachable"]);
+      await expect.poll(() => notSending(client), { timeout: SOON_MS + startMs }).toEqual(["unreachable"]);
 
       const status = await machine.webhookd("status", "--socket", socket);
       expect(status.code).toBe(8);
@@ -114,11 +118,11 @@ describe
     });
 
     it("with a resolver that is silent, one endpoint though there is", async ({ machine }) => {
-      const { daemon, socket, client } = await serveIn(withSilentResolver(machine.home), machine);
+      const { daemon, startMs, socket, client } = await serveIn(withSilentResolver(machine.home), machine);
       const port = await ownPort();
       await register(client, `http://a.example.com:${port}/hook`);
       await publish(client, EVENTS);
-      await expect.poll(() => notSending(client), { timeout: SOON_MS }).toEqual(["unreachable"]);
+      await expect.poll(() => notSending(client), { timeout: SOON_MS + startMs }).toEqual(["unreachable"]);
       expect((await machine.webhookd("status", "--socket", socket)).stdout).toContain("DNS");
       expect(logged(daemon).length).toBeLessThan(20);
       expect((await client.call("listFailures")).data).toEqual([]);
@@ -127,7 +131,7 @@ describe
       expect(await enter("ip", "addr", "add", `${SILENT_RESOLVER}/32`, "dev", "lo").exit).toBe(0);
       const names = enter(process.execPath, "--input-type=module", "-e", nameServer());
       await names.line((line) => line === "answers");
-      await overWithin5s(daemon);
+      await overSoon(daemon, startMs);
       await listening.line((line) => line === "all");
       expect(logged(daemon).length).toBeLessThan(20);
       daemon.kill("SIGTERM");
@@ -135,15 +139,15 @@ describe
     });
 
     it("and when that is over, what waited goes at once", async ({ machine }) => {
-      const { daemon, client } = await serveIn(WITHOUT_NETWORK, machine);
+      const { daemon, startMs, client } = await serveIn(WITHOUT_NETWORK, machine);
       const port = await ownPort();
       await register(client, `http://127.0.0.2:${port}/hook`, `http://127.0.0.3:${port}/hook`);
       await publish(client, EVENTS);
-      await expect.poll(() => notSending(client), { timeout: SOON_MS }).toEqual(["unreachable"]);
+      await expect.poll(() => notSending(client), { timeout: SOON_MS + startMs }).toEqual(["unreachable"]);
 
       const { enter, listening } = await receiveIn(machine, daemon, { port, deliveries: 2 * EVENTS });
       expect(await enter("ip", "link", "set", "lo", "up").exit).toBe(0);
-      const over = await overWithin5s(daemon);
+      const over = await overSoon(daemon, startMs);
       expect(over).toMatchObject({ level: "info", lasted_ms: expect.any(Number) });
       await listening.line((line) => line === "all");
       expect(await notSending(client)).toEqual([]);
