@@ -300,6 +300,13 @@ describe("rotating a secret", () => {
     expect(shown(dashboard.press("esc", "S"))).toContain("complete: the next secret takes over now");
   });
 
+  it("is not forgotten when the stream tells of it, before the endpoint is read anew", () => {
+    const dashboard = rotated().press("esc");
+    dashboard.answers = false;
+    dashboard.stream({ kind: "endpoint", data: { at: "", tenant: "default", endpoint: anEndpoint.id } });
+    expect(shown(dashboard.press("S"))).toContain("complete: the next secret takes over now");
+  });
+
   it("offers to end one that began since the endpoint was read", () => {
     const dashboard = onEndpoints().press("S", "enter").type(TAIL);
     const call = withoutAnswer(dashboard, "enter");

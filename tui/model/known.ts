@@ -22,6 +22,8 @@ export interface Known {
   /** What this key may not ask, so that it is asked once. */
   readonly forbidden: ReadonlySet<keyof Answers>;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
+  /** Of rotations that were begun or ended here, until their endpoint is read anew: when the next secret takes over. */
+  readonly switches: ReadonlyMap<string, string | null>;
   /** How many of them the first page of all had. */
   readonly roll: Read<number> | null;
   /** Endpoints that there are not any more. */

@@ -80,9 +80,7 @@ export function knownAfter(known: Known, { call, answer }: Answered, now: number
 }
 
 function withSwitch(known: Known, id: string, at: string | null): Known {
-  const endpoint = known.endpoints.get(id);
-  if (endpoint === undefined) return known;
-  return { ...known, endpoints: new Map(known.endpoints).set(id, { ...endpoint, secret_switches_at: at }) };
+  return { ...known, switches: new Map(known.switches).set(id, at) };
 }
 
 function withPause(known: Known, paused: Answers["pauseDaemon" | "resumeDaemon"]["paused"]): Known {
@@ -92,6 +90,7 @@ function withPause(known: Known, paused: Answers["pauseDaemon" | "resumeDaemon"]
 
 /** The instant at which the next secret takes over; null without a rotation that is known of. */
 export function switchesAt({ known, now }: State, id: string): string | null {
-  const at = known.endpoints.get(id)?.secret_switches_at ?? null;
+  const told = known.switches.get(id);
+  const at = told === undefined ? (known.endpoints.get(id)?.secret_switches_at ?? null) : told;
   return at !== null && Date.parse(at) > now ? at : null;
 }

@@ -124,8 +124,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
     number,
   );
   if (call.operation !== "listEndpoints") return taken;
-  const endpoints = named(taken.known, data as readonly Endpoint[]);
-  return openFound({ ...taken, known: { ...taken.known, endpoints } });
+  return openFound({ ...taken, known: { ...taken.known, ...named(taken.known, data as readonly Endpoint[]) } });
 }
 
 /** An answer that was not asked for it leaves it as it is. */
@@ -141,8 +140,10 @@ function withSearched<T>(list: List<T>, { searched }: Partial<Page<unknown>>, pa
   return { ...list, searched: { ...searched, events: before + searched.events } };
 }
 
-function named(known: Known, rows: readonly Endpoint[]): Known["endpoints"] {
-  return new Map([...known.endpoints, ...rows.map((row) => [row.id, row] as const)]);
+function named(known: Known, rows: readonly Endpoint[]): Pick<Known, "endpoints" | "switches"> {
+  const switches = new Map(known.switches);
+  for (const { id } of rows) switches.delete(id);
+  return { endpoints: new Map([...known.endpoints, ...rows.map((row) => [row.id, row] as const)]), switches };
 }
 
 function takeRow(state: State, { call, answer }: Answered): State {
@@ -171,13 +172,10 @@ function learn(known: Known, id: string, { call, answer }: Answered, now: number
       return { types: (answer as Page<EventType>).data };
     case "listEndpoints": {
       const rows = (answer as Page<Endpoint>).data;
-      return { roll: read(rows.length), endpoints: named(known, rows) };
+      return { roll: read(rows.length), ...named(known, rows) };
     }
     case "getEndpoint":
-      return {
-        health: kept(known.health, id, read(answer as never)),
-        endpoints: named(known, [answer as Endpoint]),
-      };
+      return { health: kept(known.health, id, read(answer as never)), ...named(known, [answer as Endpoint]) };
     case "listFailures":
       return { causes: kept(known.causes, id, read((answer as Failures).data)) };
     case "getEvent":

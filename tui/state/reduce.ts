@@ -47,6 +47,7 @@ export function initialState({ now, size, settings, tab = "overview", filter = "
       types: null,
       forbidden: new Set(),
       endpoints: new Map(),
+      switches: new Map(),
       roll: null,
       gone: new Set(),
       health: new Map(),
