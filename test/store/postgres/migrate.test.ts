@@ -31,10 +31,18 @@ async function aStore() {
   return { url, start, ask, meta, makeOlder };
 }
 
+const SHORT_MS = 2000;
+/** Of a function that is longer in coming to its end, and does not while somebody holds the lock. */
+const SLOW = `CREATE FUNCTION slow(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+  PERFORM pg_sleep(${SHORT_MS + 100} / 1000.0);
+  WHILE NOT pg_try_advisory_xact_lock(7, 7) LOOP PERFORM pg_sleep(0.02); END LOOP;
+  RETURN $1;
+END $$`;
+
 /** Steps of a version to come, after those that there are. */
 async function migrate(url: string, more: readonly Step[], onLong: (what: string) => void = () => {}) {
-  // What is to be short may not take longer than half a second, in place of ten.
-  const database = Object.assign(new Database(`${url}?query_timeout=500`), { url });
+  // What is to be short may not take longer, in place of ten seconds.
+  const database = Object.assign(new Database(`${url}?query_timeout=${SHORT_MS}`), { url });
   const steps = [...STEPS, ...more];
   await migrateBesideOthers(database, { isHeld: async () => false, onLong, steps }).finally(() => database.close());
 }
@@ -81,17 +89,23 @@ describe.skipIf(server === null)("the schema in PostgreSQL", () => {
     await node.ownership.renew();
     await addEndpoint(node);
     await publishOne(node);
-    await ask(`CREATE FUNCTION slow(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT $1 FROM pg_sleep(0.6)'`);
+    await ask(SLOW);
     const slow: Step = { index: "delivery_slow", on: "delivery (slow(attempts))" };
     const begun: string[] = [];
     let ended = false;
-    const migrating = migrate(url, [COLUMN, slow, FILL, INDEX], (what) => begun.push(what)).then(() => (ended = true));
-    await expect.poll(() => begun.length).toBe(1);
-    const published = await publishOne(node);
-    await node.ownership.renew();
-    expect([ended, await meta("schema")]).toEqual([false, String(SCHEMA_VERSION)]);
-    expect(published.fresh).toHaveLength(1);
-    await migrating;
+    await withClient(url, async (client) => {
+      await client.query("SELECT pg_advisory_lock(7, 7)");
+      const migrating = migrate(url, [COLUMN, slow, FILL, INDEX], (what) => begun.push(what)).then(
+        () => (ended = true),
+      );
+      await expect.poll(() => begun.length).toBe(1);
+      const published = await publishOne(node);
+      await node.ownership.renew();
+      expect([ended, await meta("schema")]).toEqual([false, String(SCHEMA_VERSION)]);
+      expect(published.fresh).toHaveLength(1);
+      await client.query("SELECT pg_advisory_unlock(7, 7)");
+      await migrating;
+    });
     expect(await meta("schema")).toBe(String(SCHEMA_VERSION + 4));
     expect(await meta("steps")).toBeUndefined();
     expect(await ask(ADDED)).toEqual([[true]]);
