@@ -43,7 +43,7 @@ function serve(machine: Machine, dir: string): Life {
 describe("a daemon on a damaged database", () => {
   it(
     "says what is damaged, delivers what can be read, and nothing twice after a 2xx; or exits 65",
-    { timeout: 30_000 + PAGES * 15_000 },
+    { timeout: 300_000 + PAGES * 15_000 },
     async ({ machine }) => {
       const site = await aKilledStore(machine);
       const ends = new Set<string>();

@@ -25,7 +25,7 @@ async function isWhole(terminal: Tmux, shows: (screen: string) => boolean = () =
     // Neither concealed, blinking nor a link.
     expect(await terminal.painted()).not.toMatch(/\x1b\[[0-9;]*\b[58]m|\x1b\]/);
   };
-  await vi.waitFor(look, { timeout: 60_000, interval: 20 });
+  await vi.waitFor(look, { timeout: 120_000, interval: 20 });
   return screen;
 }
 

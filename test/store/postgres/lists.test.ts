@@ -123,7 +123,7 @@ function ask(
 }
 
 describe.skipIf(server === null)("a list in PostgreSQL", () => {
-  it("looks at what it shows, whatever there is of others", { timeout: 120_000 }, async () => {
+  it("looks at what it shows, whatever there is of others", async () => {
     const store = await aStore();
     // Plans of empty tables are not kept.
     for (let time = 0; time < 7; time++) {

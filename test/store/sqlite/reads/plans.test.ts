@@ -123,7 +123,7 @@ function readWhole<T>(reading: Reading<Page<T>, unknown>): { page: Page<T>; slic
   }
 }
 
-it("a page of a small tenant's is found at once, whatever lies beside it", { timeout: 60_000 }, async () => {
+it("a page of a small tenant's is found at once, whatever lies beside it", async () => {
   const { db, answers, prepared, planOf } = answersOf(await filled());
   for (const filter of FILTERS) {
     for (const order of ["newest", "oldest"] as const) {
@@ -154,7 +154,7 @@ it("a page of a small tenant's is found at once, whatever lies beside it", { tim
   db.close();
 });
 
-it("a tenant's pages, one after the other, are what is its own among all", { timeout: 60_000 }, async () => {
+it("a tenant's pages, one after the other, are what is its own among all", async () => {
   const { db, answers } = answersOf(await filled(300));
   for (const filter of FILTERS.slice(1)) {
     for (const order of ["newest", "oldest"] as const) {
@@ -233,7 +233,7 @@ async function even(dir: string): Promise<Record<string, string>> {
   return first;
 }
 
-it("a list looks at the rows that it shows, and at one more, where an index matches", { timeout: 60_000 }, async () => {
+it("a list looks at the rows that it shows, and at one more, where an index matches", async () => {
   const dir = temporaryDirectory();
   const first = await even(dir);
   const { db, answers, lookedAt, asked } = answersOf(dir);
