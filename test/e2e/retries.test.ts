@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { ManualClock } from "../harness/clock.ts";
@@ -142,6 +143,26 @@ describe("the ladder", () => {
     expect(receiver.requests).toHaveLength(2);
     await receiver.close();
   });
+});
+
+it("what ran out of time before it was connected is recorded once it is known whose fault it was", async () => {
+  const clock = new ManualClock();
+  const receiver = await TestReceiver.start();
+  const dialled = Promise.withResolvers<void>();
+  const dial = () => {
+    dialled.resolve();
+    return new Socket();
+  };
+  const daemon = await TestDaemon.start({ clock, network: { dial }, settings: { RETRY_DELAYS: "1h" } });
+  await daemon.register(receiver.url);
+  const id = await daemon.publish();
+  await dialled.promise;
+  // The whole minute is one instant: the silence that is to be judged has only begun when it ends.
+  clock.advance("61s");
+  expect(await daemon.attempts(id)).toEqual([]);
+  await daemon.settle(clock);
+  expect(await daemon.attempts(id)).toMatchObject([{ outcome: "failed", error: "timeout" }]);
+  await receiver.close();
 });
 
 describe("two endpoints on one event", () => {

@@ -90,7 +90,11 @@ export class TestDaemon {
     return this.daemon.url;
   }
 
-  /** Lets time pass, a little at a time, until nothing is left to do: what has a pace goes out at it. */
+  /**
+   * Lets time pass, a little at a time, until nothing is left to do: what has a pace goes out at it. `daemon.idle` alone
+   * never resolves where that takes time, as it does after a jump over the time limit of an attempt that was not connected
+   * yet: it is kept until it is known whether anybody can be reached.
+   */
   async settle(clock: ManualClock): Promise<void> {
     const idle = new AbortController();
     void this.daemon.idle().then(() => idle.abort());
