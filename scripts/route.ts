@@ -1,7 +1,7 @@
 /**
  * The files that one event passes, in order, from its POST until its attempt is
- * recorded: one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, with a
- * breakpoint on each function that never stops and only notes that it was entered.
+ * recorded: one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, but for
+ * its chores, with a breakpoint on each function that never stops and only notes that it was entered.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,15 +21,12 @@ import { listed, withRoute } from "./route-page.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** What one event passes, each of these passes. */
 const EVENTS = 5;
-/** Chores are no part of the way: an event into which one fell is left out. On a busy machine that is most of them. */
-const CHORES = "src/daemon/chores.ts";
-const MOST_EVENTS = 40;
-/** So long after a second began, its chores are over. */
-const CLEAR_MS = 100;
 const WARM_UP = 30;
+/** A connection that has been silent for so long is used again. */
+const SILENT_MS = 3000;
 /** The result of an attempt is recorded within milliseconds. */
 const LOOK_MS = 50;
-const QUIET_LOOKS = 4;
+const QUIET_LOOKS = 10;
 const SOURCES = `file://${ROOT}src/`;
 
 const USAGE = `npm run route -- [--json] [--write]
@@ -52,16 +49,13 @@ const receiver = createServer((request, response) => {
     arrived();
   });
 });
+// A connection that it closed would be opened anew on the way.
+receiver.keepAliveTimeout = 0;
 await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
 
-const daemon = spawn(
-  process.execPath,
-  ["--inspect=127.0.0.1:0", join(ROOT, "cli/main.ts"), "serve", "--dev", "--data-dir", dir, "--listen", "127.0.0.1:0"],
-  {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, WEBHOOKD_LOG_FORMAT: "json", WEBHOOKD_DELIVERY_THREADS: "1" },
-  },
-);
+const daemon = spawn(process.execPath, ["--inspect=127.0.0.1:0", join(ROOT, "scripts/route-daemon.ts"), dir], {
+  stdio: ["ignore", "pipe", "pipe"],
+});
 process.once("exit", () => daemon.kill("SIGKILL"));
 const [url, inspectorUrl] = await Promise.all([
   lineOf(daemon.stdout, (line) => (line.includes('"listening"') ? (JSON.parse(line) as { url: string }).url : null)),
@@ -79,19 +73,16 @@ const publisher = new Agent({ keepAlive: true });
 const inspector = await Inspector.connect(inspectorUrl);
 const targets = await inspector.targets();
 for (let warm = 0; warm < WARM_UP; warm++) await publish();
+await sleep(SILENT_MS);
 for (const target of targets) await target.watch(SOURCES);
 for (let warm = 0; warm < 2; warm++) await publish();
 await settled();
 for (const target of targets) await target.noteEntries();
 
 const ways: string[][] = [];
-for (let left = MOST_EVENTS; ways.length < EVENTS; left--) {
-  if (left === 0) throw new Error("this machine is too busy: a chore fell into each event");
-  await sleep(CLEAR_MS + 1000 - (Date.now() % 1000));
-  for (const target of targets) await target.entries();
+while (ways.length < EVENTS) {
   await publish();
-  const way = [...new Set((await settled()).map(([file]) => `src/${file}`))];
-  if (!way.includes(CHORES)) ways.push(way);
+  ways.push([...new Set((await settled()).map(([file]) => `src/${file}`))]);
 }
 const route = ways[0]!.filter((file) => ways.every((way) => way.includes(file)));
 inspector.close();

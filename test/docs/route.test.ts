@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { routeIn } from "../../scripts/route-page.ts";
 
-/** Ten seconds of it are waiting, the rest is a machine that does other things too. */
+/** Seven seconds of it are waiting, the rest is a machine that does other things too. */
 const MOST_MS = 120_000;
 
 it("ARCHITECTURE.md has the way of one event, as the running daemon shows it", async () => {
