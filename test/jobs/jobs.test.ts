@@ -66,7 +66,7 @@ describe("jobs", () => {
     expect(await world.job(attempts)).toMatchObject({ status: "done", done: PENDING, delivered: PENDING });
     expect(await world.job(replay)).toMatchObject({ status: "done", done: FAILED, delivered: FAILED });
     expect([...timesOf(world).values()].every((times) => times === 1)).toBe(true);
-  }, 60_000);
+  });
 
   it("do as many as their plan says", async () => {
     const world = await JobWorld.start();
@@ -78,7 +78,7 @@ describe("jobs", () => {
     await untilDone(world);
     expect(await world.job(job)).toMatchObject({ status: "done", done: matched, skipped: 0 });
     expect(matched).toBe(1000 * SCALE);
-  }, 60_000);
+  });
 
   it.each<Job["action"]>(["replay", "attempt_now"])(
     "(%s) go on after a pause and a crash, and do none twice but what was on the wire",

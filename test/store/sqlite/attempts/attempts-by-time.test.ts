@@ -83,7 +83,7 @@ describe("an endpoint's attempts", () => {
       }),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 
   it("show the replay of an old event first, and those that an older version recorded by their events", async () => {
     const dir = temporaryDirectory();
