@@ -6,6 +6,7 @@
  * endpoints, up to 30 s old. Its name is a contract: `docs/interface.md` §8.
  */
 import { Registry, type Metric } from "prom-client";
+import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import { HALT_REASONS } from "../domain/deliveries/pause.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { DELAY_BOUNDS, DURATION_BOUNDS, type Histogram } from "../domain/tally.ts";
@@ -91,8 +92,11 @@ function countersOf({ parts: { store } }: Metrics): Family[] {
       name: "webhookd_deliveries_failed_total",
       help: "Deliveries that failed for good, by the error of their last attempt.",
       type: "counter",
-      samples: async () =>
-        [...(await attempts()).deliveriesFailed].map(([error, value]) => ({ labels: { error }, value })),
+      // Each from 0: `increase` does not see a series begin.
+      samples: async () => {
+        const { deliveriesFailed } = await attempts();
+        return ATTEMPT_ERRORS.map((error) => ({ labels: { error }, value: deliveriesFailed.get(error) ?? 0 }));
+      },
     },
     {
       name: "webhookd_attempt_duration_seconds",

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { ATTEMPT_ERRORS } from "../../../src/domain/deliveries/attempt.ts";
 import type { EndedAttempt, Store } from "../../../src/store/store.ts";
 import { parseExposition, type Exposed } from "../../harness/exposition.ts";
 import { addEndpoint, draft, failed, publishOne, room } from "../../store/fixtures.ts";
@@ -63,7 +64,7 @@ describe("/metrics", () => {
       'webhookd_attempts_total{outcome="interrupted",error="interrupted"}': 0,
       'webhookd_attempts_total{outcome="failed",error="http_status"}': 1,
     });
-    expect(seriesOf(families, "webhookd_deliveries_failed_total")).toEqual({
+    expect(seriesOf(families, "webhookd_deliveries_failed_total")).toMatchObject({
       'webhookd_deliveries_failed_total{error="http_status"}': 1,
     });
     expect(seriesOf(families, "webhookd_deliveries")).toEqual({
@@ -89,6 +90,13 @@ describe("/metrics", () => {
     expect(seriesOf(families, "webhookd_store_commit_duration_seconds")).toMatchObject({
       webhookd_store_commit_duration_seconds_count: expect.toSatisfy((count: number) => count > 3),
     });
+  });
+
+  it("counts the first delivery that fails from 0, so that `increase` sees it", async () => {
+    const series = seriesOf(await scrape(await ApiServer.start(await aStore())), "webhookd_deliveries_failed_total");
+    expect(series).toEqual(
+      Object.fromEntries(ATTEMPT_ERRORS.map((error) => [`webhookd_deliveries_failed_total{error="${error}"}`, 0])),
+    );
   });
 
   it("says how long requests took, by route and status", async () => {
@@ -155,5 +163,10 @@ describe("/metrics", () => {
       type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     );
     expect([...named].filter((name) => !series.includes(name))).toEqual([]);
+  });
+
+  it("has a dashboard whose ranges hold at least four scrapes", () => {
+    const ranges = readFileSync("docs/grafana-dashboard.json", "utf8").match(/\[[^\][]*\](?=\))/g);
+    expect(new Set(ranges)).toEqual(new Set(["[$__rate_interval]"]));
   });
 });
