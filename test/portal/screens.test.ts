@@ -58,9 +58,15 @@ describe.skipIf(!hasChromium)("the page", () => {
     await site.register({ description: "Ledger" });
     await site.publish();
     await site.receiver.next();
-    const failing = await site.register({ events: ["goal.achieved"], description: "إشعارات فريق المالية" });
+    // Words longer than the line, beside text that runs from the right.
+    const failing = await site.register({
+      url: `${site.receiver.url}/${"a".repeat(300)}`,
+      events: ["goal.achieved"],
+      description: `إشعارات فريق المالية ${"b".repeat(200)}`,
+    });
     site.receiver.answer(...Array.from({ length: 100 }, () => ({ status: 503, body: "x".repeat(300) })));
-    for (let number = 0; number < 3; number++) await site.publish({ note: "日本語".repeat(60) }, "goal.achieved");
+    const draft = { type: "goal.achieved", data: { note: "日本語".repeat(60) }, publisher_id: "c".repeat(128) };
+    for (let number = 0; number < 3; number++) await site.request("POST", "/v1/webhooks/events", draft);
     const list = `/v1/webhooks/deliveries?endpoint=${failing.id}&status=failed`;
     await vi.waitFor(async () => expect((await site.request("GET", list)).data.length).toBe(3), PATIENCE_MS);
     shown = { endpoint: failing.id, delivery: (await site.request("GET", list)).data[0].id };
@@ -89,6 +95,16 @@ describe.skipIf(!hasChromium)("the page", () => {
     await short.getByRole("heading", { name: "This link has expired" }).waitFor();
     expect(await violations(short)).toEqual([]);
     await short.context().close();
+  });
+
+  it("says of a link that was revoked that it no longer works, and not that it has expired", async () => {
+    const { url, key_id: key } = await site.request("POST", "/v1/portal-links", { tenant: "default" });
+    const open = await site.open(new URL(`/portal${new URL(url).hash}`, site.daemon.url).href);
+    await open.getByRole("heading", { name: "Endpoints" }).waitFor();
+    await site.request("DELETE", `/v1/keys/${key}`);
+    await open.getByRole("alert").waitFor();
+    expect(await open.getByRole("heading").textContent()).toBe("This link no longer works");
+    await open.context().close();
   });
 
   it("names the header that the daemon is set to, in the code too", async () => {

@@ -3,7 +3,7 @@
 let aheadMs = 0;
 
 /** Less than this is the time that the answer took, and the seconds that a header counts in. */
-const NEGLIGIBLE_MS = 3000;
+export const NEGLIGIBLE_MS = 3000;
 
 export function setByDaemon(date: string | null): void {
   const told = date === null ? Number.NaN : Date.parse(date);

@@ -1,6 +1,7 @@
 /** The screens without a session: before a link was opened, and after it has expired. */
 import { useState, type FormEvent } from "react";
 import type { ClientError } from "../../client/error.ts";
+import { NEGLIGIBLE_MS, now } from "../server/clock.ts";
 import { Button } from "../parts/button.tsx";
 import { nameOf } from "./dress.ts";
 import type { Portal } from "../../client/operations.ts";
@@ -66,13 +67,15 @@ function KeyForm({ open }: { open: (key: string) => void }) {
 
 export function Ended({ portal }: { portal: Portal }) {
   const back = portal.return_url;
+  // The daemon may have noticed first.
+  const expired = portal.expires_at !== null && Date.parse(portal.expires_at) <= now() + NEGLIGIBLE_MS;
   return (
     <main className="gate">
       <div role="alert">
-        <h1>This link has expired</h1>
+        <h1>{expired ? "This link has expired" : "This link no longer works"}</h1>
         <p>
-          Links to this page work only for a short time. Your endpoints are not affected: events keep arriving, and
-          anything you started continues.
+          {expired ? "Links to this page work only for a short time." : "It has expired, or it was revoked."} Your
+          endpoints are not affected: events keep arriving, and anything you started continues.
         </p>
       </div>
       {back === null ? (
