@@ -28,6 +28,7 @@ import { installer, sign } from "./release/signature.ts";
 import { tryRelease } from "./release/try.ts";
 import { releaseNotes, type Proven } from "./release/notes.ts";
 import { notesOf, objections } from "./release/objections.ts";
+import { FOR_DEBIAN, FOR_PYTHON, FOR_XZ, missingTools } from "./release/tools.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -49,6 +50,9 @@ const nodes = readNodes(values.node ?? []);
 const { version } = JSON.parse(read("package.json")) as { version: string };
 const changelog = read("CHANGELOG.md");
 
+const missing = missingTools([FOR_XZ, FOR_DEBIAN, FOR_PYTHON]);
+const isMissing = ([name]: typeof FOR_XZ) => missing.includes(name);
+
 const against = objections({
   version,
   gitStatus: git("status", "--porcelain"),
@@ -57,6 +61,7 @@ const against = objections({
     targets.map((target) => [target.name, nodes[target.name]?.version ?? pinnedVersion(target)]),
   ),
   unpatchedNode: values["unpatched-node"],
+  missingTools: missing,
 });
 for (const objection of against) console.error(`webhookd ${version} cannot be released: ${objection}`);
 if (against.length > 0 && !values.rehearse) process.exit(1);
@@ -73,7 +78,9 @@ writeFileSync(join(directory, "install.sh"), installer(values.sign ?? null), { m
 write(CHECKSUMS, checksums(directory));
 if (values.sign !== undefined) sign(join(directory, CHECKSUMS), values.sign);
 console.log(
-  `${directory} is whole${values.sign === undefined ? ", but not signed" : ""}; docs/release.md says how to publish it`,
+  missing.length > 0
+    ? `${directory} lacks what needs ${missing.join(" and ")}`
+    : `${directory} is whole${values.sign === undefined ? ", but not signed" : ""}; docs/release.md says how to publish it`,
 );
 
 async function makeAndProve(name: TargetName): Promise<Proven> {
@@ -84,7 +91,7 @@ async function makeAndProve(name: TargetName): Promise<Proven> {
   const proof = prove(target, file);
   if (proof === "failed") throw new Error(`${file} does not do what it should, see above`);
   writeBill(executable);
-  if (target.platform !== "win32") {
+  if (target.platform !== "win32" && !isMissing(FOR_XZ)) {
     execFileSync("xz", ["--keep", "--threads=0", file]);
     console.log(`  as xz: ${megabytes(statSync(`${file}.xz`).size)}`);
   }
@@ -118,6 +125,7 @@ function writeCompanions(made: readonly Proven[]): void {
 
 /** For Linux, of which Debian is one. */
 function makeDebianPackages(made: readonly Proven[]): void {
+  if (isMissing(FOR_DEBIAN)) return;
   const licences = read("dist/release/THIRD-PARTY-LICENSES");
   const maintainer = `${git("config", "user.name").trim()} <${git("config", "user.email").trim()}>`;
   for (const { executable } of made.filter(({ executable }) => executable.target.platform === "linux")) {
@@ -128,6 +136,7 @@ function makeDebianPackages(made: readonly Proven[]): void {
 
 /** From a copy, because building leaves things behind. */
 function makePythonClient(): void {
+  if (isMissing(FOR_PYTHON)) return;
   const scratch = mkdtempSync(join(tmpdir(), "webhookd-python-"));
   cpSync(join(root, "src/client/python"), scratch, { recursive: true });
   const words = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, scratch];

@@ -10,10 +10,13 @@ export interface Candidate {
   readonly nodes: Readonly<Record<string, string>>;
   /** Whether somebody said that Node without its latest fixes will do. */
   readonly unpatchedNode: boolean;
+  /** What this machine lacks to make all of it, with where to get it. */
+  readonly missingTools: readonly string[];
 }
 
 /** Why there may be no release, with what to do about each; empty when there may. */
-export function objections({ version, gitStatus, changelog, nodes, unpatchedNode }: Candidate): string[] {
+export function objections(candidate: Candidate): string[] {
+  const { version, gitStatus, changelog, nodes, unpatchedNode } = candidate;
   const found: string[] = [];
   if (gitStatus !== "") found.push(`the tree is not clean; commit, or put away:\n${gitStatus.trimEnd()}`);
   if (notesOf(version, changelog) === null) {
@@ -27,6 +30,7 @@ export function objections({ version, gitStatus, changelog, nodes, unpatchedNode
         "or say --unpatched-node, which the release's notes will repeat",
     );
   }
+  for (const tool of candidate.missingTools) found.push(`this machine has no ${tool}`);
   return found;
 }
 

@@ -14,6 +14,7 @@ import { licences } from "../../scripts/release/licences.ts";
 import { releaseNotes } from "../../scripts/release/notes.ts";
 import { notesOf, objections, type Candidate } from "../../scripts/release/objections.ts";
 import { packagesIn } from "../../scripts/release/packages.ts";
+import { missingTools } from "../../scripts/release/tools.ts";
 
 let directory: string;
 let executable: Executable;
@@ -92,6 +93,7 @@ describe("what is in the executable", () => {
 
 describe("a release", () => {
   const ready: Candidate = {
+    missingTools: [],
     version: "1.2.0",
     gitStatus: "",
     changelog: "# Changelog\n\n## Unreleased\n\n## 1.2.0 (2026-12-01)\n\n- More.\n\n## 1.1.0 (2026-11-01)\n\n- Less.\n",
@@ -110,6 +112,11 @@ describe("a release", () => {
     ["a version whose notes are empty", { version: "Unreleased" }, /no notes/],
     ["a version that begins like another", { version: "1.2" }, /no notes/],
     ["a Node without its fixes", { nodes: { "win-x64": "24.22.0" } }, /Node 24.22.0 for win-x64 lacks .* of 24.22.1/],
+    [
+      "a tool missing",
+      { missingTools: ["dh (apt-get install debhelper)"] },
+      /this machine has no dh \(apt-get install/,
+    ],
     ["a Node of another line", { nodes: { "win-x64": "25.9.0" } }, /is of a line/],
   ])("may not be made with %s", (_, fault, why) => {
     expect(objections({ ...ready, ...fault })).toEqual([expect.stringMatching(why)]);
@@ -122,6 +129,15 @@ describe("a release", () => {
     const made = [{ executable, proof: "run" } as const];
     const release = { version: "1.2.0", commit: "abc", changes: "- More.", against: [], made };
     expect(releaseNotes(release)).toMatch(/\*\*Node 24.21.0 lacks the security fixes of 24.22.1/);
+  });
+
+  it("knows which tools are missing here, before it begins", () => {
+    expect(missingTools([["node (nodejs.org)", ["node", "--version"]]])).toEqual([]);
+    const missing = [
+      ["no-such-tool (apt-get install it)", ["no-such-tool", "--version"]],
+      ["a failing tool (mend it)", ["node", "--no-such-flag"]],
+    ] as const;
+    expect(missingTools(missing)).toEqual(missing.map(([name]) => name));
   });
 
   it("has checksums of all its files", () => {
