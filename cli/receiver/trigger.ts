@@ -60,7 +60,7 @@ export const trigger = command({
     const connected = () => connect(args, io);
     if (args.list) return listTypes(connected(), args.json, io);
     const { type } = args;
-    if (type === undefined) throw usage("TYPE is missing", "To list them: webhookd trigger --list");
+    if (type === undefined) throw usage("TYPE is missing", "`webhookd trigger --list` lists them.");
     const count = readCount(args.count, "--count", { min: 1, max: MAX_COUNT });
     const pauseMs = 1000 / readPace(args.pace, "--pace");
     checkTarget(args);

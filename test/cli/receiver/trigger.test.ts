@@ -133,7 +133,7 @@ describe("webhookd trigger", () => {
   });
 
   it.each([
-    [[], "TYPE is missing"],
+    [[], "`webhookd trigger --list` lists them. Nothing was done.\n"],
     [["budget.exceded"], "Did you mean budget.exceeded?"],
     [["budget.exceeded", "--set", "amount=1"], "--set takes data.field=value"],
     [["budget.exceeded", "--set", "data..a=1"], "--set takes data.field=value"],
