@@ -228,7 +228,7 @@ export class Alerts implements DeliveryWatcher {
         return this.#listed(notice, "endpoints", notice.endpoints, ({ parts, reason }) => ({ parts, reason }));
       case "webhookd.deliveries_failed":
         return this.#listed(notice, "groups", notice.groups, (one) => ({
-          ...this.#causeOf(one, one.firstAt),
+          ...this.#causeOf({ ...one, why: { ...one.why, isOver: true } }, one.firstAt),
           count: one.count,
           first_delivery: one.firstDelivery,
           first_at: instant(one.firstAt),

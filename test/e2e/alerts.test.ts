@@ -61,7 +61,11 @@ describe("alerts", () => {
           error: "http_status",
           status_code: 503,
           count: 12,
-          advice: { blame: "the receiver" },
+          // No attempt follows by itself.
+          advice: {
+            blame: "the receiver",
+            outlook: "It may pass, but no attempts are left: replay once it has passed.",
+          },
         },
       ],
     });
