@@ -103,14 +103,13 @@ function tell(io: Io, { restored, dir, args }: Told): void {
   say(io, `${keyText(restored)} ${adminKeyText(restored)}`);
   if (due.oldestDueAt === null) say(io, "Nothing is pending.");
   else {
-    const rest = due.pending - due.due;
-    const later = rest === 0 ? "" : `, ${count(rest, "falls", "fall")} due later`;
-    say(
-      io,
-      `${count(due.due, "delivery is", "deliveries are")} due${later}; the oldest since ${instant(due.oldestDueAt)}:`,
-    );
+    const rest = count(due.pending - due.due, "falls", "fall");
+    const since = instant(due.oldestDueAt);
+    const later = due.pending === due.due ? "" : `, ${rest} due later`;
+    if (due.due === 0) say(io, `No delivery is due yet; ${rest} due later, from ${since}:`);
+    else say(io, `${count(due.due, "delivery is", "deliveries are")} due${later}; the oldest since ${since}:`);
     sayTable(io, [
-      ["ENDPOINT", "DUE", "PENDING", "OLDEST", "URL"],
+      ["ENDPOINT", "DUE", "PENDING", "FIRST DUE", "URL"],
       ...due.endpoints.map((one) => [
         one.enabled ? one.id : `${one.id} (disabled)`,
         String(one.due),

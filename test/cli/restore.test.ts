@@ -20,7 +20,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { parseToken } from "../../src/domain/caller.ts";
 import { openStore } from "../../src/store/opening/open.ts";
 import { SCHEMA_VERSION } from "../../src/store/sqlite/engine/schema.ts";
-import { addEndpoint, publishOne, START } from "../store/fixtures.ts";
+import { addEndpoint, again, publishOne, START } from "../store/fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../store/stores.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
@@ -112,6 +112,18 @@ describe("webhookd restore", () => {
     const token = parseToken(readFileSync(join(empty, "admin.key"), "utf8").trim())!;
     expect(await store.keys.get(token.keyId)).toMatchObject({ scopes: ["admin"], revokedAt: null });
     await store.close();
+  });
+
+  it("says when the next delivery is due if none is yet", async () => {
+    const own = join(temporaryDirectory(), "data");
+    const { store } = await openStore(optionsOf({ dir: own }));
+    await addEndpoint(store);
+    const { fresh } = await publishOne(store);
+    await store.deliveries.record([again(fresh[0]!, Date.parse("9999-01-01T00:00:00Z"))]);
+    const { file } = await store.operations.backup({ dir: temporaryDirectory(), mayMake: true, keep: 0 }, START);
+    await store.close();
+    const { out } = await restore([file, "--data-dir", own, "--yes"]);
+    expect(out).toContain("No delivery is due yet; 1 falls due later, from 9999-01-01T00:00:00.000Z:\n");
   });
 
   it("keeps what was there, with its write-ahead log, and goes back to it", async () => {
