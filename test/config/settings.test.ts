@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../src/config/mistake.ts";
@@ -30,6 +31,22 @@ describe("config.example.toml", () => {
 
   it("changes nothing when it is used as the configuration", () => {
     expect(loadSettings(withFile(renderConfig(DEFAULTS))).settings).toEqual(DEFAULTS);
+  });
+
+  it("holds with all that is commented out in it", () => {
+    const whole = renderConfig(DEFAULTS).replaceAll(/^# (?=\[|\w+ = )/gm, "");
+    const { eventTypes, egressTenants, tenants } = loadSettings(withFile(whole));
+    expect([eventTypes.length, egressTenants.length, [...tenants.keys()]]).toEqual([1, 1, ["acme"]]);
+  });
+
+  it("agrees with docs/configuration.md on what SIGHUP takes up", () => {
+    const [, page] = /^(Re-read on SIGHUP[^]*?)\n\n/m.exec(readFileSync("docs/configuration.md", "utf8")) ?? [];
+    // A section is all of its settings, but for those that are named as well.
+    const isNamed = ({ section, key }: Setting) =>
+      page!.includes(`\`[${section}]\``) !==
+      (page!.includes(`\`[${section}] ${key}\``) || page!.includes(`\`${key}\``));
+    const all: readonly Setting[] = SETTINGS;
+    expect(all.filter(isNamed).map(nameOf)).toEqual(all.filter((setting) => "live" in setting).map(nameOf));
   });
 
   it("shows how to add an event type", () => {

@@ -12,7 +12,7 @@ export const SERVER = [
     kind: "address",
     default: "127.0.0.1:8420",
     sentence:
-      "Address of the API; port 0 picks a free one. An address that is not loopback needs tls_cert and tls_key, or behind_proxy = true.",
+      "Address of the API; port 0 picks a free one. An address that is not loopback needs tls_cert and tls_key, or behind_proxy.",
   },
   {
     section: "server",
