@@ -68,7 +68,7 @@ export async function buildPortal(quality: number): Promise<Portal> {
 /** How receivers verify a signature, by the extension of the file for each language. */
 function snippets(): Record<string, string> {
   const directory = join(root, "docs/verify");
-  const files = readdirSync(directory).filter((name) => name.startsWith("verify."));
+  const files = readdirSync(directory).filter((name) => /^verify\./i.test(name));
   return Object.fromEntries(files.map((name) => [extname(name), readFileSync(join(directory, name), "utf8")]));
 }
 

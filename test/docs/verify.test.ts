@@ -62,11 +62,26 @@ func main() {
   json.NewEncoder(os.Stdout).Encode(answers)
 }`;
 
+const JAVA = `import java.nio.file.*; import java.util.*; import java.util.stream.*;
+public class Main {
+  static byte[] read(String text) { return text.equals("-") ? null : Base64.getDecoder().decode(text); }
+  static String text(byte[] bytes) { return bytes == null ? null : new String(bytes, java.nio.charset.StandardCharsets.UTF_8); }
+  public static void main(String[] args) throws Exception {
+    List<Boolean> answers = new ArrayList<>();
+    for (String line : Files.readAllLines(Path.of(args[0]))) {
+      List<byte[]> parts = Stream.of(line.split(",", -1)).map(Main::read).collect(Collectors.toList());
+      List<String> secrets = parts.stream().skip(2).map(Main::text).toList();
+      answers.add(Verify.isGenuine(parts.get(0), text(parts.get(1)), secrets));
+    }
+    System.out.println(answers);
+  }
+}`;
+
 interface Runtime {
   readonly language: string;
   readonly file: string;
   /** Whether it is here: a program that says its version. */
-  readonly present: readonly [string, string];
+  readonly present: readonly [string, ...string[]];
   /** A program that reads the cases from stdin and prints its answers. */
   readonly program: () => readonly [string, ...string[]];
 }
@@ -113,6 +128,25 @@ print(json.dumps([is_genuine(base64.b64decode(c["body"]), c["signature"], c["sec
     },
   },
   {
+    language: "java",
+    file: "Verify.java",
+    present: ["javac", "--release", "17", "-version"],
+    program: () => {
+      const directory = join(scratch, "java");
+      mkdirSync(directory);
+      // One case a line, because Java has no JSON: what is missing is "-".
+      const lines = Object.values(CASES).map(([{ body, signature, secrets }]) =>
+        [body, signature, ...secrets]
+          .map((one) => (one === null ? "-" : Buffer.from(one).toString("base64")))
+          .join(","),
+      );
+      writeFileSync(join(directory, "cases"), `${lines.join("\n")}\n`);
+      writeFileSync(join(directory, "Main.java"), JAVA);
+      execFileSync("javac", ["-d", directory, join(DIR, "Verify.java"), join(directory, "Main.java")]);
+      return ["java", "-cp", directory, "Main", join(directory, "cases")];
+    },
+  },
+  {
     language: "ruby",
     file: "verify.rb",
     present: ["ruby", "--version"],
@@ -138,7 +172,7 @@ print(json.dumps([is_genuine(base64.b64decode(c["body"]), c["signature"], c["sec
   },
 ];
 
-function isPresent([file, ...args]: readonly [string, string]): boolean {
+function isPresent([file, ...args]: readonly [string, ...string[]]): boolean {
   try {
     execFileSync(file, args, { stdio: "ignore" });
     return true;

@@ -113,6 +113,11 @@ describe.skipIf(!hasChromium)("the page", () => {
     const code = page.getByRole("region", { name: "Code for Node" });
     await code.waitFor();
     expect(await code.textContent()).toContain("the header X-Acme-Signature");
+    for (const language of ["Python", "Go", "Java", "Ruby", "PHP"]) {
+      await page.getByRole("button", { name: language, exact: true }).click();
+      const region = page.getByRole("region", { name: `Code for ${language}` });
+      expect(await region.textContent()).toContain("the header X-Acme-Signature");
+    }
     expect(await page.locator("main").textContent()).not.toContain("X-Service-Signature");
   });
 

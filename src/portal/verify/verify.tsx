@@ -20,6 +20,7 @@ const LANGUAGES: readonly (readonly [extension: string, name: string])[] = [
   [".mjs", "Node"],
   [".py", "Python"],
   [".go", "Go"],
+  [".java", "Java"],
   [".rb", "Ruby"],
   [".php", "PHP"],
 ];
