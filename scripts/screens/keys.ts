@@ -2,7 +2,7 @@
 import { BINDINGS } from "../../tui/keys/table.ts";
 
 const PLACES: Readonly<Record<string, string>> = { endpoint: "an endpoint's page", event: "an event's page" };
-const [BEGIN, END] = ["<!-- keys: written by npm run screens -->\n", "<!-- end of keys -->"];
+const [BEGIN, END] = ["<!-- keys: written by npm run docs -->\n", "<!-- end of keys -->"];
 
 /** The page with its list of keys as the table has it now. */
 export function withKeys(page: string): string {
