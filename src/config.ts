@@ -253,11 +253,12 @@ function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inp
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }
-  if (config.data.store === "" && config.data.nodes) {
+  for (const key of ["nodes", "standby"] as const) {
+    if (config.data.store !== "" || !config.data[key]) continue;
     yield {
-      where: origins.get("data.nodes")!(),
-      what: "[data] nodes is for a store in PostgreSQL, but [data] store names none.",
-      todo: "Set [data] store to postgres://…, or leave nodes out.",
+      where: origins.get(`data.${key}`)!(),
+      what: `[data] ${key} is for a store in PostgreSQL, but [data] store names none.`,
+      todo: `Set [data] store to postgres://…, or leave ${key} out.`,
     };
   }
   if (config.data.store !== "" && config.backup.every > 0) {

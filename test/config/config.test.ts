@@ -79,6 +79,15 @@ describe("the listen address", () => {
   });
 });
 
+describe("[data] nodes and standby", () => {
+  it.each(["nodes", "standby"])("are refused without a database to share: %s", (key) => {
+    const name = `WEBHOOKD_DATA_${key.toUpperCase()}`;
+    const alone = () => loadConfig(env({ [name]: "true" }));
+    expect(alone).toThrow(`${name}: [data] ${key} is for a store in PostgreSQL, but [data] store names none.`);
+    expect(() => loadConfig(env({ [name]: "true", WEBHOOKD_DATA_STORE: "postgres://db1/webhookd" }))).not.toThrow();
+  });
+});
+
 describe("--dev", () => {
   it("allows plain http to any port of this machine, whatever else is configured", () => {
     const config = loadConfig(inputs({ flags: { dev: true }, env: { WEBHOOKD_EGRESS_PORTS: "443" } }));
