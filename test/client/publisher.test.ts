@@ -153,6 +153,7 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     ["without a secret", BODY, genuine, [""], "no_secret"],
     ["without a signature", BODY, null, [SECRET], "no_signature"],
     ["of the other header", BODY, "v1,MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", [SECRET], "other_header"],
+    ["of the other header, of another kind", BODY, "v1a,MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", [SECRET], "other_header"],
     ["cut short", BODY, genuine.slice(0, 62), [SECRET], "malformed_signature"],
     ["by a secret with a newline", BODY, genuine, [`${SECRET}\n`], "secret_has_spaces"],
     ["with a newline at its end", `${BODY}\n`, genuine, [SECRET], "body_changed"],

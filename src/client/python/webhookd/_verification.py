@@ -51,7 +51,7 @@ def verify(body: Union[bytes, str], header: Optional[str], secret: Union[str, Se
         return _fault("no_secret")
     if not signature:
         return _fault("no_signature")
-    if signature.startswith("v1,"):
+    if re.match(r"v\d\w?,", signature):
         return _fault("other_header")
     if not re.fullmatch("[0-9a-fA-F]{64}", signature):
         return _fault("malformed_signature")
