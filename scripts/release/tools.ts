@@ -4,7 +4,10 @@ import { spawnSync } from "node:child_process";
 type Tool = readonly [name: string, command: readonly [string, ...string[]]];
 
 export const FOR_XZ: Tool = ["xz (apt-get install xz-utils)", ["xz", "--version"]];
-export const FOR_DEBIAN: Tool = ["dh (apt-get install debhelper)", ["sh", "-c", "command -v dh && command -v dpkg-buildpackage"]];
+export const FOR_DEBIAN: Tool = [
+  "dh (apt-get install debhelper)",
+  ["sh", "-c", "command -v dh && command -v dpkg-buildpackage"],
+];
 export const FOR_PYTHON: Tool = ["pip (apt-get install python3-pip)", ["python3", "-m", "pip", "--version"]];
 
 /** The names of those that are not here. */
