@@ -167,7 +167,7 @@ async function retriedBefore(parts: ApiParts, call: Call, leftAlone: string): Pr
 }
 
 /** As far as it is for the key. */
-async function found({ store }: ApiParts, { principal, params, query }: Call): Promise<EventView> {
+async function found({ store }: Pick<ApiParts, "store">, { principal, params, query }: Call): Promise<EventView> {
   const event = await store.reads.getEvent(tenantToRead(principal, namedTenant(query)), eventId(params));
   if (event === null) throw notFound();
   return partOf(store, principal, event);
@@ -230,12 +230,15 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const scope = call.body.length === 0 ? {} : readJson(call.body, CancelBody);
     const endpoint = endpointWithin(call.principal, scope.endpoint, "/endpoint");
     const cancelled = await withdrawn(store.events.cancel(tenant, id, endpoint ?? null));
-    const event = await store.reads.getEvent(tenant, id);
-    if (event === null) throw notFound();
     if (cancelled === 0) await requireOwed(store, tenant, id, endpoint);
-    const part = await partOf(store, call.principal, event);
-    // Neither data nor answers: it may be kept for whoever asks again, and outlive them.
-    return jsonText(200, eventText(part, SUMMARY, { cancelled }));
+    const reply = await asItIs(call, cancelled);
+    // The number alone: what its publisher called the event is kept in one place, where it can be erased.
+    if (call.request !== undefined) await store.idempotency.remember(call.request, String(cancelled));
+    return reply;
+  }
+
+  async function asItIs(call: Call, cancelled: number): Promise<Reply> {
+    return jsonText(200, eventText(await found({ store }, call), SUMMARY, { cancelled }));
   }
 
   async function erase(call: Call): Promise<Reply> {
@@ -261,6 +264,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
       body: { maxBytes: 64 * 1024, schema: CancelBody, optional: true },
       audit: "event.cancel",
       operation: cancelEvent,
+      again: (call, cancelled) => asItIs(call, Number(cancelled)),
       handle: cancel,
     },
     {

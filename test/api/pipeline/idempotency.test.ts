@@ -228,6 +228,25 @@ describe("another POST under an idempotency key", () => {
     expect(await store.idempotency.recall({ ...request, expiresAt: 0 }, api.clock.now())).toBe("[]");
   });
 
+  it("cancels an event once, and keeps nothing that its publisher called it once that is erased", async () => {
+    const { api } = await serve();
+    await api.post("/v1/webhooks", ENDPOINT);
+    const { body } = await api.post(EVENTS, event({ publisher_id: "alice", tags: ["vip"] }));
+    const path = `${EVENTS}/${body.id}/cancel`;
+    const first = await api.post(path, "", under("k"));
+    expect(first.body).toMatchObject({ status: "cancelled", publisher_id: "alice", tags: ["vip"], cancelled: 1 });
+    const again = await api.post(path, "", under("k"));
+    expect({ status: again.status, text: again.text, replayed: isReplayed(again) }).toEqual({
+      status: 200,
+      text: first.text,
+      replayed: true,
+    });
+    await api.request("DELETE", `${EVENTS}/${body.id}/data`);
+    const erased = await api.post(path, "", under("k"));
+    expect(isReplayed(erased)).toBe(true);
+    expect(erased.body).toMatchObject({ id: body.id, publisher_id: null, tags: [], cancelled: 1 });
+  });
+
   it("is not remembered when there was nothing to do", async () => {
     const { api, store } = await serve();
     await api.post("/v1/webhooks", ENDPOINT);
