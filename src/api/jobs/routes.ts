@@ -14,6 +14,7 @@ import { notFound, json, type Reply } from "../pipeline/reply.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
 import { readJson, validationFailed } from "../pipeline/body.ts";
 import { JobDraft, ResumeRequest } from "./draft.ts";
+import { OpenJobs } from "./open-jobs.ts";
 import { cancelJob, createJob, getJob, listJobs, pauseJob, resumeJob, presentJob } from "./schemas.ts";
 
 const PATH = "/v1/webhooks/jobs";
@@ -23,6 +24,7 @@ type Draft = v.InferOutput<typeof JobDraft>;
 export function jobRoutes(parts: ApiParts): Route[] {
   const one = { query: [TenantParameter], reach: "job" } as const;
   const steering = { method: "POST", access: "replay", ...one } as const;
+  const open = new OpenJobs(parts.store);
   return [
     {
       method: "POST",
@@ -34,7 +36,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
       audit: "job.create",
       operation: createJob,
       again: (call, remembered) => createdBefore(parts, call, remembered),
-      handle: (call) => create(parts, call),
+      handle: (call) => create(parts, open, call),
     },
     {
       method: "GET",
@@ -72,7 +74,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function create(parts: ApiParts, call: Call): Promise<Reply> {
+async function create(parts: ApiParts, open: OpenJobs, call: Call): Promise<Reply> {
   const { principal, query, body, now, request } = call;
   const { store, random } = parts;
   const draft = readJson(body, JobDraft);
@@ -89,33 +91,11 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
     return { ...json(200, presentPlan(action, plan, ratePerSecond)), isAudited: false };
   }
   if (action === "cancel" && expect === null && !isNarrow({ tenant, filter })) throw unexpected(tenant);
-  await requireFewOpen(parts, tenant, principal);
   const job = { id: newId("job", now, random(10)), tenant, action, filter, ratePerSecond, canary, reason };
-  const added = await store.jobs.add(job, expect, now, request && { ...request, answer: addedText });
+  const once = request && { ...request, answer: addedText };
+  const added = await open.add(job, principal, () => store.jobs.add(job, expect, now, once));
   if (added.result === "plan_changed") throw planChanged(added.matched, expect!);
   return json(202, presentJob(added.job, principal), [["location", `${PATH}/${job.id}`]]);
-}
-
-/** What a tenant may have open: each takes its turns with the others, and somebody has to keep them apart. */
-const MAX_OPEN = 50;
-/** Of a tenant, for a link: so that its customers leave the other half to the tenant's own keys. */
-const MAX_OPEN_FOR_LINKS = 25;
-/** About the endpoints of a link that is for some only: so that one of these leaves room for the others. */
-const MAX_OPEN_OF_SOME = 10;
-/** Those of single tenants are among them when every tenant's are counted. */
-const MOST_LISTED = 1000;
-
-/** Throws `rate_limited`. */
-async function requireFewOpen({ store }: ApiParts, tenant: string | null, asking: Principal): Promise<void> {
-  const { endpoints, isPortal } = asking;
-  const { data } = await store.jobs.list({ tenant, limit: MOST_LISTED, order: "newest", isOpen: true });
-  const open = data.filter((job) => job.tenant === tenant);
-  const most = isPortal ? MAX_OPEN_FOR_LINKS : MAX_OPEN;
-  const own = endpoints === null ? [] : open.filter((job) => isJobWithin(asking, job));
-  if (open.length < most && own.length < MAX_OPEN_OF_SOME) return;
-  const reached = open.length < most ? MAX_OPEN_OF_SOME : most;
-  const detail = `${reached} jobs are open already; wait until some are done, or cancel them`;
-  throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: 30 });
 }
 
 /** As the job is by now. */

@@ -176,3 +176,29 @@ it("takes no fifty-first open job of a tenant, and takes it when one has ended",
   await api.request("POST", `/v1/webhooks/jobs/${made[0]!.body.id}/cancel`);
   expect((await make()).status).toBe(202);
 });
+
+it("takes no fifty-first open job where all of them are asked for at once", async () => {
+  const store = await aStore();
+  const api = await ApiServer.start(store);
+  await api.post("/v1/webhooks", { url: "https://example.com/h", events: ["budget.exceeded"] });
+  await anEvent(store, api.clock.now(), "failed");
+  const all = Promise.withResolvers<void>();
+  let left = 60;
+  const arrived = () => void (--left === 0 && all.resolve());
+  const add = store.jobs.add.bind(store.jobs);
+  // None of them is open before each of them has come so far, or was refused.
+  Object.assign(store.jobs, {
+    add: (...job: Parameters<typeof add>) => {
+      arrived();
+      return all.promise.then(() => add(...job));
+    },
+  });
+  const make = async () => {
+    const answer = await api.post("/v1/webhooks/jobs", { action: "replay", filter: { status: "failed" } });
+    if (answer.status !== 202) arrived();
+    return answer;
+  };
+  const made = await Promise.all(Array.from({ length: 60 }, make));
+  expect(made.filter(({ status }) => status === 202)).toHaveLength(50);
+  expect(new Set(made.flatMap(({ body: { code } }) => code ?? []))).toEqual(new Set(["rate_limited"]));
+});
