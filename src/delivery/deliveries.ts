@@ -3,7 +3,7 @@ import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
 import type { Queue } from "./memory/memory.ts";
-import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded } from "../store/store.ts";
+import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded, WithdrawnDelivery } from "../store/store.ts";
 
 export interface Deliveries {
   /** Passed to `store.publish`. */
@@ -44,7 +44,7 @@ export interface Deliveries {
    * These were taken back: resolves once none of them is started any more, and memory has let go of what they said. What
    * is on the wire is still recorded. `isHeard` as in `refresh`.
    */
-  withdraw(deliveries: readonly EventDelivery[], isHeard?: boolean): Promise<void>;
+  withdraw(deliveries: readonly WithdrawnDelivery[], isHeard?: boolean): Promise<void>;
 }
 
 /** Hears of what happens to deliveries once it is on the disk, each of what it cares for. It must be quick. */
@@ -52,7 +52,7 @@ export interface DeliveryWatcher {
   attempted?(attempt: EndedAttempt, recorded: Recorded): void;
   /** Published, or replayed. */
   accepted?(handover: Handover): void;
-  withdrawn?(deliveries: readonly EventDelivery[]): void;
+  withdrawn?(deliveries: readonly WithdrawnDelivery[]): void;
   /** The endpoint was changed or deleted, and what it is owed may show another status. */
   changed?(endpoint: string): void;
   /** By the daemon itself. */

@@ -9,7 +9,7 @@ import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Ladder } from "../domain/deliveries/due-time.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { Log } from "../log.ts";
-import type { EventDelivery, Handover, Store } from "../store/store.ts";
+import type { EventDelivery, Handover, Store, WithdrawnDelivery } from "../store/store.ts";
 import { CarefulSending, Trial } from "./careful-mode.ts";
 import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
@@ -218,7 +218,7 @@ export class Dispatcher implements Deliveries {
     if (!this.#isElsewhere(owed.endpoint)) this.#executor.do(requested(this.#memory, owed));
   }
 
-  async withdraw(deliveries: readonly EventDelivery[], isHeard = false): Promise<void> {
+  async withdraw(deliveries: readonly WithdrawnDelivery[], isHeard = false): Promise<void> {
     this.#trial.withdraw(deliveries);
     if (!isHeard) for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
     await this.#withdraw(deliveries);

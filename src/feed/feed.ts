@@ -13,13 +13,13 @@ import type { DeliveryWatcher } from "../delivery/deliveries.ts";
 import type {
   EndedAttempt,
   EndpointStore,
-  EventDelivery,
   Handover,
   KeyStore,
   OwnershipStore,
   Recorded,
   SharedStream,
   ToldBatch,
+  WithdrawnDelivery,
 } from "../store/store.ts";
 
 export interface FeedParts {
@@ -166,12 +166,12 @@ export class Feed implements DeliveryWatcher {
     for (const { trigger, endpoint, event, delivery } of fresh) {
       if (trigger !== "test") this.#addDelivery(endpoint, event, delivery, "pending");
     }
-    for (const { endpoint, event } of waiting) this.#addDelivery(endpoint, event, null, "pending");
+    for (const one of waiting) if (!one.isQuiet) this.#addDelivery(one.endpoint, one.event, null, "pending");
   }
 
-  withdrawn(deliveries: readonly EventDelivery[]): void {
-    if (!this.#isHeard) return;
-    for (const { endpoint, delivery } of deliveries) this.#addDelivery(endpoint, null, delivery, "cancelled");
+  withdrawn(deliveries: readonly WithdrawnDelivery[]): void {
+    const told = this.#isHeard ? deliveries.filter(({ isQuiet }) => !isQuiet) : [];
+    for (const { endpoint, delivery } of told) this.#addDelivery(endpoint, null, delivery, "cancelled");
   }
 
   changed(endpoint: string): void {

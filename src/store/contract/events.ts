@@ -75,7 +75,7 @@ export type Withdrawal =
        * Of which nothing more may be started, those that were cancelled before included: the caller tells the dispatcher,
        * which may hold them.
        */
-      readonly deliveries: readonly EventDelivery[];
+      readonly deliveries: readonly WithdrawnDelivery[];
       /** How many of them were open. */
       readonly cancelled: number;
     };
@@ -140,6 +140,8 @@ export interface DeliveryStore {
 /** A committed delivery that waits on disk: the horizon must be lowered to it in the same turn. */
 export interface Waiting extends Position {
   readonly endpoint: string;
+  /** Those who look on hear nothing of it: it is of a test. */
+  readonly isQuiet?: true;
 }
 
 /** A pending delivery, by its id too. */
@@ -176,6 +178,12 @@ export interface Recorded {
 export interface EventDelivery {
   readonly delivery: string;
   readonly endpoint: string;
+}
+
+/** A delivery of which nothing more may be started. */
+export interface WithdrawnDelivery extends EventDelivery {
+  /** Those who look on hear nothing of it: it is of a test, or lost no more than an attempt that was asked for. */
+  readonly isQuiet?: true;
 }
 
 export type AttemptRequest =

@@ -1,7 +1,7 @@
 /** Jobs: their sets, and the steps in which they are walked. */
 import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
-import type { EventDelivery, Waiting, LeftAlone } from "./events.ts";
+import type { EventDelivery, Waiting, LeftAlone, WithdrawnDelivery } from "./events.ts";
 import type { Caller, Page, PageQuery } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 
@@ -111,5 +111,5 @@ export interface JobTake {
 export interface JobStep {
   readonly waiting: readonly Waiting[];
   readonly requested: readonly EventDelivery[];
-  readonly withdrawn: readonly EventDelivery[];
+  readonly withdrawn: readonly WithdrawnDelivery[];
 }

@@ -140,6 +140,41 @@ describe("the stream", () => {
     expect(mine.of("endpoint")).toEqual([]);
   });
 
+  it("does not call cancelled what has failed, nor tells of what became of tests", async () => {
+    const { api, endpoint, happen, gathered } = await serve();
+    const follower = await Follower.open(api);
+    const failed = await happen("failed");
+    const { fresh } = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), room))[0]!;
+    await api.store.deliveries.record([anEnd(fresh[0]!, api.clock.now(), "failed")]);
+    const test = fresh[0]!.event;
+    await gathered();
+    await until(() => follower.of("attempt").length === 1);
+    const told = follower.messages.length;
+
+    const [delivery] = (await api.get(`/v1/webhooks/events/${failed}`)).body.deliveries;
+    expect((await api.post(`/v1/webhooks/deliveries/${delivery.id}/attempt`, "")).status).toBe(202);
+    expect((await api.post(`/v1/webhooks/events/${failed}/cancel`, "")).body).toMatchObject({ status: "failed" });
+    expect((await api.post(`/v1/webhooks/events/${test}/retry`, "")).status).toBe(202);
+    expect((await api.post(`/v1/webhooks/events/${test}/cancel`, "")).body).toMatchObject({ status: "cancelled" });
+    // Else there would be nothing to be told of.
+    expect([api.accepted.length, api.withdrawn.length]).toEqual([1, 2]);
+    const job = { action: "cancel", filter: { test: true, endpoint } };
+    const again = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), room))[0]!;
+    const { body } = await api.post("/v1/webhooks/jobs", job);
+    const step = await api.store.jobs.step(body.id, [{ endpoint, limit: 1, check: false }], api.clock.now());
+    expect(step.withdrawn).toMatchObject([{ delivery: again.fresh[0]!.delivery }]);
+
+    api.feed.accepted(api.accepted[0]!);
+    api.feed.withdrawn([...api.withdrawn, ...step.withdrawn]);
+    const last = await happen("delivered");
+    await gathered();
+    await until(() => follower.of("attempt").length === 2);
+    expect(follower.messages.slice(told).map(({ data }) => [data.event, data.status])).toEqual([
+      [last, "pending"],
+      [last, "delivered"],
+    ]);
+  });
+
   it("misses nothing over a dropped connection, and says so where it cannot know", async () => {
     const { api, happen, gathered } = await serve();
     const before = await Follower.open(api);

@@ -9,7 +9,7 @@ import {
   triggerCode,
   WAITING,
 } from "../../sqlite/numbers/codes.ts";
-import type { EventDelivery, LeftAlone, Replay, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
+import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
@@ -74,7 +74,7 @@ export async function replayEvent(tx: Queries, event: FoundEvent, scope: ReplayS
       continue;
     }
     restarted.push(endpoint);
-    waiting.push({ endpoint: id, event: event.id, dueAt: now });
+    waiting.push({ endpoint: id, event: event.id, dueAt: now, ...(event.test === 1 && { isQuiet: true }) });
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
   // A test stays one attempt.
@@ -91,7 +91,7 @@ type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 
 /** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
 export async function cancelEvent(engine: Engine, event: FoundEvent, only: string | null): Promise<Withdrawn> {
-  const deliveries: EventDelivery[] = [];
+  const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   for (let after: number | null = -1; after !== null;) {
     const from: number = after;
@@ -108,7 +108,7 @@ export async function cancelEvent(engine: Engine, event: FoundEvent, only: strin
 }
 
 /** `next` is where to go on; null when all were looked at. */
-async function cancelSome(tx: Queries, { id, key }: FoundEvent, after: number, only: string | null) {
+async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: number, only: string | null) {
   const rows = await tx.rows<{ endpoint: number; status: number; id: string }>(
     `SELECT d.endpoint, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
@@ -128,16 +128,19 @@ async function cancelSome(tx: Queries, { id, key }: FoundEvent, after: number, o
     ),
   ]);
   const owed = new Set(dropped.map(({ endpoint }) => endpoint));
-  const deliveries = meant
+  const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
     // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
-    .filter(({ endpoint, status }) => owed.has(endpoint) || status <= WAITING || status === CANCELLED)
-    .map((row) => ({ delivery: deliveryId(id, row.endpoint), endpoint: row.id }));
+    const isCancelled = status <= WAITING || status === CANCELLED;
+    if (!owed.has(endpoint) && !isCancelled) return [];
+    const isQuiet = (test === 1 || !isCancelled) && { isQuiet: true as const };
+    return [{ delivery: deliveryId(id, endpoint), endpoint: name, ...isQuiet }];
+  });
   return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
 }
 
 /** Cancels the event, and keeps nothing of what it said and was answered. */
 export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Withdrawn> {
-  const deliveries: EventDelivery[] = [];
+  const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   do {
     const some = await cancelEvent(engine, event, null);

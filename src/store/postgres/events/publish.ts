@@ -233,7 +233,7 @@ export class Publish {
       if (!mine && isTest && endpoint.enabled === 0) {
         rows.foreign.requested.push({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) });
       }
-      if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
+      if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...(isTest && { isQuiet: true }) });
       else fresh.push({ ...first, delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id });
     }
     const row = [key, random, tenant, type, createdAt, +isTest, +(to.length === 0), traceText(trace), bodyHash(body)];

@@ -8,7 +8,7 @@
  */
 import { statusesOf, type JobAction, type JobFilter } from "../../../domain/deliveries/job.ts";
 import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
-import type { EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
+import type { EventDelivery, JobStep, JobTake, Recorded, Waiting, WithdrawnDelivery } from "../../store.ts";
 import { statusOf } from "../reads/attempts.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
@@ -42,7 +42,7 @@ interface Current {
 interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
-  readonly withdrawn: EventDelivery[];
+  readonly withdrawn: WithdrawnDelivery[];
 }
 
 type Count = "delivered" | "failed" | "cancelled" | "skipped";
@@ -127,7 +127,8 @@ async function act(
   const events = rows.map(({ event }) => event);
   const own = rows.map(({ event, random }) => eventId(event, random));
   const owed = own.map((id) => ({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) }));
-  const waiting = own.map((event) => ({ endpoint: endpoint.id, event, dueAt: now }));
+  const isQuiet = filter.test && { isQuiet: true as const };
+  const waiting = own.map((event) => ({ endpoint: endpoint.id, event, dueAt: now, ...isQuiet }));
   if (filter.missing) {
     await tx.change(
       `INSERT INTO delivery (event, endpoint, slot, status, attempts, round, retry, trigger, due_at)
@@ -159,7 +160,7 @@ async function act(
       tx,
       events.map((event) => ({ event, endpoint: endpoint.number })),
     );
-    to.withdrawn.push(...owed);
+    to.withdrawn.push(...owed.map((one) => ({ ...one, ...isQuiet })));
   }
 }
 

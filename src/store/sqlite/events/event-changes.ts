@@ -1,6 +1,13 @@
 /** What is done to an event that was published: it is sent again, or taken back. */
 import type { Database, Statement } from "better-sqlite3";
-import type { EventDelivery, LeftAlone, Replay as Replayed, ReplayScope, Waiting, Withdrawal } from "../../store.ts";
+import type {
+  LeftAlone,
+  Replay as Replayed,
+  ReplayScope,
+  Waiting,
+  Withdrawal,
+  WithdrawnDelivery,
+} from "../../store.ts";
 import { ATTEMPTS, withoutAnswer, type AttemptRow } from "../attempts/attempt-row.ts";
 import { CANCEL, RESTART } from "../attempts/causes.ts";
 import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
@@ -42,7 +49,7 @@ export class Replay {
       }
       // A test stays one attempt.
       this.#restart.run(triggerCode(event.test ? "test" : "replay"), now, event.key, number);
-      waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now });
+      waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now, ...(event.test && { isQuiet: true }) });
     }
     if (waiting.length > 0) return { result: "replayed", waiting, left };
     return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
@@ -103,7 +110,7 @@ export class Withdraw {
 
   /** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
   async cancel(event: FoundEvent, only: number | null): Promise<Withdrawn> {
-    const deliveries: EventDelivery[] = [];
+    const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
     for (let after: number | null = -1; after !== null;) {
       const from: number = after;
@@ -117,7 +124,7 @@ export class Withdraw {
 
   async erase(event: FoundEvent): Promise<Withdrawn> {
     const { commit } = this.#engine;
-    const deliveries: EventDelivery[] = [];
+    const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
     do {
       const some = await this.cancel(event, null);
@@ -132,10 +139,10 @@ export class Withdraw {
   }
 
   /** `next` is where to go on; null when all were looked at. */
-  #cancelSome({ id, key }: FoundEvent, after: number, only: number | null) {
+  #cancelSome({ id, key, test }: FoundEvent, after: number, only: number | null) {
     const { fresh, index, manual } = this.#parts;
     const rows = this.#page.all(key, after, CHUNK);
-    const deliveries: EventDelivery[] = [];
+    const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
     for (const { endpoint, status } of rows) {
       if (only !== null && only !== endpoint) continue;
@@ -146,8 +153,10 @@ export class Withdraw {
         cancelled++;
       }
       // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
-      if (manual.drop(key, endpoint) || open || status === CANCELLED) {
-        deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id });
+      const isCancelled = open || status === CANCELLED;
+      if (manual.drop(key, endpoint) || isCancelled) {
+        const isQuiet = (test || !isCancelled) && { isQuiet: true as const };
+        deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id, ...isQuiet });
       }
     }
     return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };

@@ -9,7 +9,15 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
 import { statusesOf, type JobFilter } from "../../../domain/deliveries/job.ts";
-import type { EndedAttempt, EventDelivery, JobStep, JobTake, Recorded, Waiting } from "../../store.ts";
+import type {
+  EndedAttempt,
+  EventDelivery,
+  JobStep,
+  JobTake,
+  Recorded,
+  Waiting,
+  WithdrawnDelivery,
+} from "../../store.ts";
 import { CANCEL, RESTART } from "../attempts/causes.ts";
 import { FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
 import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -42,7 +50,7 @@ interface Released {
 interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
-  readonly withdrawn: EventDelivery[];
+  readonly withdrawn: WithdrawnDelivery[];
 }
 
 type Count = "delivered" | "failed" | "cancelled" | "skipped";
@@ -217,10 +225,11 @@ export class JobSteps {
   #act(job: JobRow, endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): boolean {
     const id = eventId(event, current.random);
     const owed = { endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) };
+    const isQuiet = current.test === 1 && { isQuiet: true as const };
     switch (job.action) {
       case "replay":
         this.#restart.run(triggerCode(current.test === 1 ? "test" : "replay"), now, event, endpoint.number);
-        to.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
+        to.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...isQuiet });
         return true;
       case "attempt_now":
         if (current.status === FRESH) return false;
@@ -231,7 +240,7 @@ export class JobSteps {
         this.#cancel.run(event, endpoint.number);
         this.#parts.fresh.settled(event, endpoint.number);
         this.#parts.manual.drop(event, endpoint.number);
-        to.withdrawn.push(owed);
+        to.withdrawn.push({ ...owed, ...isQuiet });
         return true;
     }
   }

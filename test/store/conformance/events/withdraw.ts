@@ -63,7 +63,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       const { delivery } = fresh[0]!;
       await store.deliveries.record([failed(fresh[0]!)]);
       await store.deliveries.requestAttempt(null, delivery, START);
-      const withdrawal = { result: "withdrawn", deliveries: [{ delivery, endpoint }], cancelled: 0 };
+      const withdrawal = { result: "withdrawn", deliveries: [{ delivery, endpoint, isQuiet: true }], cancelled: 0 };
       expect(await store.events.cancel(null, id, null)).toEqual(withdrawal);
       expect(await store.deliveries.requestedAttempt(delivery)).toBeNull();
       expect(await store.reads.getDelivery(null, delivery)).toMatchObject({ status: "failed" });
