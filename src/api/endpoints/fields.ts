@@ -30,7 +30,8 @@ import {
 import { headers, mergeHeaders } from "./headers.ts";
 import { mergePatch, metadata } from "./metadata.ts";
 
-const MASKED = "***";
+/** What stands for the value of a header. */
+export const MASKED = "***";
 
 /** What a registration is held against. */
 export interface RegistrationRules {

@@ -14,8 +14,8 @@ import type { ApiParts } from "../parts.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
-import { checked, type JsonObject, readJson } from "../pipeline/body.ts";
-import { FIELDS, type RegistrationRules } from "./fields.ts";
+import { checked, Faults, type JsonObject, memberPointer, readJson } from "../pipeline/body.ts";
+import { FIELDS, MASKED, type RegistrationRules } from "./fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -175,6 +175,13 @@ function settingsOf(given: Fields): EndpointSettings {
 
 /** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
+  const faults = new Faults();
+  // Whoever sent back what it has read would lose the value, and hear of it from receivers that refuse every event.
+  for (const [name, value] of Object.entries(headers)) {
+    const detail = `${MASKED} stands for a value that is not shown; give the value itself`;
+    if (value === MASKED) faults.add(memberPointer("/headers", name), "invalid_header", detail);
+  }
+  faults.throwAny();
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
 }

@@ -140,6 +140,7 @@ describe("PUT", () => {
     expect(await faults(`uid:${"a".repeat(65)}`, GIVEN)).toEqual(["/uid too_long"]);
     expect(await faults("uid:a%0Ab", GIVEN)).toEqual(["/uid forbidden_char"]);
     expect(await faults("uid:", GIVEN)).toEqual(["/uid too_few"]);
+    expect(await faults("uid:a", { ...GIVEN, headers: { a: "b", c: "***" } })).toEqual(["/headers/c invalid_header"]);
     expect((await put("uid:a", { ...GIVEN, uid: "a" })).status).toBe(201);
     const key = await api.addKey(["manage"]);
     expect((await put("uid:x", { ...GIVEN, headers: { a: "b" } }, { key })).body.code).toBe("forbidden");
