@@ -4,7 +4,7 @@
  */
 import { isIdempotencyKey, requestFingerprint } from "../../domain/events/idempotency.ts";
 import type { Store } from "../../store/store.ts";
-import { namedTenant, tenantToWrite } from "./access.ts";
+import { namedTenant, oneTenantOf } from "./access.ts";
 import type { Call, Route } from "./route.ts";
 import type { Header, Reply } from "./reply.ts";
 import { validationFailed } from "./body.ts";
@@ -29,7 +29,7 @@ export class Repeats {
     if (again === "itself") return route.handle({ ...call, idempotencyKey: key });
     const { keyId, isPortal } = call.principal;
     const request = {
-      tenant: tenantToWrite(call.principal, namedTenant(call.query)),
+      tenant: oneTenantOf(call.principal, namedTenant(call.query)),
       // A customer must not answer for a key that the tenant's own requests will use, nor see what those did.
       key: isPortal ? `${keyId} ${key}` : key,
       fingerprint: requestFingerprint("POST", path, call.body),

@@ -247,6 +247,17 @@ describe("another POST under an idempotency key", () => {
     expect(erased.body).toMatchObject({ id: body.id, publisher_id: null, tags: [], cancelled: 1 });
   });
 
+  it("is about the daemon's own tenant as it would be without a key", async () => {
+    const { api } = await serve();
+    const own = "?tenant=webhookd:alerts";
+    const body = { action: "replay", filter: { status: "failed" } };
+    const made = await api.post(`/v1/webhooks/jobs${own}`, body, under("k"));
+    expect(made).toMatchObject({ status: 202, body: { tenant: "webhookd:alerts" } });
+    const again = await api.post(`/v1/webhooks/jobs${own}`, body, under("k"));
+    expect({ id: again.body.id, replayed: isReplayed(again) }).toEqual({ id: made.body.id, replayed: true });
+    expect((await api.post(`/v1/webhooks${own}`, ENDPOINT, under("other"))).status).toBe(403);
+  });
+
   it("is not remembered when there was nothing to do", async () => {
     const { api, store } = await serve();
     await api.post("/v1/webhooks", ENDPOINT);
