@@ -213,6 +213,7 @@ describe("a job", () => {
     ["/filter/events", { filter: { events: [] } }],
     ["/filter/endpoint", { filter: { missing: true } }],
     ["/filter/missing", { filter: { missing: true, endpoint: `ep_${"0".repeat(26)}`, error: "timeout" } }],
+    ["/filter/missing", { filter: { missing: true, endpoint: `ep_${"0".repeat(26)}`, test: true } }],
     ["/filter/missing", { action: "attempt_now", filter: { missing: true, endpoint: `ep_${"0".repeat(26)}` } }],
     ["/filter/nope", { filter: { nope: 1 } }],
     ["/rate_per_second", { rate_per_second: 0 }],

@@ -77,9 +77,8 @@ const Filter = v.pipe(
   ),
   v.forward(
     v.check(
-      (filter) =>
-        !filter.missing ||
-        !(["status", "events", "error", "status_code"] as const).some((name) => filter[name] !== undefined),
+      ({ missing, test, status, events, error, status_code: code }) =>
+        !missing || (!test && [status, events, error, code].every((each) => each === undefined)),
       "conflicting_fields: can be combined only with type, endpoint, since and until",
     ),
     ["missing"],
