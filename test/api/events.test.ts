@@ -141,6 +141,39 @@ describe("the list of events", () => {
     expect((await api.get(`${EVENTS}?include=secrets`)).body.code).toBe("invalid_query");
   });
 
+  it("ends a page that shows data before it gets too large for memory, and goes on from there", async () => {
+    const api = await serve();
+    const body = { type: "budget.exceeded", data: { text: "x".repeat(250_000) } };
+    const ids: string[] = [];
+    for (let n = 0; n < 40; n++) ids.unshift((await api.post(EVENTS, body)).body.id);
+    const first = (await api.get(`${EVENTS}?limit=100&include=data&total=true`)).body;
+    expect(first).toMatchObject({ cut_short: true, total: 40, total_is: "exact" });
+    // 8 MiB of them.
+    expect(first.data).toHaveLength(34);
+    const next = (await api.get(`${EVENTS}?limit=100&include=data&cursor=${first.next_cursor}`)).body;
+    expect(next).toMatchObject({ next_cursor: null });
+    expect(next.cut_short).toBeUndefined();
+    expect([...first.data, ...next.data].map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect((await api.get(`${EVENTS}?limit=100`)).body.data).toHaveLength(40);
+  });
+
+  it("shows the data of many small events on one page, which is read in parts", async () => {
+    const api = await serve();
+    const events = Array.from({ length: 70 }, () => ({ type: "budget.exceeded", data: { k: 1 } }));
+    const made = (await api.post(`${EVENTS}/batch`, { events })).body.data.map(({ id }: { id: string }) => id);
+    for (const query of ["", "&data=k:1"]) {
+      const { data, ...rest } = (await api.get(`${EVENTS}?limit=100&order=oldest&include=data&total=true${query}`))
+        .body;
+      expect(data.map(({ id }: { id: string }) => id)).toEqual(made);
+      expect(rest).toMatchObject({ next_cursor: null, total: 70, total_is: "exact" });
+      expect(rest.cut_short).toBeUndefined();
+      expect(rest.searched).toEqual(query === "" ? undefined : { events: 70, until: null });
+    }
+    const half = (await api.get(`${EVENTS}?limit=35&include=data&total=true&data=k:1`)).body;
+    expect(half.data).toHaveLength(35);
+    expect(half).toMatchObject({ total: 35, total_is: "at_least", next_cursor: expect.any(String) });
+  });
+
   it("goes by when events were received, whatever they say of when they happened", async () => {
     const api = await serve();
     await register(api);

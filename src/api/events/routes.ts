@@ -40,6 +40,7 @@ import {
   listEvents,
   replayEvent,
 } from "./schemas.ts";
+import { wholeEvents } from "./whole-events.ts";
 
 const PATH = "/v1/webhooks/events";
 const WHOLE: EventParts = { data: true, deliveries: true };
@@ -117,8 +118,9 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const include = included(query);
   const asked = eventQuery(query, principal);
   await requireNames(parts, asked.tenant, { type: asked.type, endpoint: asked.endpoint });
-  const read = include === null ? "listEvents" : "listWholeEvents";
-  const page: Page<EventSummary | EventView> = await store.reads[read](asked, callerOf(call));
+  const page: Page<EventSummary | EventView> = await (include === null
+    ? store.reads.listEvents(asked, callerOf(call))
+    : wholeEvents(parts, asked, callerOf(call)));
   // The one that a key for some endpoints only has named.
   const asking = { ...principal, endpoints: principal.endpoints && [asked.endpoint!] };
   const seen = await Promise.all(page.data.map((event) => partOf(store, asking, event)));

@@ -60,7 +60,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
     cut_short: v.optional(
       described(
         v.literal(true),
-        "Finding these rows took too long: the page is short, perhaps empty, and the list continues at `next_cursor`.",
+        "Finding these rows took too long, or what they say is too large for one page: the page is short, perhaps empty, and the list continues at `next_cursor`.",
       ),
     ),
     searched: v.optional(

@@ -1,0 +1,41 @@
+/** Pages of events with all that they say: a hundred large ones at once, for many callers, would fill the memory. */
+import type { Caller, EventQuery, EventView, Page, Total } from "../../store/store.ts";
+import type { ApiParts } from "../parts.ts";
+
+/** Of what a page holds. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** All of its parts together: as long as any page may take. */
+const PAGE_MS = 500;
+
+/**
+ * Read in parts, each of as many events as there is room for if all of them are as large as they may be. A search is one
+ * part: it looks at more than it finds, and the next part would look at that again.
+ */
+export async function wholeEvents(
+  { store, clock, config }: ApiParts,
+  { total: counts = false, ...asked }: EventQuery,
+  caller: Caller,
+): Promise<Page<EventView>> {
+  const { maxEventBytes } = config.server;
+  const begun = clock.monotonic();
+  const data: EventView[] = [];
+  let room = PAGE_BYTES;
+  let total: Total | undefined;
+  for (let cursor = asked.cursor; ;) {
+    const left = asked.limit - data.length;
+    const limit = asked.data === undefined ? Math.min(left, Math.max(1, Math.floor(room / maxEventBytes))) : left;
+    const some = { ...asked, limit, ...(cursor !== undefined && { cursor }), total: counts && total === undefined };
+    const part = await store.reads.listWholeEvents(some, caller);
+    data.push(...part.data);
+    room -= part.data.reduce((sum, event) => sum + bytesOf(event), 0);
+    total ??= part.total;
+    const isFull = data.length >= asked.limit || part.nextCursor === null;
+    const isOver = part.cutShort === true || room <= 0 || clock.monotonic() - begun >= PAGE_MS;
+    if (isFull || isOver) return { ...part, data, ...(!isFull && { cutShort: true }), ...(total && { total }) };
+    cursor = part.nextCursor!;
+  }
+}
+
+function bytesOf({ data, deliveries }: EventView): number {
+  return deliveries.reduce((sum, { lastAttempt }) => sum + (lastAttempt?.responseBody.length ?? 0), data?.length ?? 0);
+}
