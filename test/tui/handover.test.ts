@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { webhookd } from "../../cli/front/dispatch.ts";
 import { readFilter } from "../../src/client/filter.ts";
+import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
+import { anEvent } from "../../src/api/events/schemas.ts";
 import type { Tab } from "../../tui/model/list.ts";
 import { here } from "../../tui/state/lists/places.ts";
 import { FakeIo } from "../cli/fake-io.ts";
@@ -84,6 +86,50 @@ describe("commands", () => {
     }
   });
 
+  it.each([
+    [
+      "endpoints",
+      "acme type:a.b tenant:t",
+      "endpoints list",
+      { match: "acme", type: "a.b", tenant: "t", sort: "failing" },
+    ],
+    ["failures", "since:2h tenant:t", "failures", { since: "2h", tenant: "t" }],
+    ["overview", "since:2h tenant:t", "failures", { since: "2h", tenant: "t" }],
+    ["activity", "since:2h tenant:t", "audit list", { since: "2h", tenant: "t" }],
+  ] as const)("for filtered %s show the same list", async (tab, filter, name, args) => {
+    const lines = commandsOf(on(tab).press("/").type(filter).press("enter", "C"));
+    const all = await Promise.all(lines.map(parsed));
+    expect(all.find((one) => one.name === name)?.args).toMatchObject(args);
+  });
+
+  it("show a list in the order of the screen", async () => {
+    const order = async (dashboard: Dashboard) => (await parsed(commandsOf(dashboard.press("C"))[0]!)).args;
+    expect(await order(on("events").press("o"))).toMatchObject({ order: "oldest" });
+    expect((await order(on("events"))).order).toBeUndefined();
+    expect(await order(on("endpoints").press("o", "o", "o"))).toMatchObject({ sort: "host" });
+  });
+
+  it.each([
+    ["events", []],
+    ["events", ["enter"]],
+  ] as const)("replay all that failed of an event, and ask for a request that failed", async (tab, keys) => {
+    const [well, failing] = [
+      { ...aWholeDelivery, endpoint: idOf("ep", 1), status: "delivered" },
+      { ...aWholeDelivery, endpoint: idOf("ep", 2), status: "failed" },
+    ];
+    const event = { ...anEvent, deliveries: [well, failing] };
+    const dashboard = on(tab, {
+      instead: { listEvents: { data: [event], next_cursor: null }, getEvent: event },
+    }).press(...keys);
+    expect(commandsOf(dashboard.press("C"))).toEqual(
+      expect.arrayContaining([
+        `webhookd replay ${anEvent.id}`,
+        `webhookd events show ${anEvent.id} --curl --endpoint=${failing.endpoint}`,
+      ]),
+    );
+    expect(commandsOf(dashboard.press("esc", "Y"))[0]).toContain(failing.endpoint);
+  });
+
   it("for a plan are what the dialog would do", async () => {
     const dashboard = on("failures").press(KEY.replayMany, "p").type("5").press("enter", "C");
     const { name, args } = await parsed(commandsOf(dashboard)[0]!);
@@ -110,6 +156,22 @@ describe("commands", () => {
   it("are broken between words alone, so that they can be copied from the screen", () => {
     const text = shown(on("failures").press("R", "C"));
     for (const word of commandsOf(on("failures").press("R", "C"))[0]!.split(" ")) expect(text).toContain(word);
+  });
+
+  it.each([
+    [80, 24],
+    [60, 12],
+  ])("can all be read in a terminal of %i columns and %i rows", (columns, rows) => {
+    const dashboard = on("failures", { size: { columns, rows } }).press("C");
+    const words = commandsOf(dashboard).flatMap((command) => command.split(" "));
+    expect(shown(dashboard)).toContain("j k  see more");
+    const read: string[] = [];
+    for (let row = 0; row < 40; row++) {
+      read.push(shown(dashboard));
+      dashboard.press("j");
+    }
+    expect(words.filter((word) => !read.some((text) => text.includes(word)))).toEqual([]);
+    expect(shown(dashboard.press("j"))).toContain("webhookd deliveries cancel");
   });
 
   it("are there in a read-only dashboard and without the daemon", () => {

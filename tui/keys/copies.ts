@@ -1,6 +1,6 @@
 /** Keys that hand something over to other programs: an id, a command, a report. None of them changes anything. */
 import { hold, idHere, subject } from "./subject.ts";
-import { commandsHere, curlCommand, withCommands } from "../state/shell-commands.ts";
+import { commandsHere, curlCommand, mostWanted, withCommands } from "../state/shell-commands.ts";
 import { copy } from "../state/toast.ts";
 import { reportHere } from "../state/failure-report.ts";
 import { only, type Binding } from "./binding.ts";
@@ -54,6 +54,6 @@ export const COPIES: readonly Binding[] = [
 
 function requestHere(state: State): { readonly event: string; readonly endpoint: string } | null {
   const about = subject(state);
-  const endpoint = about?.endpoint ?? about?.deliveries[0]?.endpoint;
+  const endpoint = about?.endpoint ?? mostWanted(about?.deliveries ?? [])?.endpoint;
   return about === null || endpoint === undefined ? null : { event: about.event, endpoint };
 }

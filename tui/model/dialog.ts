@@ -140,4 +140,6 @@ export interface CommandsDialog {
   readonly kind: "commands";
   readonly title: string;
   readonly commands: readonly { readonly what: string; readonly command: string }[];
+  /** The first row that is shown: not all have room in a small terminal. */
+  readonly top: number;
 }

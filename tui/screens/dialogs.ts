@@ -40,7 +40,7 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
 }
 
 /** As many as there is room for. */
-function commandRows(state: State, { commands }: CommandsDialog, width: number): Span[][] {
+function commandRows(state: State, { commands, top }: CommandsDialog, width: number): Span[][] {
   const { look } = state.settings;
   const rows = commands.flatMap(({ what, command }, index): Span[][] => [
     [
@@ -49,11 +49,15 @@ function commandRows(state: State, { commands }: CommandsDialog, width: number):
     ],
     ...prose(command, width - 3, look).map((text): Span[] => [{ text: `   ${text}` }]),
   ]);
+  const room = layoutOf(state).body - BORDERS - 1;
+  const start = Math.min(top, Math.max(0, rows.length - room));
+  const more: Span[] = [{ text: "j k", style: "bold" }, { text: "  see more      " }];
   const keys: Span[] = [
     { text: commands.length > 1 ? `1-${commands.length}` : "1", style: "bold" },
     { text: "  copy it      " },
+    ...(rows.length > room ? more : []),
     { text: "Esc", style: "bold" },
     { text: "  leave" },
   ];
-  return [...rows.slice(0, layoutOf(state).body - BORDERS - 1), keys];
+  return [...rows.slice(start, start + room), keys];
 }

@@ -1,9 +1,11 @@
 /** What to type in a shell for what is on the screen: whatever the dashboard does, the command line can do. */
+import { readFilter } from "../../src/client/filter.ts";
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import type { CommandsDialog, JobSet, PlanDialog } from "../model/dialog.ts";
 import type { Place, State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";
-import { here } from "./lists/places.ts";
+import { here, rowsKind, type WithList } from "./lists/places.ts";
+import { sortOf } from "./lists/sorts.ts";
 import { jobSetHere } from "./job-set.ts";
 
 type Command = CommandsDialog["commands"][number];
@@ -15,47 +17,66 @@ export function commandsHere(state: State): Command[] {
 
 /** With a dialog of them over the screen, and over what lies there. */
 export function withCommands(state: State, commands: readonly Command[]): State {
-  const dialog: CommandsDialog = { kind: "commands", title: "In a shell", commands };
+  const dialog: CommandsDialog = { kind: "commands", title: "In a shell", commands, top: 0 };
   return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
 }
 
 function ofList(place: Place): Command[] {
   switch (place.kind) {
     case "events":
-      return [command("this list", ["events", "list"], { filter: place.list.filter })];
+      return [command("this list", ["events", "list"], { filter: place.list.filter, ...orderOf(place) })];
     case "deliveries":
-      return [command("this list", ["deliveries", "list"], { filter: place.list.filter })];
-    case "endpoint":
+      return [command("this list", ["deliveries", "list"], { filter: place.list.filter, ...orderOf(place) })];
+    case "endpoint": {
+      const flags = { endpoint: place.id, filter: place.list.filter, ...orderOf(place) };
       return [
         command("this endpoint", ["endpoints", "show", place.id]),
-        command("its deliveries", ["deliveries", "list"], { endpoint: place.id, filter: place.list.filter }),
+        command("its deliveries", ["deliveries", "list"], flags),
       ];
-    case "endpoints":
-      return [command("this list", ["endpoints", "list"])];
+    }
+    case "endpoints": {
+      const { match, ...flags } = readFilter(place.list.filter).filter;
+      const words = match === undefined ? [] : [match];
+      return [command("this list", ["endpoints", "list", ...words], { ...flags, ...orderOf(place) })];
+    }
     case "overview":
-      return [command("the daemon", ["status"]), command("what fails", ["failures"])];
+      return [
+        command("the daemon", ["status"]),
+        command("what fails", ["failures"], readFilter(place.list.filter).filter),
+      ];
     case "failures":
-      return [command("this list", ["failures"])];
-    case "activity":
-      return [command("the jobs", ["jobs", "list"])];
+      return [command("this list", ["failures"], readFilter(place.list.filter).filter)];
+    case "activity": {
+      const { tenant, ...period } = readFilter(place.list.filter).filter;
+      return [
+        command("the jobs", ["jobs", "list"], { tenant }),
+        command("who did what", ["audit", "list"], { ...period, tenant, ...orderOf(place) }),
+      ];
+    }
     case "event":
       return [];
   }
 }
 
+/** The lists of the command line begin with the newest. */
+function orderOf(place: WithList): Readonly<Record<string, string>> {
+  const { query } = sortOf(rowsKind(place), place.list);
+  return query === null || ("order" in query && query.order === "newest") ? {} : query;
+}
+
 function ofRow(state: State, place: Place): Command[] {
   switch (place.kind) {
     case "event":
-      return ofEvent(place.id, state.known.events.get(place.id)?.value.deliveries[0]?.endpoint);
+      return ofEvent(place.id, state.known.events.get(place.id)?.value.deliveries);
     case "events": {
       const row = selectedRow(place.list);
-      return row === null ? [] : ofEvent(row.id, row.deliveries?.[0]?.endpoint);
+      return row === null ? [] : ofEvent(row.id, row.deliveries);
     }
     case "deliveries":
     case "endpoint": {
       const row = selectedRow(place.list);
       if (row === null) return [];
-      return [...ofEvent(row.event, row.endpoint), command("try it now", ["deliveries", "attempt", row.id])];
+      return [...ofDelivery(row.event, row.endpoint), command("try it now", ["deliveries", "attempt", row.id])];
     }
     case "endpoints": {
       const row = selectedRow(place.list);
@@ -73,12 +94,32 @@ function ofRow(state: State, place: Place): Command[] {
   }
 }
 
-function ofEvent(id: string, endpoint: string | undefined): Command[] {
+/** Of a whole event all that failed is replayed, as by the key. */
+function ofEvent(id: string, deliveries: readonly OfEvent[] = []): Command[] {
+  const one = mostWanted(deliveries);
   return [
     command("this event", ["events", "show", id]),
-    command("its replay", ["replay", id], { endpoint }),
-    ...(endpoint === undefined ? [] : [curlCommand(id, endpoint)]),
+    command("its replay", ["replay", id]),
+    ...(one === undefined ? [] : [curlCommand(id, one.endpoint)]),
   ];
+}
+
+function ofDelivery(event: string, endpoint: string): Command[] {
+  return [
+    command("this event", ["events", "show", event]),
+    command("its replay", ["replay", event], { endpoint }),
+    curlCommand(event, endpoint),
+  ];
+}
+
+interface OfEvent {
+  readonly endpoint: string;
+  readonly status: string;
+}
+
+/** The request that is sent again by hand: one that failed, if any did. */
+export function mostWanted<D extends OfEvent>(deliveries: readonly D[]): D | undefined {
+  return deliveries.find(({ status }) => status === "failed") ?? deliveries[0];
 }
 
 /** A script that signs when it runs: the secret is in no text. */

@@ -1,6 +1,6 @@
 /** What keys do in a dialog. Esc always leaves it with nothing done. */
 import type { KeyName } from "../../keystrokes.ts";
-import type { Dialog, FormDialog } from "../../model/dialog.ts";
+import type { CommandsDialog, Dialog, FormDialog } from "../../model/dialog.ts";
 import type { State, Step } from "../../model/state.ts";
 import { perform } from "../acts.ts";
 import { completed, faulted, isPicked, moved, picked, withField } from "./fields.ts";
@@ -26,13 +26,20 @@ export function pressDialog(state: State, dialog: Dialog, key: KeyName): Step {
     case "secret":
       if (key !== "y") return { state, effects: [] };
       return copy(state, "the secret", dialog.secret);
-    case "commands": {
-      const chosen = dialog.commands[Number(key) - 1];
-      return chosen === undefined ? { state, effects: [] } : copy(state, "the command", chosen.command);
-    }
+    case "commands":
+      return pressCommands(state, dialog, key);
     case "plan":
       return pressPlan(state, dialog, key);
   }
+}
+
+function pressCommands(state: State, dialog: CommandsDialog, key: KeyName): Step {
+  const chosen = dialog.commands[Number(key) - 1];
+  if (chosen !== undefined) return copy(state, "the command", chosen.command);
+  const by = { j: 1, down: 1, k: -1, up: -1 }[key];
+  if (by === undefined) return { state, effects: [] };
+  const next = { ...dialog, top: Math.max(0, dialog.top + by) };
+  return { state: { ...state, modes: [...state.modes.slice(0, -1), { kind: "dialog", dialog: next }] }, effects: [] };
 }
 
 export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
