@@ -43,7 +43,7 @@ export async function findEndpoint(text: string, client: Client): Promise<string
   });
   const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
   const those = count(found.length, "endpoint has", "endpoints have");
-  throw new Failure("usage", `${those} "${text}": give a longer part of it`, `${some.join(", ")}${more}.`);
+  throw new Failure("usage", `${those} "${text}": give a longer part of it, or an id`, `${some.join(", ")}${more}.`);
 }
 
 /** How many endpoints get nothing because somebody, or the daemon, disabled them. */

@@ -55,7 +55,7 @@ describe("nothing is done", () => {
   it("where several have it, which are named", async () => {
     const { code, err, daemon } = await typed(["endpoints", "disable", "shop"], found(ACME, OTHER));
     expect([code, daemon.asked()]).toEqual([EXIT.usage, ["listEndpoints"]]);
-    expect(err).toContain('2 endpoints have "shop": give a longer part of it');
+    expect(err).toContain('2 endpoints have "shop": give a longer part of it, or an id');
     expect(err).toContain(`${ACME.id} shop-7, ${OTHER.id} shop-77.`);
   });
 
