@@ -39,6 +39,7 @@ export const tenantsShow = command({
       ...lastDay(statistics),
       ["failures", failures.total === 0 ? "none in the last 7 days" : null],
       ...failures.data.slice(0, CAUSES).map((group) => causeOf(group, hosts)),
+      ["", failures.total > CAUSES ? `and ${count(failures.total - CAUSES, "more cause", "more causes")}` : null],
       ["share", share === undefined ? null : shareText(share)],
       ["next", failures.total === 0 ? null : `webhookd failures --tenant ${tenant}`],
     ]);

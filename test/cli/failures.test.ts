@@ -169,3 +169,15 @@ it.each(ATTEMPT_ERRORS)("names only commands that run, for %s", async (error) =>
     expect(code, `${line}\n${err}`).not.toBe(EXIT.usage);
   }
 });
+
+it.each([
+  [3, null],
+  [4, "and 1 more cause"],
+  [9, "and 6 more causes"],
+])("a tenant with %i causes says what it leaves out", async (causes, more) => {
+  const data = Array.from({ length: causes }, (_, index) => ({ ...someFailures.data[0]!, status_code: 500 + index }));
+  const { out } = await typed(["tenants", "show", "default"], {
+    answers: { listFailures: { ...someFailures, data, total: causes } },
+  });
+  expect(/and \d+ more causes?/.exec(out)?.[0] ?? null).toBe(more);
+});
