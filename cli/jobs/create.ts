@@ -44,7 +44,10 @@ export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promi
   if (plan.matched === 0) throw nothingToDo(plan, work);
   const isAsked = plan.matched > 1 && !args.yes;
   if (isAsked) await agree(plan.matched, io);
-  const job = (await client.call("createJob", { ...ask, body: { ...draft, expect: plan.matched } })) as Job;
+  // A set that retries change all the time has another count by now. Nobody agreed to this one, but a cancel is for good.
+  const isAnyCount = args.yes && expect === null && action !== "cancel";
+  const body = isAnyCount ? draft : { ...draft, expect: plan.matched };
+  const job = (await client.call("createJob", { ...ask, body })) as Job;
   if (!args.json && action !== "cancel") await noteHalt(client, io);
   // Who has just typed the number wants to see what comes of it, and may leave at any time.
   if (args.wait ?? (isAsked && !args.json)) return followJob(client, job, { timeoutMs, json: args.json }, io);

@@ -96,6 +96,15 @@ describe("webhookd replay of many", () => {
     expect((await replay({ plan: { matched: 1 } }, "--all-failed")).code).toBe(EXIT.ok);
   });
 
+  it("--yes alone holds to no count, because a set that is being retried has another one each second", async () => {
+    const expected = async (command: string[], ...words: string[]) =>
+      ((await bulk(command, {}, ...words)).drafts.at(-1) as { expect?: number }).expect;
+    expect(await expected(["replay"], "--all-failed", "--yes")).toBeUndefined();
+    expect(await expected(["deliveries", "attempt"], "--all-pending", "--yes")).toBeUndefined();
+    expect(await expected(["replay"], "--all-failed", "--yes", "--expect", "441")).toBe(441);
+    expect(await expected(["deliveries", "cancel"], "--all-open", "--yes")).toBe(441);
+  });
+
   it("--expect refuses a plan of another size", async () => {
     const { code, io, drafts } = await replay({}, "--all-failed", "--yes", "--expect", "440");
     expect([code, drafts.length]).toEqual([EXIT.conflict, 1]);
