@@ -58,6 +58,15 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     expect(what).toContain(machine.dir);
   });
 
+  it.skipIf(isRoot && !canBeNobody())("a data directory that it may not even look into", async ({ machine }) => {
+    mkdirSync(machine.dir);
+    chmodSync(machine.home, 0o755);
+    chmodSync(machine.dir, isRoot ? 0o700 : 0);
+    const { what, todo } = await refusal(machine.start(isRoot ? { uid: NOBODY } : {}), 74);
+    expect(what).toContain(`${machine.dir} cannot be written to`);
+    expect(todo).toContain("owner");
+  });
+
   it.for(["", "secret.key", "admin.key"])(
     "a data directory whose %j other users may change",
     async (name, { machine }) => {

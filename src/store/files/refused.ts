@@ -70,7 +70,11 @@ export function refusedToWrite(dir: string): string | null {
   } catch (error) {
     return systemCode(error) || "EIO";
   } finally {
-    rmSync(path, { force: true });
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // In a directory that this user may not look into, or on a broken disk: the answer stands.
+    }
   }
 }
 
