@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient, type Client, type Target } from "../src/client/client.ts";
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
@@ -51,6 +51,9 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   sockets.delete("");
   for (const socket of sockets) if (inputs.exists(socket)) return { socket };
   if (inputs.exists(adminKeyFile(config))) return withKey(ownUrl(config), adminKeyFile(config));
+  // The directory of a daemon that runs as another user: the error says so, and not that there is none.
+  const hidden = [...sockets].find((socket) => inputs.isHidden(socket));
+  if (hidden !== undefined) return { socket: hidden };
   throw new Failure(
     "unreachable",
     `cannot find the daemon; tried ${[...sockets, adminKeyFile(config)].join(", ")}`,
@@ -121,19 +124,16 @@ function adminKeyFile({ data }: Config): string {
 }
 
 function withKey(url: URL, keyFile: string | undefined): Target {
-  if (keyFile === undefined || !existsSync(keyFile)) {
-    const tried = keyFile === undefined ? "" : `; there is no ${keyFile}`;
-    throw new Failure(
-      "not_allowed",
-      `${url.href} needs a key${tried}`,
-      "Pass a file that contains one: --key-file FILE.",
-    );
-  }
+  const needsKey = `${url.href} needs a key`;
+  const todo = "Pass a file that contains one: --key-file FILE.";
+  if (keyFile === undefined) throw new Failure("not_allowed", needsKey, todo);
   let text: string;
   try {
     text = readFileSync(keyFile, "utf8").trim();
   } catch (error) {
-    throw new Failure("not_allowed", `${keyFile} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? `there is no ${keyFile}` : `${keyFile} cannot be read (${code})`;
+    throw new Failure("not_allowed", `${needsKey}; ${why}`, todo);
   }
   if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw new Failure("not_allowed", `${keyFile} does not contain an API key`);
   return { url, key: text, keyFile };

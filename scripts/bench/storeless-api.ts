@@ -37,6 +37,7 @@ export async function openStorelessApi(
     checkout: null,
     readFile: () => null,
     exists: () => false,
+    isHidden: () => false,
   });
   const api = createApi({
     store: store as object as Store,

@@ -158,6 +158,7 @@ function start(data: string): Promise<Daemon> {
     checkout: null,
     readFile: () => null,
     exists: () => false,
+    isHidden: () => false,
   });
   return startDaemon(config, { log: silentLog });
 }

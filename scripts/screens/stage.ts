@@ -55,6 +55,7 @@ export class Stage {
     checkout: null,
     readFile: () => null,
     exists: () => false,
+    isHidden: () => false,
   });
   #daemon: Daemon | undefined;
 

@@ -53,7 +53,7 @@ export class ClientError extends Error {
 export function notReached(name: string, error: NodeJS.ErrnoException, timedOut: boolean): ClientError {
   if (error.code === "EACCES" || error.code === "EPERM") {
     const hint = "Run this as its user or a member of its group, or use --url URL --key-file FILE.";
-    return new ClientError("not_allowed", "forbidden", `you may not open ${name} (permission denied)`, hint);
+    return new ClientError("not_allowed", "not_allowed", `you may not open ${name} (permission denied)`, hint);
   }
   const reason = timedOut ? "no answer in time" : (REASONS[error.code ?? ""] ?? error.code ?? error.message);
   const hint = "Is `webhookd serve` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.";

@@ -40,6 +40,8 @@ export interface ConfigInputs {
    */
   readFile(path: string, onlyOwn?: boolean): string | null;
   exists(path: string): boolean;
+  /** Whether this user may not even know if it exists. */
+  isHidden(path: string): boolean;
 }
 
 /** The inputs of this process. */
@@ -55,7 +57,17 @@ export function processInputs(flags: ConfigFlags): ConfigInputs {
     checkout: packed ? null : fileURLToPath(new URL("../..", import.meta.url)),
     readFile: readIfThere,
     exists: existsSync,
+    isHidden,
   };
+}
+
+function isHidden(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
 }
 
 /** How the file can be changed by others, as the rest of a sentence. */

@@ -267,6 +267,7 @@ export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "
     checkout: null,
     readFile: () => file ?? null,
     exists: () => false,
+    isHidden: () => false,
   });
 }
 

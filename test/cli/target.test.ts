@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
-import { Failure } from "../../cli/failure.ts";
+import { Failure, report } from "../../cli/failure.ts";
 import { findTarget, type TargetArgs } from "../../cli/target.ts";
 import { createClient } from "../../src/client/client.ts";
+import { notReached } from "../../src/client/error.ts";
 import { ownPort } from "../harness/port.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -29,10 +30,16 @@ interface Case {
   files?: Record<string, string>;
   /** Sockets and files that are there. */
   there?: string[];
+  /** Where this user may not look. */
+  hidden?: string[];
 }
 
-function find({ args = {}, env = {}, files = {}, there = [] }: Case): string {
-  const machine = { readFile: (path: string) => files[path] ?? null, exists: (path: string) => there.includes(path) };
+function find({ args = {}, env = {}, files = {}, there = [], hidden = [] }: Case): string {
+  const machine = {
+    readFile: (path: string) => files[path] ?? null,
+    exists: (path: string) => there.includes(path),
+    isHidden: (path: string) => hidden.includes(path),
+  };
   const io = new FakeIo({ env: { WEBHOOKD_DATA_DIR: dir, ...env }, machine });
   const target = findTarget({ ...NONE, ...args }, io);
   return "socket" in target ? target.socket : `${target.url.href} ${target.key}`;
@@ -70,6 +77,8 @@ describe("the daemon is the one", () => {
       { env: { WEBHOOKD_DATA_DIR: "" }, there: ["/home/ana/.local/share/webhookd/webhookd.sock"] },
       "/home/ana/.local/share/webhookd/webhookd.sock",
     ],
+    ["of another user, if no other is there", { hidden: [SYSTEM] }, SYSTEM],
+    ["of this user, if another user's may be there", { hidden: [SYSTEM], there: [own] }, own],
     [
       "at the listen address, if no socket is there",
       { env: { WEBHOOKD_SERVER_LISTEN: "[::1]:9" }, there: [adminKey] },
@@ -128,6 +137,12 @@ describe("no daemon is chosen", () => {
       "not_allowed",
       "there is no",
     ],
+    [
+      "when the key file cannot be reached",
+      { args: { url: "http://h", "key-file": join(adminKey, "x") } },
+      "not_allowed",
+      "x cannot be read (ENOTDIR)",
+    ],
     ["when the key file is a folder", { args: { url: "http://h", "key-file": dir } }, "not_allowed", "EISDIR"],
     [
       "when none is to be found",
@@ -178,6 +193,15 @@ describe("a daemon that does not answer", () => {
     expect(await webhookd(io, "keys", "list", "--socket", socket)).toBe(EXIT.unreachable);
     expect(io.err).toBe(
       `webhookd: cannot reach the daemon at ${socket} (no such file)\n  Is \`webhookd serve\` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.\n`,
+    );
+  });
+
+  it("to this user is exit 4, and says as whom to run, not which scope to have", () => {
+    const io = new FakeIo();
+    const refused = notReached("/s.sock", Object.assign(new Error("no"), { code: "EACCES" }), false);
+    expect(report(refused, io, false)).toBe(EXIT.not_allowed);
+    expect(io.err).toBe(
+      "webhookd: you may not open /s.sock (permission denied)\n  Run this as its user or a member of its group, or use --url URL --key-file FILE.\n",
     );
   });
 

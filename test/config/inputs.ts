@@ -13,6 +13,7 @@ export function inputs(change: Partial<ConfigInputs> & { files?: Record<string, 
     checkout: null,
     readFile: (path) => files[path] ?? null,
     exists: (path) => path in files,
+    isHidden: () => false,
     ...rest,
   };
 }

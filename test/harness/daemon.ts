@@ -181,6 +181,7 @@ export function testConfig(dir: string, options: TestDaemonOptions = {}): Config
     checkout: null,
     readFile: () => null,
     exists: () => false,
+    isHidden: () => false,
   });
 }
 
