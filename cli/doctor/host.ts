@@ -49,20 +49,26 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
 }
 
 function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
-  let open = false;
+  let isFaulty = false;
   // systemd hands credentials over with a group bit that stands for an access list.
   const others = (file: string) => (dirname(file) === dir ? 0o077 : 0o007);
   for (const file of [dir, ...["webhookd.db", "admin.key"].map((name) => join(dir, name)), secretKeyFile]) {
     const mode = modeOf(file);
     if (mode === null || (mode & (file === dir ? 0o077 : others(file))) === 0) continue;
-    open = true;
+    isFaulty = true;
     const wanted = file === dir ? "700" : "600";
     yield fail("files", `${file} is open to other users (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
+  }
+  for (const file of [dir, join(dir, "webhookd.db")]) {
+    const mode = modeOf(file);
+    if (mode === null || !existsSync(file) || (mode & 0o200) !== 0) continue;
+    isFaulty = true;
+    yield fail("files", `${file} cannot be written to by its owner (${mode.toString(8)})`, `chmod u+w ${file}`);
   }
   if (existsSync(join(dir, "webhookd.db")) && !existsSync(secretKeyFile)) {
     const todo = "restore it from your copy, or name it with [data] secret_key_file";
     yield fail("files", `${secretKeyFile} is missing, and without it no signing secret can be read`, todo);
-  } else if (!open) yield ok("files", `${dir} and its keys are private to the daemon`);
+  } else if (!isFaulty) yield ok("files", `${dir} and its keys are private to the daemon`);
 }
 
 function modeOf(file: string): number | null {

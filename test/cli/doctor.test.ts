@@ -63,6 +63,16 @@ describe("doctor --offline", () => {
     expect(said.lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
   });
 
+  it.each(["", "/webhookd.db"])("tells that the owner may not write to the directory%s", async (name) => {
+    const dir = aDataDirectory();
+    const path = `${dir}${name}`;
+    chmodSync(path, name === "" ? 0o500 : 0o400);
+    const said = await doctor(dir, ["--offline"]);
+    chmodSync(path, 0o700);
+    expect(said.code).toBe(EXIT.answer_is_no);
+    expect(only(said, "files")).toEqual([expect.objectContaining({ level: "FAIL", todo: `chmod u+w ${path}` })]);
+  });
+
   it("tells who else may read what, and what to type", async () => {
     const dir = aDataDirectory();
     chmodSync(join(dir, "admin.key"), 0o644);
