@@ -3,6 +3,7 @@ import { webhookd } from "../../cli/front/dispatch.ts";
 import { readFilter } from "../../src/client/filter.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEvent } from "../../src/api/events/schemas.ts";
+import { someFailures } from "../../src/api/reports/failures.ts";
 import type { Tab } from "../../tui/model/list.ts";
 import { here } from "../../tui/state/lists/places.ts";
 import { FakeIo } from "../cli/fake-io.ts";
@@ -179,6 +180,13 @@ describe("commands", () => {
     const dashboard = on("events", { settings: { readOnly: true } }).say({ kind: "lost", problem } as never);
     expect(commandsOf(dashboard.press("C"))).not.toEqual([]);
   });
+});
+
+it("what to type about a cause is not cut", () => {
+  const data = [{ ...someFailures.data[0]!, error: "timeout", status_code: null }];
+  const listFailures = { ...someFailures, data };
+  const text = shown(on("failures", { size: { columns: 80, rows: 30 }, text: "", instead: { listFailures } }));
+  expect(text.replaceAll(/\s+/g, " ")).toMatch(/ Type webhookd endpoints update ep_\w{26} --max-in-flight 4 /);
 });
 
 describe("a report of a group", () => {

@@ -126,7 +126,7 @@ function aboutGroup(state: State, group: FailureGroup, { width, height: below }:
     ...paragraph("What it means", `${advice.meaning} ${advice.outlook}`),
     ...paragraph("Receiver", advice.receiver),
     row("Being handled", { text: handledText(state, group) }),
-    row("Type", { text: advice.commands[0]!.line }),
+    ...paragraph("Type", advice.commands[0]!.line),
     ...paragraph("Customer", advice.customer),
   ];
 }
