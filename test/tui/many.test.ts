@@ -172,6 +172,18 @@ describe("a replay of many", () => {
     expect(keys.filter((key) => key !== undefined)).toEqual([call.ask.idempotencyKey]);
   });
 
+  it("cannot be agreed to while the daemon is away, and says so no longer than that", () => {
+    const gone = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
+    const dashboard = on("failures").press(KEY.replayMany);
+    dashboard.say({ kind: "lost", problem: gone } as never).press("4", "4", "1", "enter");
+    expect(drafts(dashboard).jobs).toEqual([]);
+    expect(shown(dashboard)).toContain("│ actions are off until the daemon answers");
+    dashboard.connected();
+    expect(shown(dashboard)).not.toContain("actions are off");
+    dashboard.press("enter");
+    expect(drafts(dashboard).jobs).toHaveLength(1);
+  });
+
   it("drops the answer to a plan that nobody waits for any more", () => {
     const dashboard = on("failures");
     dashboard.answers = false;

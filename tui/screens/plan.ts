@@ -5,6 +5,7 @@ import { age, countText, longAge } from "../draw/numbers.ts";
 import type { Span } from "../draw/row.ts";
 import { fit, prose } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
+import { whyNoActs } from "../state/acts.ts";
 import { etaSeconds, kindOf } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
 import { KEY } from "../keys/names.ts";
@@ -91,7 +92,8 @@ function contentOf(state: State, dialog: PlanDialog, width: number): Ranked[] {
       ),
     ];
   }
-  const said = note === null ? [] : [row(0, { text: note, style: "yellow" })];
+  const why = whyNoActs(state) ?? note;
+  const said = why === null ? [] : [row(0, { text: why, style: "yellow" })];
   if (plan === null) {
     return [...said, row(0, { text: "The daemon is counting…" }), row(2), row(0, ...keySpans([["Esc", "cancel"]]))];
   }

@@ -90,8 +90,8 @@ function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialo
   if (!canary && typed !== String(plan.matched)) {
     return put({ typed: "", note: typed === "" ? `Type ${plan.matched} first.` : `${typed} is not ${plan.matched}.` });
   }
-  const why = whyNoActs(state);
-  if (why !== null) return put({ note: why });
+  // The dialog says why, for as long as it is so.
+  if (whyNoActs(state) !== null) return put({});
   const body = { ...draftOf(dialog), expect: plan.matched };
   const ask = { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS };
   const label = `${canary ? "canary " : ""}${kindOf(set)} of ${countText(plan.matched)}`;
