@@ -290,6 +290,17 @@ describe("activity", () => {
     expect(page).toMatch(/‖ paused .* █{2}░{8} 121\/441 ✓ 118 ✗ 2 {2}the canary failed/);
     expect(page.indexOf("paused")).toBeLessThan(page.indexOf("endpoint.register"));
   });
+
+  it("names the tenant that a job is for, but not as the one who made it", () => {
+    const page = shown(
+      new Dashboard({
+        tab: "activity",
+        size: { columns: 120, rows: 24 },
+        jobs: [{ tenant: "acme", status: "done" }],
+      }).connected(),
+    );
+    expect(page).toMatch(/ ✓ done +replay {21,}\S+ \S+ 121\/441 ✓ 118 ✗ 2  tenant acme/);
+  });
 });
 
 describe("how many rows a list has", () => {

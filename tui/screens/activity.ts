@@ -30,7 +30,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
       cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
     },
     { head: "OUTCOME", width: 12, rank: 0, cell: (row) => ({ text: isJob(row) ? jobAction(row) : row.outcome }) },
-    { head: "BY", width: 13, rank: 4, cell: (row) => ({ text: isJob(row) ? row.tenant : byText(row) }) },
+    { head: "BY", width: 13, rank: 4, cell: (row) => ({ text: isJob(row) ? "" : byText(row) }) },
     {
       head: "ON",
       least: 20,
@@ -63,7 +63,7 @@ function isJob(row: Row): row is Job {
 
 /** Where there is little room, the counts say it without a bar. */
 export function jobText(look: Look, job: Job, width: number): string {
-  const { id, action, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
+  const { id, tenant, action, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
   const gone = `${countText(done + skipped)}/${countText(matched)}`;
   const counts =
     action === "cancel"
@@ -73,5 +73,6 @@ export function jobText(look: Look, job: Job, width: number): string {
   const full = Math.floor(share * BAR);
   const bar = glyph(look, "block").repeat(full) + glyph(look, "shade").repeat(BAR - full);
   const progress = width >= 100 ? [shortId(id), bar, gone, counts] : [gone, counts];
-  return [progress.join(" "), why ?? "", reason].filter((part) => part !== "").join("  ");
+  const whose = tenant === "*" ? "" : `tenant ${tenant}`;
+  return [progress.join(" "), why ?? "", whose, reason].filter((part) => part !== "").join("  ");
 }
