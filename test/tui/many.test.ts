@@ -93,6 +93,20 @@ describe("a replay of many", () => {
     expect(shown(dashboard.press(KEY.replayMany))).toMatch(/390 +38 +test: 200, 0s ago/);
   });
 
+  it("has room for when an endpoint failed last, however long ago", () => {
+    const failing = (ms: number) => ({
+      instead: {
+        getEndpoint: {
+          ...anEndpoint,
+          health: { ...aHealth, consecutive_failures: 5, last_failure_at: new Date(NOW - ms).toISOString() },
+        },
+      },
+    });
+    const minutes = shown(on("failures", failing(27 * 60_000)).press(KEY.replayMany));
+    expect(minutes).toContain("failing, last 27m ago  ");
+    expect(shown(on("failures", failing(366 * 86_400_000)).press(KEY.replayMany))).toContain("last 366d ago  ");
+  });
+
   it("runs over exactly what was planned, once its number was typed", () => {
     const dashboard = on("failures").press(KEY.replayMany).type("441").press("enter");
     expect(drafts(dashboard).jobs).toEqual([

@@ -153,7 +153,7 @@ function fixedText({ set, plan }: PlanDialog): string {
 }
 
 /** Of the table, without the spaces between. */
-const WIDTHS = { count: 10, timedOut: 10, health: 20 };
+const WIDTHS = { count: 10, timedOut: 10, health: 22 };
 
 /** Only of what is replayed does it matter how many timed out. */
 function endpointRows(state: State, { endpoints }: JobPlan, isReplay: boolean): Span[][] {
