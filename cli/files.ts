@@ -1,5 +1,5 @@
 /** Files that a flag names. What they hold is in no message. */
-import { closeSync, fsyncSync, openSync, readFileSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -8,11 +8,30 @@ export function readFile(file: string, what: string, maxBytes: number): Buffer {
   try {
     const { size } = statSync(file);
     if (size > maxBytes) throw usage(`${what}: ${file} is ${size} bytes, and the limit is ${maxBytes}`);
-    return readFileSync(file);
+    return readUpTo(file, what, maxBytes);
   } catch (error) {
     if (error instanceof Failure) throw error;
     const { code } = error as NodeJS.ErrnoException;
     throw usage(`${what}: ${file} cannot be read (${code === "ENOENT" ? "there is no such file" : code})`);
+  }
+}
+
+/** A pipe or a device does not say its size, and may have no end. */
+function readUpTo(file: string, what: string, maxBytes: number): Buffer {
+  const fd = openSync(file, "r");
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(64 * 1024);
+      const read = readSync(fd, chunk);
+      if (read === 0) return Buffer.concat(chunks);
+      size += read;
+      if (size > maxBytes) throw usage(`${what}: ${file} has more than ${maxBytes} bytes, which is the limit`);
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(fd);
   }
 }
 
