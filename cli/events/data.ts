@@ -8,8 +8,9 @@ import type { Io } from "../io.ts";
 /** More than any daemon takes. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** `@FILE`, `-` for stdin, or JSON as it stands. Throws a Failure that names line and column. */
-export async function readData(given: string, io: Io): Promise<string> {
+/** `@FILE`, `-` or, as in curl, `@-` for stdin, or JSON as it stands. Throws a Failure that names line and column. */
+export async function readData(typed: string, io: Io): Promise<string> {
+  const given = typed === "@-" ? "-" : typed;
   const file = given.startsWith("@") ? given.slice(1) : null;
   const where = given === "-" ? "stdin" : (file ?? "--data");
   const bytes =

@@ -214,6 +214,7 @@ describe("webhookd events send", () => {
     ["as it stands", DATA, {}],
     ["from a file", "@{dir}/data.json", { files: { "data.json": `  ${DATA}\n` } }],
     ["from stdin", "-", { input: [DATA] }],
+    ["from stdin, as curl reads it", "@-", { input: [DATA] }],
   ])("passes data %s on byte for byte", async (_, data, more) => {
     expect(await sent(data, more)).toEqual([EXIT.ok, `{"type":"budget.exceeded","data":${DATA}}`]);
   });
@@ -242,6 +243,12 @@ describe("webhookd events send", () => {
     const { code, out, err, daemon } = await events([...words, data], { files: { "data.json": text }, input: [text] });
     expect({ code, out, seen: daemon.seen }).toEqual({ code: EXIT.usage, out: "", seen: [] });
     expect(err).toMatch(message);
+  });
+
+  it.skipIf(process.platform === "win32")("refuses a device without an end", async () => {
+    const { code, err, daemon } = await events([...words, "@/dev/zero"]);
+    expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+    expect(err).toContain("--data: /dev/zero has more than 67108864 bytes, which is the limit");
   });
 
   it("refuses a file that is not UTF-8", async () => {
