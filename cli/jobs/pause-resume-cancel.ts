@@ -4,7 +4,9 @@ import { EXIT } from "../exit-code.ts";
 import { connectFor } from "../find-id.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
+import { howToResume } from "./job-text.ts";
 import { say, sayJson } from "../output/print.ts";
+import { grouped } from "../output/words.ts";
 import type { TargetArgs } from "../target.ts";
 
 export const jobsPause = command({
@@ -14,7 +16,10 @@ export const jobsPause = command({
     return steer(
       "pauseJob",
       args,
-      ({ id, done, matched }) => `is paused, ${done} of ${matched} done. To resume it: webhookd jobs resume ${id}`,
+      (job) => {
+        const how = job.paused_reason === null ? `To resume it: webhookd jobs resume ${job.id}` : howToResume(job.id);
+        return `is paused, ${goneText(job)}. ${how}`;
+      },
       io,
     );
   },
@@ -36,8 +41,7 @@ export const jobsResume = command({
     return steer(
       "resumeJob",
       { ...args, ...(canary && { body: { canary } }), ...(all && { body: { send_all: all } }) },
-      ({ id, done, matched }) =>
-        `is resumed, ${done} of ${matched} done. To watch it: webhookd jobs show ${id} --watch`,
+      (job) => `is resumed, ${goneText(job)}. To watch it: webhookd jobs show ${job.id} --watch`,
       io,
     );
   },
@@ -47,14 +51,14 @@ export const jobsCancel = command({
   args: { job: byId("job", "Id of the job"), ...CLIENT },
   examples: ["webhookd jobs cancel job_01m7w8bx02jeyjr53r14y5rmma"],
   run(args, io) {
-    return steer(
-      "cancelJob",
-      args,
-      ({ done, matched }) => `is cancelled, ${done} of ${matched} done; the rest stays as it is.`,
-      io,
-    );
+    return steer("cancelJob", args, (job) => `is cancelled, ${goneText(job)}; the rest stays as it is.`, io);
   },
 });
+
+/** As the progress that `show` draws. */
+function goneText({ done, skipped, matched }: Job): string {
+  return `${grouped(done + skipped)} of ${grouped(matched)} done`;
+}
 
 type SteerArgs = TargetArgs & { readonly job: string; readonly json: boolean; readonly body?: object };
 

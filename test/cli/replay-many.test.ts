@@ -398,3 +398,10 @@ it("a job that runs while all sending is paused says so", async () => {
   const { code, err } = await typed(["jobs", "show", aJob.id], { answers: { getStatus } });
   expect([code, err]).toEqual([EXIT.ok, `Nothing is being sent: ${detail}. To resume: webhookd resume.\n`]);
 });
+
+it("a job that paused itself is not said to go on by a plain resume", async () => {
+  const paused = { ...aJob, status: "paused", paused_reason: "the canary to ep_1 failed", ended_at: null };
+  const { out } = await typed(["jobs", "pause", aJob.id], { answers: { pauseJob: paused } });
+  expect(out).toContain(`webhookd jobs resume ${aJob.id} --canary`);
+  expect(out).not.toMatch(/resume job_\w+\n/);
+});

@@ -18,7 +18,7 @@ export const JOBS_CASES: Cases<"jobs"> = {
     out: /^job_\S+ {2}replay {2}running\n {2}progress {2}####-{12} {2}121 of 441 deliveries\n {2}counts .+\n {4}ep_\S+ {2}78 delivered, 2 failed, 1 skipped of 390\n/,
     json,
   },
-  "jobs pause": { words, asks: ["pauseJob"], out: /^job_\S+ is paused, 120 of 441 done\. To resume it: .+\n$/, json },
-  "jobs resume": { words, asks: ["resumeJob"], out: /^job_\S+ is resumed, 120 of 441 done\. To watch it: .+\n$/, json },
-  "jobs cancel": { words, asks: ["cancelJob"], out: /^job_\S+ is cancelled, 120 of 441 done; .+\n$/, json },
+  "jobs pause": { words, asks: ["pauseJob"], out: /^job_\S+ is paused, 121 of 441 done\. To resume it: .+\n$/, json },
+  "jobs resume": { words, asks: ["resumeJob"], out: /^job_\S+ is resumed, 121 of 441 done\. To watch it: .+\n$/, json },
+  "jobs cancel": { words, asks: ["cancelJob"], out: /^job_\S+ is cancelled, 121 of 441 done; .+\n$/, json },
 };
