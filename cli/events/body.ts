@@ -13,7 +13,7 @@ export function bodyOf(answer: string): Buffer {
   throw new Failure(
     "conflict",
     `the data of ${id} was erased`,
-    "Its attempts are kept: webhookd attempts list evt_…",
+    `Its attempts are kept: webhookd attempts list ${id}`,
     "gone",
   );
 }

@@ -145,6 +145,7 @@ describe("webhookd events show", () => {
     expect((await events(["show", id], { answers: erased })).out).toMatch(/\nthe data was erased\n$/);
     const raw = await events(["show", id, "--raw"], { answers: erased });
     expect([raw.code, raw.out]).toEqual([EXIT.conflict, ""]);
+    expect(raw.err).toContain(`webhookd attempts list ${anEvent.id}\n`);
   });
 
   it.each([
