@@ -6,7 +6,7 @@ import type { Delivery } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import type { Io } from "../io.ts";
-import { count } from "../output/words.ts";
+import { count, grouped } from "../output/words.ts";
 import { changeOf, keyOf, type Change, type Counts, type Note, type Told } from "./change.ts";
 
 export interface FollowOptions {
@@ -129,8 +129,12 @@ export class Following {
       if (++looked >= MOST_MISSED) break;
     }
     const whole = looked < MOST_MISSED;
-    const limit = whole ? "" : `, among the latest ${MOST_MISSED} deliveries`;
-    const text = `reconnected; the individual changes since ${new Date(seenAt).toISOString()} are lost. ${count(changed.length, "delivery has", "deliveries have")} changed${limit}; shown in their present state`;
+    const limit = whole ? "" : ` among the latest ${grouped(MOST_MISSED)}`;
+    const what =
+      changed.length === 0
+        ? `No delivery has changed${limit}`
+        : `${count(changed.length, "delivery has", "deliveries have")} changed${limit}; shown in their present state`;
+    const text = `reconnected; the individual changes since ${new Date(seenAt).toISOString()} are lost. ${what}`;
     yield note(text, { kind: "reload", since: new Date(seenAt).toISOString(), shown: changed.length, whole });
     yield* this.#list(changed);
   }

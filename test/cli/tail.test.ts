@@ -199,6 +199,8 @@ describe("webhookd events tail", () => {
     expect(io.err).toBe("");
     const human = await tail({ streams, lists }, "-n", "0", "--exit-after", "4");
     expect(human.io.err).toContain("are lost. 2 deliveries have changed; shown in their present state --\n");
+    const quiet = await tail({ streams, lists: [[]] }, "-n", "0", "--exit-after", "2");
+    expect(quiet.io.err).toContain("are lost. No delivery has changed --\n");
   });
 
   it("ends quietly when it is interrupted, and when its reader goes away", async () => {
