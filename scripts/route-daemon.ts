@@ -29,6 +29,7 @@ const config = loadConfig({
   checkout: null,
   readFile: () => null,
   exists: () => false,
+  isHidden: () => false,
 });
 const log = createLog({ format: "json", level: config.log.level, write: (line) => void process.stdout.write(line) });
 await startDaemon(config, { log, clock, schedule: () => ({ stop() {} }) });
