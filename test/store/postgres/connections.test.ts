@@ -14,6 +14,13 @@ afterAll(() => server?.stop());
 
 const open = (url: string, dir = temporaryDirectory()) => openPostgresDatabase(url, { dir, clock: new ManualClock() });
 
+/** A database of its own, by that role, which is made. */
+async function asAnother(role: string): Promise<string> {
+  await server!.ask(`CREATE ROLE ${role} LOGIN`);
+  await server!.ask(`CREATE DATABASE of_${role} OWNER ${role}`);
+  return server!.urlOf(`of_${role}`).replace("//test@", `//${role}@`);
+}
+
 /** Takes connections, and says nothing. */
 async function silentHost(): Promise<string> {
   const silent = createServer();
@@ -240,6 +247,50 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
       ),
     );
     await expect(dueNow(store, endpoint)).rejects.toMatchObject({ code: "storage_unavailable" });
+  });
+
+  it("says that the storage is unavailable while it has no right to a table, and goes on once it has", async () => {
+    const url = await asAnother("limited");
+    const store = await open(url);
+    await addEndpoint(store);
+    await withClient(url, (client) => client.query("REVOKE ALL ON event, manual_attempt FROM limited"));
+    await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
+    await expect(store.deliveries.requestedAttempts(null, 1)).rejects.toMatchObject({ code: "storage_unavailable" });
+    await withClient(url, (client) => client.query("GRANT ALL ON event, manual_attempt TO limited"));
+    await publishOne(store);
+    expect(await store.deliveries.requestedAttempts(null, 1)).toEqual([]);
+  });
+
+  it("waits for locks, though its role gives them up at once", async () => {
+    const url = await asAnother("hasty");
+    await withClient(url, (client) => client.query("ALTER ROLE hasty SET lock_timeout = 1"));
+    const store = await open(url);
+    await addEndpoint(store);
+    await withClient(url, async (other) => {
+      await other.query("BEGIN; LOCK TABLE event, manual_attempt IN ACCESS EXCLUSIVE MODE");
+      const work = Promise.all([publishOne(store), store.deliveries.requestedAttempts(null, 1)]);
+      const waits = "SELECT 1 FROM pg_locks WHERE NOT granted";
+      await expect.poll(async () => (await other.query(waits)).rows.length).toBe(2);
+      await other.query("COMMIT");
+      await work;
+    });
+  });
+
+  it("says that the storage is unavailable where others are faster again and again", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const dir = temporaryDirectory();
+    const store = await openPostgresDatabase(url, { dir, clock: new ManualClock(), leaseMs: 60_000 });
+    await addEndpoint(store);
+    await withClient(url, (client) =>
+      client.query(
+        `CREATE FUNCTION outrun() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN RAISE 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END $$;
+         CREATE TRIGGER outrun BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION outrun();
+         CREATE TRIGGER outrun BEFORE INSERT ON stream_batch FOR EACH ROW EXECUTE FUNCTION outrun()`,
+      ),
+    );
+    await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_unavailable" });
+    await expect(store.ownership.stream!.tell("x")).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
   it("says that the storage is unavailable when no host can be reached", async () => {

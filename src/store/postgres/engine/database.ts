@@ -178,7 +178,9 @@ function queriesOver(sessions: readonly Session[]): Queries {
     const session = sessions[next++ % sessions.length]!;
     const once = async () => ask(queriesOn(await session.client()));
     // After a migration the next time it is planned anew.
-    return telling(() => once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))));
+    return telling(() => once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error)))).catch(
+      (error: unknown) => Promise.reject(toldOf(error)),
+    );
   };
   return {
     rows: (sql, values) => asking((queries) => queries.rows(sql, values)),
@@ -225,13 +227,19 @@ function isOutrun(error: unknown): boolean {
   return /^(23505|40001|40P01|55P03)$/.test(String(error.code)) || isOfOldTables(error);
 }
 
+/** Where nobody does it again: what callers are told. */
+export function toldOf(error: unknown): unknown {
+  return error instanceof Outrun ? storageUnavailable(error) : error;
+}
+
 /** What callers are told when the storage is at fault; null for any other error. */
 function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
   const code = "code" in error ? String(error.code) : "";
   if (code === "53100") return storageFull(error);
-  // No connection, no resources, no time left, shutting down or recovering, read only, an error of the system, damage.
-  if (/^(08|53|57P|57014|58|25006|25P03|25P04|XX)/.test(code) || /^E[A-Z]+$/.test(code))
+  // No connection, no resources, no time left, shutting down or recovering, read only, a right that was taken away, an
+  // error of the system, damage.
+  if (/^(08|53|57P|57014|58|25006|25P03|25P04|42501|XX)/.test(code) || /^E[A-Z]+$/.test(code))
     return storageUnavailable(error);
   return /^(Connection|Query read timeout|timeout expired|Client )/.test(error.message)
     ? storageUnavailable(error)

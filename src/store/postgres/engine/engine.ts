@@ -10,7 +10,7 @@ import type { Box } from "../../sqlite/engine/box.ts";
 import { storageUnavailable } from "../../sqlite/engine/condition.ts";
 import { Cursors } from "../../sqlite/engine/page.ts";
 import { firstKeyAt } from "../../sqlite/numbers/codes.ts";
-import { CommitInDoubt, isOfSome, Outrun, type Database, type Mark, type Queries } from "./database.ts";
+import { CommitInDoubt, isOfSome, Outrun, toldOf, type Database, type Mark, type Queries } from "./database.ts";
 import type { Owner } from "./owner.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
@@ -139,7 +139,7 @@ export class Engine {
       else await this.#commitTogether(some);
     } catch (error) {
       const isOfAll = error instanceof WebhookdError && !isOfSome(error);
-      if (some.length === 1 || isOfAll) for (const work of some) work.reject(error);
+      if (some.length === 1 || isOfAll) for (const work of some) work.reject(toldOf(error));
       // One of them is at fault: each has its own transaction now, so that only that one is refused.
       else for (const work of some) await this.#commit([work]);
     }

@@ -10,7 +10,8 @@ const QUERY_MS = 10_000;
 const INT8 = 20;
 
 /** What is committed, and how, must not depend on what a role or a database has for its default. */
-export const OPTIONS = "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c timezone=UTC";
+export const OPTIONS =
+  "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c lock_timeout=0 -c timezone=UTC";
 
 /** A connection that is made when it is wanted, and again when it was lost. */
 export class Session {
