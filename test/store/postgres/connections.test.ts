@@ -261,6 +261,22 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     expect(await store.deliveries.requestedAttempts(null, 1)).toEqual([]);
   });
 
+  it("says what is wrong, though every statement after that only says that its transaction has failed", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const dir = temporaryDirectory();
+    // It owns nothing, so that others hear of what it publishes, in the same transaction.
+    const store = await openPostgresDatabase(url, { dir, clock: new ManualClock(), leaseMs: 60_000 });
+    await addEndpoint(store);
+    await withClient(url, (client) =>
+      client.query(
+        `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+         CREATE TRIGGER full_disk BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+      ),
+    );
+    await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_full" });
+  });
+
   it("waits for locks, though its role gives them up at once", async () => {
     const url = await asAnother("hasty");
     await withClient(url, (client) => client.query("ALTER ROLE hasty SET lock_timeout = 1"));

@@ -110,11 +110,12 @@ export class Database implements Queries {
         .query("BEGIN")
         .catch(() => {});
       const left = mark === null ? null : leaveMark(client, mark);
+      let first: unknown = null;
       let result: T;
       try {
-        result = await work(queriesOn(client));
+        result = await work(queriesOn(client, (error) => (first ??= error)));
       } catch (error) {
-        const fault = (await left) ?? error;
+        const fault = (await left) ?? (isAftermath(error) ? (first ?? error) : error);
         // A server that does not answer would not answer this either; without the connection it undoes the transaction.
         if (storageError(fault) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
         else this.#writer.drop();
@@ -178,9 +179,9 @@ function queriesOver(sessions: readonly Session[]): Queries {
     const session = sessions[next++ % sessions.length]!;
     const once = async () => ask(queriesOn(await session.client()));
     // After a migration the next time it is planned anew.
-    return telling(() => once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error)))).catch(
-      (error: unknown) => Promise.reject(toldOf(error)),
-    );
+    return telling(() =>
+      once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))),
+    ).catch((error: unknown) => Promise.reject(toldOf(error)));
   };
   return {
     rows: (sql, values) => asking((queries) => queries.rows(sql, values)),
@@ -197,15 +198,25 @@ function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> 
   );
 }
 
-export function queriesOn(client: Client): Queries {
+/** `onError` hears of what fails in the order in which it was asked. */
+export function queriesOn(client: Client, onError: (error: unknown) => void = () => {}): Queries {
+  const ask = (sql: string, values: readonly unknown[] = []) => {
+    const asked = run(client, sql, values);
+    asked.catch(onError);
+    return asked;
+  };
   return {
-    rows: async <R extends object>(sql: string, values: readonly unknown[] = []) =>
-      (await run(client, sql, values)).rows as R[],
-    change: async (sql, values = []) => (await run(client, sql, values)).rowCount ?? 0,
+    rows: async <R extends object>(sql: string, values?: readonly unknown[]) => (await ask(sql, values)).rows as R[],
+    change: async (sql, values) => (await ask(sql, values)).rowCount ?? 0,
     async script(sql) {
       await client.query(sql);
     },
   };
+}
+
+/** Another statement of the transaction had failed before it. */
+function isAftermath(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "25P02";
 }
 
 async function telling<T>(work: () => Promise<T>): Promise<T> {
