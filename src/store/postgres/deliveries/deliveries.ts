@@ -249,6 +249,8 @@ interface Wanted {
 async function request(tx: Queries, tenant: string | null, delivery: string): Promise<AttemptRequest> {
   const parsed = parseDeliveryId(delivery);
   if (parsed === null) return { result: "not_found" };
+  // Another node may be erasing it: what is read below stays as it is.
+  await tx.rows("SELECT 1 FROM event WHERE key = $1 FOR SHARE", [parsed.event]);
   const [row] = await tx.rows<Wanted>(
     `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id,
        p.deleted_at IS NOT NULL AS deleted,

@@ -142,11 +142,17 @@ async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: num
 export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
-  do {
+  for (let isErased = false; !isErased;) {
     const some = await cancelEvent(engine, event, null);
-    deliveries.push(...some.deliveries);
+    const asked = await engine.write(async (tx) => {
+      const dropped = await eraseBody(tx, event);
+      await engine.owner.tell(tx, { withdrawn: dropped ?? [] });
+      return dropped;
+    });
+    deliveries.push(...some.deliveries, ...(asked ?? []));
     cancelled += some.cancelled;
-  } while (!(await engine.write((tx) => eraseBody(tx, event.key))));
+    isErased = asked !== null;
+  }
   for (let after: readonly [number, number] | null = [-1, -1]; after !== null;) {
     const from: readonly [number, number] = after;
     after = await engine.write((tx) => eraseAnswers(tx, event.key, from));
@@ -154,15 +160,23 @@ export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Wit
   return { result: "withdrawn", deliveries, cancelled };
 }
 
-/** False while something is open: it was sent again meanwhile. From then on nothing of it can be. */
-async function eraseBody(tx: Queries, key: number): Promise<boolean> {
+/**
+ * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
+ * for since the cancel is dropped.
+ */
+async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly EventDelivery[] | null> {
   await tx.rows("SELECT key FROM event WHERE key = $1 FOR UPDATE", [key]);
   const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
-  if (open.length > 0) return false;
+  if (open.length > 0) return null;
   // The hash goes too: what is short can be guessed from it.
   await tx.change("UPDATE event SET body = NULL, body_hash = '' WHERE key = $1", [key]);
   await tx.change("DELETE FROM event_label WHERE event = $1", [key]);
-  return true;
+  const dropped = await tx.rows<{ number: number; id: string }>(
+    `DELETE FROM manual_attempt m USING endpoint p WHERE m.event = $1 AND p.number = m.endpoint
+     RETURNING p.number, p.id`,
+    [key],
+  );
+  return dropped.map((endpoint) => ({ delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id }));
 }
 
 interface Answer {

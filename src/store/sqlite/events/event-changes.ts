@@ -77,6 +77,7 @@ export class Withdraw {
   readonly #page: Statement<[number, number, number], { endpoint: number; status: number }>;
   readonly #cancel: Statement<[number, number]>;
   readonly #isOpen: Statement<[number], number>;
+  readonly #asked: Statement<[number], number>;
   readonly #erase: Statement<[number]>;
   readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
   readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
@@ -93,6 +94,7 @@ export class Withdraw {
     this.#isOpen = db
       .prepare<[number], number>(`SELECT 1 FROM delivery WHERE event = ? AND status <= ${WAITING} LIMIT 1`)
       .pluck();
+    this.#asked = db.prepare<[number], number>("SELECT endpoint FROM manual_attempt WHERE event = ?").pluck();
     // The hash goes too: what is short can be guessed from it.
     this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'' WHERE key = ?");
     this.#attempts = db.prepare(
@@ -126,11 +128,13 @@ export class Withdraw {
     const { commit } = this.#engine;
     const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
-    do {
+    for (let isErased = false; !isErased;) {
       const some = await this.cancel(event, null);
-      deliveries.push(...some.deliveries);
+      const asked = await commit.run(() => this.#eraseBody(event));
+      deliveries.push(...some.deliveries, ...(asked ?? []));
       cancelled += some.cancelled;
-    } while (!(await commit.run(() => this.#eraseBody(event.key))));
+      isErased = asked !== null;
+    }
     for (let after: Place | null = FIRST; after !== null;) {
       const from: Place = after;
       after = await commit.run(() => this.#eraseAnswers(event.key, from), CHUNK_SIZE);
@@ -162,14 +166,23 @@ export class Withdraw {
     return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
   }
 
-  /** False while something is open: it was sent again meanwhile. From then on nothing of it can be. */
-  #eraseBody(key: number): boolean {
-    if (this.#isOpen.get(key) !== undefined) return false;
+  /**
+   * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
+   * for since the cancel is dropped.
+   */
+  #eraseBody({ id, key }: FoundEvent): readonly EventDelivery[] | null {
+    if (this.#isOpen.get(key) !== undefined) return null;
+    const { index, labels, manual } = this.#parts;
     this.#overwriting(() => {
       this.#erase.run(key);
-      this.#parts.labels.drop(key);
+      labels.drop(key);
     });
-    return true;
+    const asked = this.#asked.all(key);
+    for (const endpoint of asked) manual.drop(key, endpoint);
+    return asked.map((endpoint) => ({
+      delivery: deliveryId(id, endpoint),
+      endpoint: index.byNumber(endpoint).id,
+    }));
   }
 
   /** Erases what some attempts were answered; where to go on, null when none is left. */

@@ -179,6 +179,28 @@ export function withdrawing(openFresh: OpenFresh): void {
       expect(await store.events.replay(null, id, {}, START)).toEqual({ result: "gone" });
     });
 
+    it("leaves no attempt behind that somebody asks for meanwhile", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.deliveries.record([failed(fresh[0]!)]);
+      const results = new Set<string>();
+      const over = new AbortController();
+      // A little later each, so that one comes between any two steps.
+      const asking = async (turns: number) => {
+        while (!over.signal.aborted) {
+          for (let left = turns; left > 0; left--) await Promise.resolve();
+          results.add((await store.deliveries.requestAttempt(null, fresh[0]!.delivery, START)).result);
+        }
+      };
+      const asked = Promise.all(Array.from({ length: 10 }, (_, turns) => asking(turns)));
+      await store.events.erase(null, id);
+      over.abort();
+      await asked;
+      expect(results).toContain("requested");
+      expect(await store.deliveries.requestedAttempts(null, 1)).toEqual([]);
+    });
+
     it("leaves other events alone", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
