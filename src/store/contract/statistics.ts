@@ -28,7 +28,7 @@ export interface StatisticsStore {
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }
 
-/** Tests and what is deleted are left out. */
+/** Tests and what is deleted are left out, but for a test that waits since a stop of the process. */
 export interface Census {
   readonly pending: number;
   readonly held: number;

@@ -160,7 +160,7 @@ async function censusStep({ clock, database }: Engine, from: string | null): Pro
     );
     for (const row of rows) {
       const shown = statusOf(row);
-      const isTest = row.trigger === triggerCode("test") && shown === "failed";
+      const isTest = row.trigger === triggerCode("test") && row.status !== WAITING;
       if (!isTest && (shown === "pending" || shown === "held" || shown === "failed")) counts[shown]++;
       if (row.status !== WAITING || shown !== "pending") continue;
       const due = Math.max(Math.floor(row.due_at / MINUTE_MS), minute);

@@ -153,7 +153,7 @@ export function statistics(openFresh: OpenFresh): void {
     it("stand beside a census of what there is, taken 500 rows at a time", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
-      await addEndpoint(store, { tenant: "held", enabled: false });
+      const disabled = await addEndpoint(store, { tenant: "held", enabled: false });
       await addEndpoint(store, { tenant: "gone" });
       const gone = await addEndpoint(store, { tenant: "gone" });
       await store.endpoints.delete(null, gone, START);
@@ -172,6 +172,7 @@ export function statistics(openFresh: OpenFresh): void {
       ]);
       await store.deliveries.record([failed((await publishOne(store, { testFor: endpoint })).fresh[0]!)]);
       await publishOne(store, { tenant: "held" });
+      for (const testFor of [endpoint, disabled]) await publishOne(store, { testFor });
       const counts = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
       const due: [minute: number, count: number][] = [];
       let steps = 0;
