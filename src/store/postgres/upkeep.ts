@@ -56,6 +56,8 @@ export class PostgresUpkeep implements UpkeepStore {
       () => true,
       () => false,
     );
+    // Nobody publishes who was told that nothing is taken, so that a commit is tried.
+    if (this.#engine.state !== "ready") await this.#engine.write(async () => {}).catch(() => {});
     // It stays in memory as long as the database refuses it.
     await this.#parts.operations.savePause().catch(() => {});
     await this.#parts.endpoints.takeUp().catch(() => {});
@@ -63,7 +65,7 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   async condition(): Promise<Condition> {
-    return { state: this.#reachable ? "ready" : "store_unavailable", trouble: null };
+    return { state: this.#reachable ? this.#engine.state : "store_unavailable", trouble: null };
   }
 }
 

@@ -277,6 +277,37 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     await expect(publishOne(store)).rejects.toMatchObject({ code: "storage_full" });
   });
 
+  it("says that it takes nothing while commits are refused, and that it does again once one is made", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const clock = new ManualClock();
+    const store = await openPostgresDatabase(url, { dir: temporaryDirectory(), clock });
+    await addEndpoint(store);
+    const state = async () => (await store.upkeep.checkSpace()).state;
+    await withClient(url, async (client) => {
+      const stop = async (with_: string) => {
+        await client.query(
+          `CREATE OR REPLACE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN RAISE 'stop' USING ERRCODE = '${with_}'; END $$;
+           CREATE TRIGGER stop BEFORE INSERT ON last_commit FOR EACH ROW EXECUTE FUNCTION stop()`,
+        );
+        await publishOne(store).catch(() => {});
+      };
+      const goOn = () => client.query("DROP TRIGGER stop ON last_commit");
+      expect(await state()).toBe("ready");
+      await stop("read_only_sql_transaction");
+      expect(await store.upkeep.condition()).toMatchObject({ state: "store_unavailable" });
+      expect(await state()).toBe("store_unavailable");
+      await goOn();
+      expect(await state()).toBe("ready");
+      await stop("disk_full");
+      await goOn();
+      // What the look commits may have found the last room.
+      expect(await state()).toBe("disk_full");
+      clock.advance(10_000);
+      expect(await state()).toBe("ready");
+    });
+  });
+
   it("waits for locks, though its role gives them up at once", async () => {
     const url = await asAnother("hasty");
     await withClient(url, (client) => client.query("ALTER ROLE hasty SET lock_timeout = 1"));

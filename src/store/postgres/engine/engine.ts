@@ -20,6 +20,14 @@ const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5
 const NOTE_EVERY_MS = 1000;
 /** A transaction that another node came before is run again. */
 const TRIES = 5;
+/** On a full disk, a commit of little may succeed beside others that do not. */
+const STAYS_FULL_MS = 10_000;
+
+/** What the storage made of a commit, and until when no other commit disproves it, by the monotonic clock. */
+interface Refusal {
+  readonly state: "disk_full" | "store_unavailable";
+  readonly until: number;
+}
 
 /** Work of one kind, of which several pieces may share a transaction; each gets its own result, or its own refusal. */
 export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Promise<(Result | WebhookdError)[]>;
@@ -63,6 +71,7 @@ export class Engine {
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
   #noted: number | null = null;
+  #refusal: Refusal | null = null;
   #lastCommit: string | null = null;
 
   constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
@@ -76,6 +85,11 @@ export class Engine {
     this.cursors = new Cursors((bytes) => box.mark(bytes));
     // Where nodes share the store it would be the row that all of them wait for.
     if (owner.owns === null) this.riders.push((tx, now) => this.#noteInstant(tx, now));
+  }
+
+  /** Whether commits are made, as far as the last ones tell. */
+  get state(): "ready" | Refusal["state"] {
+    return this.#refusal?.state ?? "ready";
   }
 
   /** A transaction of its own. It may run twice; what it throws undoes it. */
@@ -139,6 +153,7 @@ export class Engine {
       else await this.#commitTogether(some);
     } catch (error) {
       const isOfAll = error instanceof WebhookdError && !isOfSome(error);
+      if (isOfAll) this.#refused(error);
       if (some.length === 1 || isOfAll) for (const work of some) work.reject(toldOf(error));
       // One of them is at fault: each has its own transaction now, so that only that one is refused.
       else for (const work of some) await this.#commit([work]);
@@ -187,8 +202,15 @@ export class Engine {
     }
   }
 
+  #refused({ code }: WebhookdError): void {
+    const now = this.clock.monotonic();
+    if (code === "storage_full") this.#refusal = { state: "disk_full", until: now + STAYS_FULL_MS };
+    if (code === "storage_unavailable") this.#refusal = { state: "store_unavailable", until: now };
+  }
+
   #committed({ id }: Mark, after: readonly (() => void)[]): void {
     this.#lastCommit = id;
+    if (this.#refusal !== null && this.clock.monotonic() >= this.#refusal.until) this.#refusal = null;
     for (const done of after) done();
   }
 
