@@ -113,7 +113,7 @@ class Move {
     const isThere =
       this.#from === this.#file ? this.#file.beginSource() : await this.#postgres.beginSource(this.#file.box, beside);
     const isTrial = how === "dry-run";
-    const left = await this.#to.beginTarget(isTrial);
+    const left = await this.#beginTarget(isThere);
     const state = await this.#stateFrom(left, isThere);
     for (const table of TABLES) this.#counts.set(table.name, await this.#from.count(table));
     const bytes = await this.#from.bytes();
@@ -134,14 +134,9 @@ class Move {
     const { beside, how, resume } = this.#options;
     const facts = await this.#from.facts(["key_id", "last_instant"]);
     const still = [facts.key_id, facts.last_instant, await this.#from.lastEvent()].join();
-    const gone = new StoreRefused(
-      1,
-      `the store in ${this.#from.name} was moved away earlier`,
-      "start it where it is now",
-    );
     const begun: State = { source: still, log: null, seen: 0, table: 0, after: null, sums: {}, isCompared: false };
     if (left === null) {
-      if (!isThere) throw gone;
+      if (!isThere) throw this.#gone();
       const isTrial = how === "dry-run";
       const log = beside && !isTrial ? await this.#from.log.begin() : null;
       const state = log === null ? begun : { ...begun, source: facts.key_id!, log };
@@ -162,8 +157,21 @@ class Move {
         "a daemon has run since, or the copy is of another store; start again with an empty target",
       );
     }
-    if (!isThere && !state.isCompared) throw gone;
+    if (!isThere && !state.isCompared) throw this.#gone();
     return state;
+  }
+
+  async #beginTarget(isThere: boolean): Promise<string | null> {
+    try {
+      return await this.#to.beginTarget(this.#options.how === "dry-run");
+    } catch (error) {
+      // Perhaps it was moved to there: the command was cut short when all was done.
+      throw isThere || !(error instanceof StoreRefused) ? error : this.#gone();
+    }
+  }
+
+  #gone(): StoreRefused {
+    return new StoreRefused(1, `the store in ${this.#from.name} was moved away earlier`, "start it where it is now");
   }
 
   async #copyAll(copy: Copy): Promise<void> {
