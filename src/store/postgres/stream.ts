@@ -122,7 +122,15 @@ export class NodeStream implements SharedStream {
   }
 
   async tell(text: string | null): Promise<void> {
-    await this.#database.change(TELL, [text !== null && text.length > MAX_LENGTH ? null : text]);
+    const gaps = this.#gaps;
+    try {
+      await this.#database.change(TELL, [text !== null && text.length > MAX_LENGTH ? null : text]);
+    } catch (error) {
+      // Listeners hear of it at the next renewal, though nothing more happens here.
+      this.#gaps++;
+      throw error;
+    }
+    if (text === null) this.#toldGaps = Math.max(this.#toldGaps, gaps);
   }
 
   async #follow(take: (batch: ToldBatch) => void): Promise<void> {

@@ -375,6 +375,28 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await expect.poll(isWanted).toBe(false);
   });
 
+  it("have those who listen read their lists again after what could not be told, though nothing more happens", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const stream = a.ownership.stream!;
+    const heard: ToldBatch[] = [];
+    await stream.follow((batch) => heard.push(batch));
+    const before = heard.length;
+    await withClient(url, async (client) => {
+      await client.query(
+        `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+           BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+         CREATE TRIGGER full_disk BEFORE INSERT ON stream_batch FOR EACH ROW EXECUTE FUNCTION full_disk()`,
+      );
+      await expect(stream.tell("lost")).rejects.toMatchObject({ code: "storage_full" });
+      await client.query("DROP TRIGGER full_disk ON stream_batch");
+    });
+    await renew(a);
+    await expect.poll(() => heard.slice(before).map(({ text }) => text)).toEqual([null]);
+    stream.rest();
+  });
+
   it("hand what people are to be told to one who takes it, once", async () => {
     const { start } = await shared();
     const [a, b] = [await start(), await start()];
