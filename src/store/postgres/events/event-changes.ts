@@ -164,7 +164,7 @@ export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Wit
  * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
  * for since the cancel is dropped.
  */
-async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly EventDelivery[] | null> {
+async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly WithdrawnDelivery[] | null> {
   await tx.rows("SELECT key FROM event WHERE key = $1 FOR UPDATE", [key]);
   const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
   if (open.length > 0) return null;
@@ -176,7 +176,7 @@ async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly
      RETURNING p.number, p.id`,
     [key],
   );
-  return dropped.map((endpoint) => ({ delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id }));
+  return dropped.map((one) => ({ delivery: deliveryId(id, one.number), endpoint: one.id, isQuiet: true }));
 }
 
 interface Answer {

@@ -170,7 +170,7 @@ export class Withdraw {
    * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
    * for since the cancel is dropped.
    */
-  #eraseBody({ id, key }: FoundEvent): readonly EventDelivery[] | null {
+  #eraseBody({ id, key }: FoundEvent): readonly WithdrawnDelivery[] | null {
     if (this.#isOpen.get(key) !== undefined) return null;
     const { index, labels, manual } = this.#parts;
     this.#overwriting(() => {
@@ -182,6 +182,7 @@ export class Withdraw {
     return asked.map((endpoint) => ({
       delivery: deliveryId(id, endpoint),
       endpoint: index.byNumber(endpoint).id,
+      isQuiet: true,
     }));
   }
 
