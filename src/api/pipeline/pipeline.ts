@@ -12,6 +12,7 @@ import { AuditTrail } from "./audit-trail.ts";
 import { BodyTurns, ClientGone, giveBack, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import {
   type Exchange,
+  isLong,
   newExchange,
   NO_PARAMS,
   whenClosed,
@@ -174,6 +175,7 @@ export class Pipeline {
     let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.keyId, principal.tenant);
+    let isTaken = true;
     try {
       if (route.body?.metered) {
         if (!isTrusted) this.#tenantRates.require(principal.tenant, this.#parts.clock.monotonic());
@@ -218,12 +220,15 @@ export class Pipeline {
         origin: () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies)),
       };
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
-      // Awaited here: what it holds is given back once it is answered.
+      // Awaited here: what it holds is given back once it is answered, and a long answer was taken.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
       giveBack(body);
+      isTaken = !isLong(reply.body);
       return reply;
     } finally {
-      holding.leave();
+      if (isTaken) holding.leave();
+      // It is in memory until then.
+      else whenClosed(res, () => holding.leave());
     }
   }
 

@@ -51,17 +51,38 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
   };
 }
 
-/** What is text goes out with its headers as one piece. */
-export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[]): void {
+/** For a client to take some of its answer: until it has, the answer is in memory. */
+const PATIENCE_MS = 30_000;
+
+/** What is text goes out with its headers as one piece. Only a test is less patient with whoever does not read it. */
+export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[], patienceMs = PATIENCE_MS): void {
   const { req, res } = exchange;
   const { status, body } = reply;
   if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(res, req.socket);
   res.writeHead(status, headersOf(exchange, reply, forPages));
-  if (!(body instanceof Readable)) return void res.end(body);
+  if (!(body instanceof Readable)) {
+    res.end(body);
+    if (res.writableLength > 0) cutUnlessTaken(res, patienceMs);
+    return;
+  }
   if (req.method !== "HEAD" && !res.destroyed) return void connect(body, res, () => {});
   // Nobody will read the stream, which is what ends it; and Node throws where it is to connect one to a closed answer.
   body.destroy();
   res.end();
+}
+
+/** So much of an answer that it may not fit into what the system keeps for a connection. */
+const LONG_BYTES = 64 * 1024;
+
+export function isLong(body: Reply["body"]): boolean {
+  return (typeof body === "string" || body instanceof Uint8Array) && body.length > LONG_BYTES;
+}
+
+/** Node destroys a socket on which nothing moves for so long, if nobody else hears of it. */
+function cutUnlessTaken(res: ServerResponse, patienceMs: number): void {
+  res.setTimeout(patienceMs);
+  // Before Node's own listener, which begins the time of a connection that is kept.
+  res.prependOnceListener("finish", () => res.setTimeout(0));
 }
 
 /** So much of a body that was refused is read and thrown away, so that the connection can be used again. */

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -155,6 +155,35 @@ it("leaves reads to others while one key waits for as many as it may", async () 
   await api.get("/healthz");
   look.resolve();
   expect((await victim).status).toBe(200);
+});
+
+it("counts a long answer among the reads of its key until the client has taken it", async () => {
+  const store = await aStore();
+  const api = await ApiServer.start(store);
+  for (let count = 0; count < 20; count++) {
+    const data = Buffer.from(JSON.stringify({ text: "x".repeat(400_000) }));
+    await anEvent(store, api.clock.now(), "delivered", { data });
+  }
+  const key = await api.addKey(["read"]);
+  const taken = new Promise<Socket>((resolve) => api.server.once("connection", resolve));
+  const idle = connect(api.port, "127.0.0.1").pause();
+  onTestFinished(() => void idle.destroy());
+  const head = `host: localhost\r\nauthorization: Bearer ${key}`;
+  // Four of them are more than the system keeps for a connection.
+  idle.write(`GET ${EVENTS}?include=data HTTP/1.1\r\n${head}\r\n\r\n`.repeat(4));
+  const server = await taken;
+  await expect.poll(() => server.writableLength).toBeGreaterThan(0);
+  const list = store.reads.listEvents.bind(store.reads);
+  const look = Promise.withResolvers<void>();
+  Object.assign(store.reads, {
+    listEvents: async (...asked: Parameters<typeof list>) => look.promise.then(() => list(...asked)),
+  });
+  const refused: Answer[] = [];
+  const reads = Array.from({ length: 128 }, () => api.get(EVENTS, { key }));
+  for (const read of reads) void read.then((each) => void (each.status === 429 && refused.push(each)));
+  await expect.poll(() => refused.length).toBeGreaterThan(32);
+  look.resolve();
+  await Promise.all(reads);
 });
 
 it("takes no fifty-first open job of a tenant, and takes it when one has ended", async () => {
