@@ -13,6 +13,7 @@ export class PostgresOperations implements OperationsStore {
     "the store is a PostgreSQL database: back it up with PostgreSQL's own tools (pg_basebackup, pg_dump)";
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
+  #saving: Promise<void> | null = null;
   /** One that was over before it was saved: a commit that was made late may have saved it all the same. */
   #over: Pause | null = null;
 
@@ -77,8 +78,15 @@ export class PostgresOperations implements OperationsStore {
     return openMove(this.#engine.database.lists);
   }
 
-  /** Called each second or so: what the database did not take is written as soon as it takes it. */
-  async savePause(): Promise<void> {
+  /**
+   * Called each second or so: what the database did not take is written as soon as it takes it. Whoever calls it meanwhile
+   * waits for the same: to write it again could undo that it was taken off.
+   */
+  savePause(): Promise<void> {
+    return (this.#saving ??= this.#save().finally(() => (this.#saving = null)));
+  }
+
+  async #save(): Promise<void> {
     await this.#forgetOver();
     const unsaved = this.#unsaved;
     if (unsaved === null) return;

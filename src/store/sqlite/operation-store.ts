@@ -26,6 +26,7 @@ export class SqliteOperations implements OperationsStore {
   readonly #backup: Backup;
   readonly #rekey: Rekey;
   #unsaved: Pause | null = null;
+  #saving: Promise<void> | null = null;
 
   constructor(engine: Engine, options: Options) {
     const { box, db, dir, meta } = engine;
@@ -59,8 +60,12 @@ export class SqliteOperations implements OperationsStore {
     }
   }
 
-  /** To be called when there may be space again. */
-  async savePause(): Promise<void> {
+  /** To be called when there may be space again. Whoever calls it meanwhile waits for the same. */
+  savePause(): Promise<void> {
+    return (this.#saving ??= this.#save().finally(() => (this.#saving = null)));
+  }
+
+  async #save(): Promise<void> {
     const unsaved = this.#unsaved;
     if (unsaved === null) return;
     const { saved: _, ...pause } = unsaved;

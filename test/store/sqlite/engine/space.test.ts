@@ -87,6 +87,19 @@ describe("the brake", () => {
     expect(await (await open({ dir })).operations.getPause()).toEqual(pause);
   });
 
+  it("stays on when several look at the space at once", async () => {
+    const dir = temporaryDirectory();
+    const store = await open({ dir });
+    const pause = { reason: "a test", by: "socket", at: 1 };
+    const other = new Database(join(dir, "webhookd.db"));
+    other.exec("BEGIN IMMEDIATE");
+    await store.operations.pause(pause);
+    other.exec("ROLLBACK");
+    other.close();
+    await Promise.all([store.upkeep.checkSpace(), store.upkeep.checkSpace()]);
+    expect(await store.operations.getPause()).toEqual(pause);
+  });
+
   it("is taken off without the disk where that does not know of it", async () => {
     const dir = temporaryDirectory();
     const store = await open({ dir });
