@@ -2,7 +2,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page, Request } from "playwright-core";
+import { expect } from "vitest";
 import { PassingClock } from "../../scripts/screens/passing-clock.ts";
 import { startDaemon, type Daemon } from "../../src/daemon.ts";
 import { silentLog } from "../../src/log.ts";
@@ -114,8 +115,16 @@ export class Site {
     const { link, ends } = await this.#makeLink({ ...options, expires_in: 240 });
     const page = await this.open("about:blank");
     await page.clock.install();
+    const asked = new Set<Request>();
+    page.on("request", (request) => asked.add(request));
+    page.on("response", (response) => asked.delete(response.request()));
+    page.on("requestfailed", (request) => asked.delete(request));
     await page.goto(link);
     await page.getByText("This link is about to expire.").waitFor();
+    // Each answer says what time it is, and the page would go by that. From here on there are none.
+    await page.route("**/v1/**", (route) => void asked.delete(route.request()));
+    await expect.poll(() => asked.size).toBe(0);
+    await page.evaluate(() => null);
     return { page, ends };
   }
 }

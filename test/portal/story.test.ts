@@ -87,6 +87,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(await short.getByRole("link", { name: /Back to/ }).getAttribute("href")).toBe(
       "https://app.example/settings",
     );
+    await short.unrouteAll({ behavior: "ignoreErrors" });
     await short.reload();
     await short.getByRole("heading", { name: "Open this page with a link" }).waitFor();
     await short.context().close();
