@@ -175,7 +175,7 @@ export class Pipeline {
     let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.keyId, principal.tenant);
-    let isTaken = true;
+    let isKept = false;
     try {
       if (route.body?.metered) {
         if (!isTrusted) this.#tenantRates.require(principal.tenant, this.#parts.clock.monotonic());
@@ -220,15 +220,15 @@ export class Pipeline {
         origin: () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies)),
       };
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
-      // Awaited here: what it holds is given back once it is answered, and a long answer was taken.
+      // Awaited here: what it holds is given back once it is answered.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
       giveBack(body);
-      isTaken = !isLong(reply.body);
+      isKept = route.method === "GET" && isLong(reply.body);
       return reply;
     } finally {
-      if (isTaken) holding.leave();
-      // It is in memory until then.
-      else whenClosed(res, () => holding.leave());
+      // A long answer is in memory until its client has taken it.
+      if (isKept) whenClosed(res, () => holding.leave());
+      else holding.leave();
     }
   }
 

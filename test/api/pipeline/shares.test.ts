@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -155,6 +155,27 @@ it("leaves reads to others while one key waits for as many as it may", async () 
   await api.get("/healthz");
   look.resolve();
   expect((await victim).status).toBe(200);
+});
+
+it("gives back what a publish held as soon as it is answered, however long its answer and its connection are", async () => {
+  const { api, commit } = await serve({ LIMITS_COMMIT_QUEUE: "8" });
+  commit();
+  const publisher = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => publisher.destroy());
+  const headers = { authorization: `Bearer ${await api.addKey(["publish"])}`, "content-type": "application/json" };
+  const body = JSON.stringify({ events: Array(1000).fill(EVENT) });
+  for (let count = 0; count < 12; count++) {
+    const [status, length] = await new Promise<[number, number]>((resolve, reject) => {
+      const options = { port: api.port, path: `${EVENTS}/batch`, method: "POST", headers, agent: publisher };
+      const sent = request(options, (res) => {
+        let bytes = 0;
+        res.on("data", (piece: Buffer) => (bytes += piece.length)).on("end", () => resolve([res.statusCode!, bytes]));
+      });
+      sent.on("error", reject).end(body);
+    });
+    expect(status).toBe(202);
+    expect(length).toBeGreaterThan(64 * 1024);
+  }
 });
 
 it("counts a long answer among the reads of its key until the client has taken it", async () => {
