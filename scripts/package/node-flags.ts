@@ -1,11 +1,14 @@
 /**
  * V8 frees what it compiled of WebAssembly once no thread uses it. When a thread has just ended, another may crash there:
- * "Check failed: jit_page.has_value()", which ended about one in 300 runs of test/store/sqlite/questions. Each thread that
- * sends, or reads TypeScript, runs WebAssembly; what is kept of those that ended is less than 2 KiB each.
+ * "Check failed: jit_page.has_value()", which ended one of some 340 runs of test/store/sqlite/questions. Each thread that
+ * sends, or reads TypeScript, runs WebAssembly. The wrappers of what those that ended called are kept now.
  */
 export const V8_CODE_FLAG = "--no-wasm-code-gc";
 
-/** What Node is started with: in the executable, the npm package, `scripts/webhookd`, `npm start`, the benches and the tests. */
+/**
+ * What Node is started with: in the executable, by `scripts/webhookd` and `npm start`, and under the benches; in the npm
+ * package without the first, in the tests with the last alone.
+ */
 export const NODE_FLAGS = [
   // It would open a debugger.
   "--disable-sigusr1",
