@@ -95,7 +95,9 @@ export class Load {
     this.#left -= size;
     const batch = this.#parts.next();
     const type = random.pick(EVENT_TYPES);
-    const items = Array.from({ length: size }, () => this.#item());
+    // Some are so large that the store writes them in parts.
+    const isLarge = size > 4 && random.chance(0.2);
+    const items = Array.from({ length: size }, () => this.#item(isLarge));
     await journal.append({ kind: "intent", batch, type, items });
     const single = size === 1 && random.chance(0.8);
     const whole = single || random.chance(0.5);
@@ -125,10 +127,12 @@ export class Load {
     return random.between(0, this.#parts.pauseMs ?? PAUSE_MS);
   }
 
-  #item(): Item {
+  #item(isLarge: boolean): Item {
     const { random } = this.#parts;
     const marker = `m${this.#parts.next()}`;
-    const padding = "é".repeat(random.chance(0.05) ? random.between(5000, 20_000) : random.between(0, 200));
+    const padding = "é".repeat(
+      isLarge ? 30_000 : random.chance(0.05) ? random.between(5000, 20_000) : random.between(0, 200),
+    );
     // What no parser gives back as it was: the bytes have to be passed on, not made again.
     return { marker, data: `{"marker":"${marker}", "amount":1.10,"big":9007199254740993,"padding":"${padding}"}` };
   }

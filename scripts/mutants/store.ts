@@ -81,10 +81,25 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "bytes-change-on-a-retry",
-    file: "src/store/sqlite/claims/due.ts",
-    find: "  const body = row.body ?? Buffer.alloc(0);\n",
-    replace: '  const body = Buffer.from(row.body === null ? "" : JSON.stringify(JSON.parse(row.body.toString())));\n',
+    file: "src/store/sqlite/numbers/codes.ts",
+    find: "  const body = stored ?? Buffer.alloc(0);\n",
+    replace:
+      "  const body = stored?.at(-1) === 0x7d ? Buffer.from(JSON.stringify(JSON.parse(stored.toString()))) : Buffer.alloc(0);\n",
     tests: ["test/store/sqlite.test.ts", "test/sim/sim.test.ts"],
+  },
+  {
+    name: "a-large-batch-is-taken-for-left",
+    file: "src/store/sqlite/events/publish.ts",
+    find: "    if (batch !== null) this.#large.ended(batch);\n",
+    replace: "",
+    tests: ["test/store/sqlite/events/large-data.test.ts"],
+  },
+  {
+    name: "what-a-kill-left-of-a-large-batch-stays",
+    file: "src/store/sqlite/store.ts",
+    find: "    this.#large.dropLeft().catch(() => {});\n",
+    replace: "",
+    tests: ["test/store/sqlite/events/large-data.test.ts"],
   },
   {
     name: "keys-go-on-below-the-mark",
@@ -123,14 +138,14 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-key-is-not-remembered",
-    file: "src/store/sqlite/events/event-store.ts",
+    file: "src/store/sqlite/events/publish.ts",
     find: "        this.#idempotency.published(draft, publication);\n",
     replace: "",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-repeated-publish-is-sent-again",
-    file: "src/store/sqlite/events/event-store.ts",
+    file: "src/store/sqlite/events/publish.ts",
     find: "{ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true }",
     replace: "{ ...publications[repeated]!, duplicate: true }",
     tests: ["test/store/sqlite.test.ts"],
@@ -256,7 +271,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "what-is-left-to-the-disk-is-due-when-it-happened",
-    file: "src/store/sqlite/events/event-store.ts",
+    file: "src/store/sqlite/events/publish.ts",
     find: "isFresh ? FRESH : WAITING, triggerCode(trigger), now);",
     replace: "isFresh ? FRESH : WAITING, triggerCode(trigger), createdAt);",
     tests: ["test/store/sqlite.test.ts"],

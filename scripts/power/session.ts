@@ -176,8 +176,12 @@ class Work {
     const { random, receivers } = this.#parts;
     const type = random.pick(EVENT_TYPES);
     const size = random.chance(0.3) ? random.between(2, 12) : 1;
+    // Some are so large that the store writes them in parts.
+    const isLarge = size > 8 && random.chance(0.5);
     const texts = Array.from({ length: size }, () => {
-      const padding = "é".repeat(random.chance(0.1) ? random.between(2000, 12_000) : random.between(0, 200));
+      const padding = "é".repeat(
+        isLarge ? 20_000 : random.chance(0.1) ? random.between(2000, 12_000) : random.between(0, 200),
+      );
       return `{"marker":"m${++this.#number}", "amount":1.10,"padding":"${padding}"}`;
     });
     const bodies = texts.map((data) => `{"type":"${type}","data":${data}}`);

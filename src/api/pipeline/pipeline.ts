@@ -172,7 +172,6 @@ export class Pipeline {
     if (!allows(principal, route.access)) {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
-    let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.keyId, principal.tenant);
     let isKept = false;
@@ -182,17 +181,8 @@ export class Pipeline {
         holding.take("publishes");
       }
       if (route.method === "GET" && route.access !== "open") holding.take("reads");
-      const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
-      const hold = (bytes: number) => {
-        // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
-        if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
-        if (route.body?.metered) holding.take("bytes", bytes);
-      };
       const turn = (bytes: number) => this.#bodyTurns.take(principal.tenant, bytes);
-      const body = mayHaveBody(req) ? await readBody(req, res, { maxBytes, hold, turn }) : NO_BODY;
-      if (route.body === undefined && body.length > 0) {
-        throw new WebhookdError("bad_request", "this route takes no body");
-      }
+      const { body, type } = await readTyped(exchange, route, holding, turn);
       const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
@@ -286,4 +276,17 @@ export function pooledRandom(): (length: number) => Uint8Array {
     used += length;
     return pool.subarray(used - length, used);
   };
+}
+
+async function readTyped({ req, res }: Exchange, route: Route, holding: Holding, turn: Call["turn"]) {
+  let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
+  const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
+  const hold = (bytes: number) => {
+    // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
+    if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
+    if (route.body?.metered) holding.take("bytes", bytes);
+  };
+  const body = mayHaveBody(req) ? await readBody(req, res, { maxBytes, hold, turn }) : NO_BODY;
+  if (route.body === undefined && body.length > 0) throw new WebhookdError("bad_request", "this route takes no body");
+  return { body, type };
 }

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { COLUMNS, FIRST, KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
 import { LateAttempts } from "../sqlite/attempts/attempts-by-time.ts";
 import { UNCOUNT } from "../sqlite/attempts/causes.ts";
-import { DELIVERED, Interned, isPrompt, WAITING } from "../sqlite/numbers/codes.ts";
+import { bodyHash, DELIVERED, Interned, isPrompt, WAITING, LARGE_DATA, wholeBody } from "../sqlite/numbers/codes.ts";
 import type { Key, Page, Place, Row, Table, Value } from "./tables.ts";
 
 const PAGE = 10_000;
@@ -33,9 +33,9 @@ export class FileRows {
     const rows: Row[] = [];
     let bytes = 0;
     for (const row of this.#select(table, after !== null).iterate(...placeIn(table, after))) {
-      bytes += body === -1 ? 0 : ((row[body] as Uint8Array | null)?.length ?? 0);
       const place = row.splice(width);
       rows.push(shown(row));
+      bytes += body === -1 ? 0 : ((row[body] as Uint8Array | null)?.length ?? 0);
       if (rows.length === PAGE || bytes >= PAGE_BYTES) return { rows, next: place };
     }
     return { rows, next: null };
@@ -113,8 +113,26 @@ export class FileRows {
     const places = Object.entries(names).map(([column, kind]) => [columns.indexOf(column), this.#names[kind]] as const);
     return (row) => {
       for (const [at, of] of places) row[at] = of.name(Number(row[at]));
+      if (name === "event") this.#joinData(row);
       return row;
     };
+  }
+
+  /** What the data was written apart from. It stays damaged if it was. */
+  #joinData(row: Value[]): void {
+    const [key, hash, body] = [row[0], ...row.slice(-2)] as [number, Buffer, Buffer | null];
+    const data = this.#largeData().get(key) ?? null;
+    if (data === null) return;
+    const whole = wholeBody({ body, body_hash: hash, data });
+    row.splice(-2, 2, whole.isIntact ? bodyHash(whole.body) : hash, whole.body);
+  }
+
+  #large: Statement<[number], Buffer | null> | null = null;
+
+  #largeData(): Statement<[number], Buffer | null> {
+    return (this.#large ??= this.#db
+      .prepare<[number], Buffer | null>(`SELECT ${LARGE_DATA} FROM event WHERE key = ?`)
+      .pluck());
   }
 
   #writerOf(table: Table): (row: Row) => void {

@@ -115,7 +115,11 @@ export const TABLES: readonly Table[] = [
   ),
   table("job_endpoint", "job endpoint", "job endpoint matched planned released delivered failed cancelled skipped"),
   table("job_delivery", "job endpoint event", "job endpoint event released"),
-  table("event", "key", "key random tenant type created_at test unmatched trace body_hash body", { names: OF_TYPE }),
+  table("event", "key", "key random tenant type created_at test unmatched trace body_hash body", {
+    names: OF_TYPE,
+    // PostgreSQL has all of an event in its row.
+    onlyFile: "large",
+  }),
   table("event_label", "kind label tenant event", "kind label tenant event", { names: OF_TENANT }),
   table("delivery", "event endpoint", "event endpoint status attempts round retry trigger due_at", {
     onlyFile: `url started_at duration_ms status_code secret_version truncated body way cause failed_at failing_since`,
@@ -140,6 +144,8 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   url: "a table of names: each attempt is moved with its URL",
   late_attempt: "an index of attempts, which is rebuilt",
   failure_count: "counts of deliveries, which triggers maintain",
+  large_data: "each event is moved with its data",
+  large_batch: "rows of events that never came",
   settled: "about deliveries above the mark; after a move there are none",
   node: "which process has the store",
   slot: "which process has the store",

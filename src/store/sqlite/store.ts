@@ -26,6 +26,7 @@ import type { NativeBinding } from "./engine/open-database.ts";
 import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
 import { SqliteEvents } from "./events/event-store.ts";
 import { Events } from "./events/events.ts";
+import { LargeData } from "./events/large-data.ts";
 import { Labels } from "./attempts/labels.ts";
 import { JobSteps } from "./jobs/job-steps.ts";
 import { SqliteJobs } from "./jobs/job-store.ts";
@@ -94,6 +95,7 @@ export class SqliteStore implements Store {
   readonly ownership = ONE_PROCESS;
   readonly #engine: Engine;
   readonly #fresh: FreshMark;
+  readonly #large: LargeData;
   readonly #reader: Reader;
   readonly #onClosed: () => void;
   #closed = false;
@@ -146,7 +148,8 @@ export class SqliteStore implements Store {
     this.recovery = new SqliteRecovery(engine, { fresh, index, manual, reserve, started });
 
     const events = new Events(db, { ...lists, deliveries });
-    this.events = new SqliteEvents(engine, { ...lists, ...shared, events, fresh, maxPendingPerTenant, shares });
+    const large = (this.#large = new LargeData(engine));
+    this.events = new SqliteEvents(engine, { ...lists, ...shared, events, fresh, large, maxPendingPerTenant, shares });
     const shown: Rows = { ...lists, deliveries, events };
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 
@@ -163,6 +166,7 @@ export class SqliteStore implements Store {
     this.upkeep.noteCauses();
     // A stop meanwhile is no loss: the next start goes on.
     this.jobs.dropUnplanned().catch(() => {});
+    this.#large.dropLeft().catch(() => {});
   }
 
   async close(): Promise<void> {

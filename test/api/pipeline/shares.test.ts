@@ -163,7 +163,7 @@ it("gives back what a publish held as soon as it is answered, however long its a
   const publisher = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => publisher.destroy());
   const headers = { authorization: `Bearer ${await api.addKey(["publish"])}`, "content-type": "application/json" };
-  const body = JSON.stringify({ events: Array(1000).fill(EVENT) });
+  const body = JSON.stringify({ events: Array.from({ length: 1000 }, () => EVENT) });
   for (let count = 0; count < 12; count++) {
     const [status, length] = await new Promise<[number, number]>((resolve, reject) => {
       const options = { port: api.port, path: `${EVENTS}/batch`, method: "POST", headers, agent: publisher };

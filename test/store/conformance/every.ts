@@ -12,6 +12,7 @@ import { health } from "./endpoints/health.ts";
 import { jobs } from "./jobs.ts";
 import { keys } from "./callers/keys.ts";
 import { labels } from "./reads/labels.ts";
+import { largeBatches } from "./events/large-batches.ts";
 import { lists } from "./reads/lists.ts";
 import { manualAttempts } from "./deliveries/manual.ts";
 import { operating } from "./operations.ts";
@@ -35,6 +36,7 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its events", () => {
     publishing(open);
     pending(open);
+    largeBatches(open);
     replaying(open);
     withdrawing(open);
   });

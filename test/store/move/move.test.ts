@@ -23,8 +23,8 @@ import { aDirectory, TestDaemon } from "../../harness/daemon.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { MAIN, it as onMachine } from "../../harness/process.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
-import { publishOne } from "../fixtures.ts";
-import { createDatabase, openPostgresDatabase } from "../stores.ts";
+import { addEndpoint, draft, dueNow, noRoom, publishOne, START } from "../fixtures.ts";
+import { createDatabase, open, openPostgresDatabase } from "../stores.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to move a store into");
@@ -194,6 +194,35 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(back.tables.find(({ name }) => name === "event")!.rows).toBe(8);
     await last.stop();
     await receiver.close();
+  });
+
+  it("takes a large batch along, and says of no damaged event of it that it is sound", async () => {
+    const clock = new ManualClock();
+    const dir = aDirectory();
+    const file = await open({ dir, clock });
+    const endpoint = await addEndpoint(file);
+    const texts = Array.from({ length: 20 }, (_, at) => `{"at": ${at}, "text": "${"x".repeat(30_000)}"}`);
+    const large = texts.map((text) => draft({ data: Buffer.from(text) }));
+    const published = await file.events.publish(large, START, noRoom);
+    const bodies = (await dueNow(file, endpoint)).map(({ body }) => Buffer.from(body).toString());
+    await file.close();
+    const db = new Database(join(dir, "webhookd.db"));
+    db.exec("UPDATE large_data SET data = CAST(data || ' ' AS BLOB) WHERE num = 8");
+    db.close();
+    const url = await freshUrl();
+    await move(dir, url, "to_postgres");
+    const there = await openPostgresDatabase(url, { dir, clock });
+    const claims = await dueNow(there, endpoint);
+    expect(claims.map(({ event }) => event)).toEqual(published.map(({ id }) => id));
+    expect(claims.flatMap(({ corrupt }, at) => (corrupt === true ? [at] : []))).toEqual([7]);
+    const sound = claims.map(({ body }) => Buffer.from(body).toString()).toSpliced(7, 1);
+    expect(sound).toEqual(bodies.toSpliced(7, 1));
+    await there.close();
+    await move(dir, url, "to_file");
+    const back = await open({ dir, clock });
+    const again = await dueNow(back, endpoint);
+    expect(again.flatMap(({ corrupt }, at) => (corrupt === true ? [at] : []))).toEqual([7]);
+    expect(again.map(({ body }) => Buffer.from(body).toString()).toSpliced(7, 1)).toEqual(bodies.toSpliced(7, 1));
   });
 
   it("shows in PostgreSQL what the first version recorded, which told less of a success", async () => {

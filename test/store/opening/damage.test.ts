@@ -153,6 +153,32 @@ describe("a start after a kill, on a database with a damaged page,", () => {
     }
   });
 
+  it("gives up the events whose data was on a damaged page of large_data, and keeps the rest of their batch", async () => {
+    const site = copyOf(whole);
+    const { store: before } = await opened(site);
+    const texts = Array.from({ length: 40 }, (_, at) => `{"at":${at},"text":"${"x".repeat(20_000)}"}`);
+    const large = texts.map((text) => draft({ data: Buffer.from(text) }));
+    const published = await before.events.publish(large, START, noRoom);
+    await before.close();
+    overwrite(site.file, leaves(site, "large_data")[5]!.page);
+    kill(site);
+    const { store } = await opened(site);
+    const shown = await Promise.all(published.map(({ id }) => store.reads.getEvent(null, id)));
+    const kept = new Set(shown.flatMap((event) => (event === null ? [] : [event.id])));
+    expect(kept.size).toBeGreaterThan(texts.length / 2);
+    expect(kept.size).toBeLessThan(texts.length);
+    for (const [at, event] of shown.entries()) {
+      if (event !== null) expect(Buffer.from(event.data!).toString()).toBe(texts[at]);
+    }
+    const lost = texts.length - kept.size;
+    expect((await store.operations.damage())!.lost).toMatchObject([{ table: "large_data", rows: lost }]);
+    const owed = await owedNow(store);
+    for (const name of owed) expect(whole.owed.has(name) || kept.has(name.split(" ")[0]!), name).toBe(true);
+    expect(owed.size).toBe(whole.owed.size + kept.size * whole.endpoints.length);
+    await store.close();
+    requireSound(site.file);
+  });
+
   it("sends nothing again of a damaged page of attempt, whose deliveries know what became of them", async () => {
     const site = copyOf(whole);
     overwrite(site.file, leaves(site, "attempt")[1]!.page);

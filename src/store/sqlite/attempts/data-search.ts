@@ -5,7 +5,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
 import type { PageQuery, Searched } from "../../store.ts";
-import { instantOf } from "../numbers/codes.ts";
+import { instantOf, LARGE_DATA } from "../numbers/codes.ts";
 
 /** Events by which it is told what is rare in them, and how much of each. */
 const SAMPLE = 32;
@@ -35,22 +35,26 @@ const BEYOND = { newest: ["<", ">", "DESC"], oldest: [">", "<", "ASC"] } as cons
 
 export class DataSearch {
   readonly #db: Database;
-  readonly #body: Statement<[number], Buffer | null>;
+  readonly #body: Statement<[number], { body: Buffer | null; data: Buffer | null }>;
   readonly #statements = new Map<string, Statement<unknown[], unknown>>();
 
   constructor(db: Database) {
     this.#db = db;
-    this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
+    this.#body = db.prepare(`SELECT body, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
   }
 
-  body(event: number): Buffer | null {
-    return this.#body.get(event) ?? null;
+  /** What the event says; null once that was erased. */
+  data(event: number): Buffer | null {
+    const { body, data } = this.#body.get(event) ?? { body: null, data: null };
+    if (body === null || data !== null) return data;
+    const start = body.indexOf(DATA, ID_END, "latin1");
+    return start < 0 ? null : body.subarray(start + DATA.length, -1);
   }
 
   /** The beginnings of a few, one after the other. */
   sample(order: PageQuery["order"], { key, end }: Within): Buffer {
     const [beyond, before, way] = BEYOND[order];
-    const sql = `SELECT substr(body, 1, ${SAMPLE_BYTES}) FROM event
+    const sql = `SELECT substr(coalesce(${LARGE_DATA}, body), 1, ${SAMPLE_BYTES}) FROM event
       WHERE key ${beyond} @key AND key ${before} @end ORDER BY key ${way} LIMIT ${SAMPLE}`;
     const bodies = this.#statement(sql).all({ key, end }) as (Buffer | null)[];
     return Buffer.concat(bodies.filter((body) => body !== null));
@@ -64,8 +68,9 @@ export class DataSearch {
     const stop = `SELECT key ${all} AND key ${before} @end ORDER BY key ${way} LIMIT 1 OFFSET @limit - 1`;
     const { tenant, ...keys } = within;
     const reached = this.#statement(stop).get({ ...keys, limit }) as number | undefined;
-    const globs = patterns.map((_, at) => `CAST(body AS TEXT) GLOB @trace${at}`).join(" OR ");
-    const having = `AND (@tenant IS NULL OR tenant = @tenant) AND (${globs}) ORDER BY key ${way}`;
+    const globs = (text: string) => patterns.map((_, at) => `CAST(${text} AS TEXT) GLOB @trace${at}`).join(" OR ");
+    const has = `(${globs("body")} OR large IS NOT NULL AND (${globs(LARGE_DATA)}))`;
+    const having = `AND (@tenant IS NULL OR tenant = @tenant) AND ${has} ORDER BY key ${way}`;
     const traces = Object.fromEntries(patterns.map((pattern, at) => [`trace${at}`, pattern]));
     const asked = { ...traces, tenant, key: within.key };
     if (reached !== undefined) {
@@ -109,9 +114,9 @@ export class PageSearch {
   has(event: number): boolean {
     if (event !== this.#last.event) {
       this.#looked++;
-      const body = this.#events.body(event);
-      const may = body !== null && this.#traces.some((trace) => body.includes(trace));
-      this.#last = { event, has: may && this.#meets(body) };
+      const data = this.#events.data(event);
+      const may = data !== null && this.#traces.some((trace) => data.includes(trace));
+      this.#last = { event, has: may && meets(data, this.#conditions) };
     }
     return this.#last.has;
   }
@@ -124,16 +129,12 @@ export class PageSearch {
     }
     const { keys, reached, looked } = this.#events.step(order, within, this.#patterns);
     this.#looked += looked;
-    return { keys: keys.filter((key) => this.#meets(this.#events.body(key)!)), reached, looked };
+    const isMet = (data: Buffer | null) => data !== null && meets(data, this.#conditions);
+    return { keys: keys.filter((key) => isMet(this.#events.data(key))), reached, looked };
   }
 
   searched(reached: number): Searched {
     return { events: this.#looked, until: instantOf(reached) };
-  }
-
-  #meets(body: Buffer): boolean {
-    const data = body.indexOf(DATA, ID_END, "latin1");
-    return data >= 0 && meets(body.subarray(data + DATA.length, -1), this.#conditions);
   }
 }
 

@@ -3,7 +3,6 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
 import {
-  bodyHash,
   FRESH,
   FRESH_FROM,
   traceOf,
@@ -13,11 +12,14 @@ import {
   deliveryId,
   eventId,
   positionKey,
+  LARGE_DATA,
+  wholeBody,
+  type StoredBody,
 } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 
-export interface ClaimRow {
+export interface ClaimRow extends StoredBody {
   readonly event: number;
   readonly due_at: number;
   readonly attempts: number;
@@ -26,8 +28,6 @@ export interface ClaimRow {
   readonly trigger: number;
   readonly random: string;
   readonly trace: string | null;
-  readonly body_hash: Buffer;
-  readonly body: Buffer | null;
 }
 
 interface OwedRow {
@@ -62,7 +62,7 @@ export class Due {
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
     this.#page = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, ${LARGE_DATA} AS data
        FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at <= ?
        ORDER BY d.due_at, d.event LIMIT ?`,
@@ -75,7 +75,7 @@ export class Due {
     );
     this.#random = db.prepare<[number], string>("SELECT random FROM event WHERE key = ?").pluck();
     this.#one = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body
+      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, ${LARGE_DATA} AS data
        FROM delivery d JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.event = ? AND d.endpoint = ?`,
     );
@@ -176,7 +176,7 @@ function owedOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: 
 
 export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
   const event = eventId(row.event, row.random);
-  const body = row.body ?? Buffer.alloc(0);
+  const { body, isIntact } = wholeBody(row);
   const claim: Claim = {
     event,
     delivery: deliveryId(event, endpoint.number),
@@ -190,5 +190,5 @@ export function claimOf(endpoint: EndpointEntry, row: ClaimRow): Claim {
     dueAt: row.due_at,
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };
-  return bodyHash(body).equals(row.body_hash) ? claim : { ...claim, corrupt: true };
+  return isIntact ? claim : { ...claim, corrupt: true };
 }

@@ -118,7 +118,7 @@ interface PageRow {
 /** Pages between two looks at the clock. */
 const STRIDE = 64;
 /** The largest come last. */
-const LARGE = /^(event|delivery|attempt)/;
+const LARGE = /^(event|delivery|attempt|large_data)/;
 
 /**
  * Looks for damaged pages, as many as there is time for: a store of any size starts soon. Nothing else may use the

@@ -11,11 +11,13 @@ import { COUNT_FAILURES, type Migration } from "../engine/schema.ts";
 import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
 
 /** A store goes on without some of their rows, and of events'. Of all others a missing row would be wrong in silence. */
-const MAY_LOSE = ["event", "late_attempt", "health", "counter", "settled", "idempotency", "audit"];
+const MAY_LOSE = "event large_data large_batch late_attempt health counter settled idempotency audit".split(" ");
 /** What belongs to an event that could not be read is of no use, and would be counted as owed for ever. */
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
 /** Late attempts are noted anew where a row of these is lost. */
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
+/** In SQL, of an event whose data was in a row that could not be read. */
+const LACKS_DATA = "large IS NOT NULL AND large NOT IN (SELECT num FROM large_data)";
 /** Made of deliveries. */
 const COUNTS = "failure_count";
 const BATCH = 10_000;
@@ -52,7 +54,9 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   rebuildDeliveries({ from, to, gaps: losses.find(({ table }) => table === "delivery")?.gaps ?? [] });
   for (const sql of indexes) to.exec(sql);
   const lost = losses.map((loss) => ({ ...loss, rows: lostRows(loss, from, to) }));
-  if (losses.some(({ table }) => table === "event")) {
+  if (losses.some(({ table }) => table === "event" || table.startsWith("large_"))) {
+    to.exec(`DELETE FROM event WHERE ${LACKS_DATA};
+      DELETE FROM large_data WHERE num NOT IN (SELECT large FROM event WHERE large IS NOT NULL)`);
     for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
   if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
@@ -149,6 +153,7 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
       .get(...keys)!;
   // They were noted anew.
   if (table === "late_attempt") return 0;
+  if (table === "large_data") return number(to, `SELECT count(*) FROM event WHERE ${LACKS_DATA}`);
   try {
     const all = wholeIndexes(from, table).map((index) => `SELECT 1 FROM ${table} INDEXED BY ${index}`);
     if (all.length > 0) {

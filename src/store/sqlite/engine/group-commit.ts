@@ -1,10 +1,10 @@
 /**
  * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
  * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
- * delays another's by the commit that is under way, and a large batch has a commit to itself. What fills the log is moved
+ * delays another's by the commit that is under way, and what is large has a commit to itself. What fills the log is moved
  * into the database in a turn of its own, when those are answered that were committed, and something small went before it.
- * After small publishes, a large batch and a move wait for one turn more: that is when the senders write. While another
- * tenant publishes, the next large batch waits for as long as the one before, and its move, took.
+ * After small publishes, what is large and a move wait for one turn more: that is when the senders write. While another
+ * tenant publishes, the next large piece waits for as long as the one before, and its move, took.
  *
  * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
  * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
@@ -18,7 +18,8 @@ import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
-const MAX_BYTES = 1024 * 1024;
+/** More makes everyone wait for several milliseconds. */
+export const MAX_BYTES = 192 * 1024;
 /** Of the daemon's own work, such as results of attempts: a commit holds up everything else while it is made. */
 const MAX_OWN = 1000;
 /** What a row costs, in bytes that are written. */
@@ -209,7 +210,7 @@ export class GroupCommit {
     else for (const { published } of batch) if (published) this.#rests.small(published.tenant, this.#lastEnd);
   }
 
-  /** What a large batch added to the log is moved before the next one comes: two of them would take twice as long. */
+  /** What a large piece added to the log is moved before the next one comes: two of them would take twice as long. */
   #ended(begun: number, isLarge = false): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);

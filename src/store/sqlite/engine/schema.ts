@@ -240,6 +240,22 @@ ${COUNT_FAILURES}
   END;
   `,
   },
+  {
+    name: "large batches in parts",
+    sql: `
+  -- What the events of a large batch say, written before them.
+  CREATE TABLE large_data (num INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+  -- Rows of it that no event refers to yet.
+  CREATE TABLE large_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT;
+  PRAGMA writable_schema = ON;
+  UPDATE sqlite_schema SET sql = replace(sql, 'body BLOB', 'body BLOB,
+    -- Where the data is in large_data: then body ends before it, and body_hash is of body and the hash of the data.
+    large INTEGER') WHERE type = 'table' AND name = 'event';
+  PRAGMA writable_schema = RESET;
+  -- Fails where that was not done.
+  SELECT large FROM event LIMIT 0;
+  `,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

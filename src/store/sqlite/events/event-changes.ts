@@ -79,6 +79,7 @@ export class Withdraw {
   readonly #isOpen: Statement<[number], number>;
   readonly #asked: Statement<[number], number>;
   readonly #erase: Statement<[number]>;
+  readonly #eraseLarge: Statement<[number]>;
   readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
   readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
   readonly #eraseFirst: Statement<[Buffer | null, number, number]>;
@@ -96,7 +97,8 @@ export class Withdraw {
       .pluck();
     this.#asked = db.prepare<[number], number>("SELECT endpoint FROM manual_attempt WHERE event = ?").pluck();
     // The hash goes too: what is short can be guessed from it.
-    this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'' WHERE key = ?");
+    this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'', large = NULL WHERE key = ?");
+    this.#eraseLarge = db.prepare("DELETE FROM large_data WHERE num = (SELECT large FROM event WHERE key = ?)");
     this.#attempts = db.prepare(
       `SELECT endpoint, number, started_at, way FROM ${ATTEMPTS} WHERE event = ? AND (endpoint, number) > (?, ?)
        ORDER BY endpoint, number LIMIT ?`,
@@ -174,6 +176,7 @@ export class Withdraw {
     if (this.#isOpen.get(key) !== undefined) return null;
     const { index, labels, manual } = this.#parts;
     this.#overwriting(() => {
+      this.#eraseLarge.run(key);
       this.#erase.run(key);
       labels.drop(key);
     });

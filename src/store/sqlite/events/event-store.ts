@@ -1,47 +1,20 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
 import { WebhookdError } from "../../../domain/errors.ts";
-import {
-  envelope,
-  type EventDraft,
-  refusedFanOut,
-  refusedPending,
-  type TraceContext,
-} from "../../../domain/events/event.ts";
+import { type EventDraft, refusedFanOut } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type {
-  EventStore,
-  HasRoom,
-  Publication,
-  Replay as Replayed,
-  ReplayScope,
-  Waiting,
-  Withdrawal,
-} from "../../store.ts";
-import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
+import type { EventStore, HasRoom, Publication, Replay as Replayed, ReplayScope, Withdrawal } from "../../store.ts";
+import type { Labels } from "../attempts/labels.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import type { Engine } from "../engine/engine.ts";
-import { RowBatch } from "../engine/engine.ts";
-import {
-  bodyHash,
-  deliveryId,
-  eventId,
-  EventKeys,
-  FRESH,
-  RandomChars,
-  traceText,
-  triggerCode,
-  WAITING,
-} from "../numbers/codes.ts";
-import type { EndpointIndex, EndpointEntry, Route } from "../numbers/endpoint-index.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
-import type { Events } from "./events.ts";
-import type { Labels } from "../attempts/labels.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
-import type { Trigger } from "../../../domain/deliveries/attempt.ts";
-import type { Claim } from "../../../domain/deliveries/delivery.ts";
-import { Pending } from "../deliveries/deliveries.ts";
+import type { Events } from "./events.ts";
+import { bytesOf, isLarge, type LargeBatch, type LargeData } from "./large-data.ts";
+import { Publish } from "./publish.ts";
 
 interface Parts {
   readonly events: Events;
@@ -51,6 +24,7 @@ interface Parts {
   readonly counters: Counters;
   readonly fresh: FreshMark;
   readonly labels: Labels;
+  readonly large: LargeData;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -85,16 +59,26 @@ export class SqliteEvents implements EventStore {
     const tooLarge = refusedFanOut(deliveries);
     if (tooLarge !== null) throw tooLarge;
     const [{ tenant } = { tenant: "*" }] = drafts.every((draft) => draft.tenant === drafts[0]!.tenant) ? drafts : [];
-    const bytes = drafts.reduce((sum, { data }) => sum + data.length, 0);
-    const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
     this.#publish.limit(drafts);
-    const work = () => this.#publish.publish(drafts, now, hasRoom);
-    const publications =
-      once === undefined
-        ? await this.#engine.commitOrRefuse(work, size)
-        : await idempotency.commit(once, now, work, size);
-    counters.notePublished(drafts, publications, this.#engine.clock.now());
-    return publications;
+    const batch = isLarge(drafts) ? await this.#writeData(drafts, tenant, now) : null;
+    const bytes = bytesOf(batch === null ? drafts : drafts.filter((_, at) => batch.parts[at] === undefined));
+    const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
+    try {
+      const work = () => this.#publish.publish(drafts, now, hasRoom, batch);
+      const publications = await idempotency.commit(once, now, work, size);
+      counters.notePublished(drafts, publications, this.#engine.clock.now());
+      return publications;
+    } catch (error) {
+      if (batch !== null) await this.#parts.large.drop(batch);
+      throw error;
+    }
+  }
+
+  /** Nothing of a publish that is refused, or of events that repeat others. */
+  async #writeData(drafts: readonly EventDraft[], tenant: string, now: number): Promise<LargeBatch> {
+    const repeats = this.#engine.read(() => this.#publish.repeats(drafts, now));
+    if (repeats instanceof WebhookdError) throw repeats;
+    return this.#parts.large.write(drafts, tenant, (at) => (repeats?.[at] ?? null) === null);
   }
 
   async replay(
@@ -123,176 +107,4 @@ export class SqliteEvents implements EventStore {
     const found = this.#engine.read(() => this.#parts.events.find(tenant, event));
     return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
   }
-}
-
-type EventRow = [
-  key: number,
-  random: string,
-  tenant: number,
-  type: number,
-  createdAt: number,
-  test: number,
-  unmatched: number,
-  trace: string | null,
-  bodyHash: Uint8Array,
-  body: Uint8Array,
-];
-
-type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
-
-/** An event, and what it is owed to, in one transaction. */
-class Publish {
-  readonly #index: EndpointIndex;
-  readonly #idempotency: IdempotencyKeys;
-  readonly #db: Engine["db"];
-  readonly #limitOf: (tenant: string) => number;
-  /** Null while no tenant that publishes has a limit. */
-  #pending: Pending | null = null;
-  readonly #manual: ManualAttempts;
-  readonly #fresh: FreshMark;
-  readonly #labels: Labels;
-  readonly #keys: EventKeys;
-  readonly #random: RandomChars;
-  readonly #events: RowBatch<EventRow>;
-  readonly #deliveries: RowBatch<DeliveryRow>;
-
-  constructor(engine: Engine, parts: Parts) {
-    const { db, random } = engine;
-    this.#index = parts.index;
-    this.#idempotency = parts.idempotency;
-    this.#db = db;
-    this.#limitOf = (tenant) => parts.shares.get(tenant)?.maxPending ?? parts.maxPendingPerTenant;
-    this.#manual = parts.manual;
-    this.#fresh = parts.fresh;
-    this.#labels = parts.labels;
-    this.#keys = new EventKeys(parts.fresh.lastEvent);
-    this.#random = new RandomChars(random);
-    this.#events = engine.mirror(
-      new RowBatch(
-        db,
-        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      ),
-    );
-    this.#deliveries = engine.mirror(
-      new RowBatch(
-        db,
-        "INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)",
-        "(?, ?, ?, 0, 1, 0, ?, ?)",
-      ),
-    );
-  }
-
-  /** Not inside a transaction: begins to count what is pending when the first who has a limit publishes. */
-  limit(drafts: readonly EventDraft[]): void {
-    if (this.#pending !== null || !drafts.some(({ tenant }) => this.#limitOf(tenant) > 0)) return;
-    this.#pending = new Pending(this.#db);
-  }
-
-  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
-  publish(drafts: readonly EventDraft[], now: number, hasRoom: HasRoom): Publication[] | WebhookdError {
-    const repeats = drafts.some(({ idempotency }) => idempotency !== undefined)
-      ? this.#idempotency.repeats(drafts, now)
-      : null;
-    if (repeats instanceof WebhookdError) return repeats;
-    // What came before it in the transaction counts too.
-    if (this.#pending !== null) this.#deliveries.flush();
-    const refusal = this.#pending === null ? null : this.#tooMany(this.#pending, drafts, repeats);
-    if (refusal !== null) return refusal;
-    return this.#add(drafts, repeats, now, hasRoom);
-  }
-
-  #add(drafts: readonly EventDraft[], repeats: Repeated[] | null, now: number, hasRoom: HasRoom): Publication[] {
-    if (repeats === null) return drafts.map((draft) => this.#publish(draft, now, hasRoom));
-    const publications: Publication[] = [];
-    for (const [at, draft] of drafts.entries()) {
-      const repeated = repeats[at] ?? null;
-      if (repeated === null) {
-        const publication = this.#publish(draft, now, hasRoom);
-        this.#idempotency.published(draft, publication);
-        publications.push(publication);
-      } else if (typeof repeated === "number") {
-        publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
-      } else {
-        publications.push(repeated);
-      }
-    }
-    return publications;
-  }
-
-  /** Tests are one delivery each, and somebody waits for them. */
-  #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
-    const added = new Map<string, { readonly number: number; deliveries: number }>();
-    for (const [at, { tenant, type, testFor }] of drafts.entries()) {
-      if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
-      const route = this.#index.route(tenant, type);
-      const sum = added.get(tenant) ?? { number: route.tenant, deliveries: 0 };
-      sum.deliveries += this.#recipients(route, undefined).length;
-      added.set(tenant, sum);
-    }
-    for (const [tenant, { number, deliveries }] of added) {
-      const limit = this.#limitOf(tenant);
-      const refusal = refusedPending(tenant, { pending: pending.of(number), deliveries, limit });
-      if (refusal !== null) return refusal;
-    }
-    return null;
-  }
-
-  #publish(draft: EventDraft, now: number, hasRoom: HasRoom): Publication {
-    const { type, createdAt, testFor, trace } = draft;
-    const route = this.#index.route(draft.tenant, type);
-    const endpoints = this.#recipients(route, testFor);
-    const key = this.#keys.next(now);
-    const random = this.#random.next();
-    const event = eventId(key, random);
-    const body = envelope(event, type, createdAt, draft.data);
-    const test = testFor !== undefined;
-    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, +test, +(endpoints.length === 0)];
-    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), bodyHash(body), body);
-    if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
-    const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
-    const trigger: Trigger = test ? "test" : "ladder";
-    for (const endpoint of endpoints) {
-      // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
-      const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
-      this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
-      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
-      if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
-      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
-      else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
-    }
-    if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);
-    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
-  }
-
-  #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
-    if (testFor !== undefined) {
-      const endpoint = this.#index.byId(testFor);
-      return endpoint === undefined || endpoint.deleted ? [] : [endpoint];
-    }
-    return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
-  }
-}
-
-function firstClaim(
-  event: string,
-  endpoint: EndpointEntry,
-  body: Buffer,
-  trigger: Trigger,
-  now: number,
-  trace: TraceContext | undefined,
-): Claim {
-  return {
-    event,
-    delivery: deliveryId(event, endpoint.number),
-    endpoint: endpoint.id,
-    body,
-    trace,
-    number: 1,
-    round: 1,
-    retry: 0,
-    trigger,
-    dueAt: now,
-    fresh: true,
-  };
 }

@@ -6,7 +6,7 @@ import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
 import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { eventId, instantOf, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
+import { eventId, instantOf, keysWithin, parseEventId, type Interned, LARGE_DATA } from "../numbers/codes.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
 import type { DataSearch } from "../attempts/data-search.ts";
@@ -50,7 +50,7 @@ const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
 export class Events {
   readonly #parts: Parts;
   readonly #select: Statement<[number], EventRow & { readonly erased: number }>;
-  readonly #body: Statement<[number], Buffer | null>;
+  readonly #body: Statement<[number], { body: Buffer | null; large: number | null; data: Buffer | null }>;
   readonly #keys: MergedKeys;
   readonly #totals: Totals;
   readonly #everything: Readonly<Record<EventQuery["order"], Statement<unknown[], EventRow>>>;
@@ -60,7 +60,7 @@ export class Events {
     this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
     this.#select = db.prepare(`SELECT ${COLUMNS}, e.body IS NULL AS erased FROM event e WHERE e.key = ?`);
-    this.#body = db.prepare<[number], Buffer | null>("SELECT body FROM event WHERE key = ?").pluck();
+    this.#body = db.prepare(`SELECT body, large, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
     const everything = (within: string, way: string) =>
       db.prepare<unknown[], EventRow>(
         `SELECT ${COLUMNS} FROM event e WHERE ${within} ORDER BY e.key ${way} LIMIT @limit`,
@@ -85,10 +85,10 @@ export class Events {
     if (found === null) return null;
     const rows = this.#parts.deliveries.of(found.key);
     const summary = this.#summary(found.row, this.#statusOf(rows));
-    const body = this.#body.get(found.key) ?? null;
+    const { body, large, data } = this.#body.get(found.key)!;
     return {
       ...summary,
-      data: body === null ? null : dataOf(body, id, summary.type),
+      data: large === null && body !== null ? dataOf(body, id, summary.type) : data,
       deliveries: rows.slice(0, MAX_SHOWN).map((row) => this.#parts.deliveries.view(row, found.row)),
       deliveryCount: rows.length,
     };

@@ -17,6 +17,7 @@ interface Candidate {
   readonly key: number;
   readonly test: number;
   readonly bytes: number | null;
+  readonly large: number | null;
 }
 
 interface Deliveries {
@@ -42,13 +43,16 @@ export class Prune {
   readonly #late: LateAttempts;
   readonly #labels: Labels;
   readonly #event: Statement<[number]>;
+  readonly #large: Statement<[number]>;
   readonly #uncount: Statement<[number]>;
 
   constructor(db: Database) {
     this.#late = new LateAttempts(db);
     this.#labels = new Labels(db);
     this.#candidates = db.prepare(
-      "SELECT key, test, length(body) AS bytes FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
+      `SELECT key, test, large,
+         coalesce((SELECT length(data) FROM large_data WHERE num = large), length(body)) AS bytes
+       FROM event WHERE key > ? AND key < ? ORDER BY key LIMIT ?`,
     );
     this.#countDeliveries = db.prepare(
       `SELECT count(*) AS rows, max(status <= ${WAITING}) AS open, max(status = ${FAILED}) AS failed,
@@ -60,6 +64,7 @@ export class Prune {
     this.#attempts = new Removal(db, "attempt");
     this.#deliveries = new Removal(db, "delivery");
     this.#event = db.prepare("DELETE FROM event WHERE key = ?");
+    this.#large = db.prepare("DELETE FROM large_data WHERE num = ?");
     this.#uncount = db.prepare(`${UNCOUNT} event = ?`);
   }
 
@@ -83,6 +88,7 @@ export class Prune {
       rows += this.#deliveries.run(event.key, found.deliveries, ROWS - rows);
       if (rows >= ROWS) return { pruned, next: here };
       rows += this.#event.run(event.key).changes;
+      if (event.large !== null) this.#large.run(event.large);
       bytes += event.bytes ?? 0;
       pruned++;
     }

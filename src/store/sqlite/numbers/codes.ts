@@ -176,6 +176,35 @@ export function bodyHash(body: Uint8Array): Buffer {
   return Buffer.from(hash("sha256", body, "binary"), "binary");
 }
 
+/** In SQL, of an event: its data, where that is in a row of its own. */
+export const LARGE_DATA = "(SELECT data FROM large_data WHERE num = large)";
+/** What is kept in the event's own row, with a hash for it and the data: the envelope as far as the data. */
+export function headOf(body: Buffer, dataBytes: number, dataHash: Buffer): [head: Buffer, hash: Buffer] {
+  const head = body.subarray(0, body.length - dataBytes - 1);
+  return [head, hashOf(head, dataHash)];
+}
+
+function hashOf(head: Uint8Array, dataHash: Uint8Array): Buffer {
+  return bodyHash(Buffer.concat([head, dataHash]));
+}
+
+const CLOSE = Buffer.from("}");
+
+export interface StoredBody {
+  /** The envelope, or its head; null once it was erased. */
+  readonly body: Buffer | null;
+  readonly body_hash: Buffer;
+  /** The rest of it, but for its last byte; null where `body` is all of it, or where the row of the data is lost. */
+  readonly data: Buffer | null;
+}
+
+/** An envelope, as far as it is known, and whether it is as it was written. */
+export function wholeBody({ body: stored, body_hash: hash, data }: StoredBody): { body: Buffer; isIntact: boolean } {
+  const body = stored ?? Buffer.alloc(0);
+  if (data === null) return { body, isIntact: bodyHash(body).equals(hash) };
+  return { body: Buffer.concat([body, data, CLOSE]), isIntact: hashOf(body, bodyHash(data)).equals(hash) };
+}
+
 /** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 50_000;
 

@@ -22,7 +22,7 @@ import {
 } from "../../fixtures.ts";
 import { ask, open, temporaryDirectory } from "../../stores.ts";
 
-/** Drops the columns of endpoints, keys and URLs that a later schema has added. */
+/** Drops the columns of endpoints, keys, URLs and events that a later schema has added. */
 function dropNewerFields(db: Database.Database, schema: number): void {
   const before = new Database(":memory:");
   // Some steps edit the schema as text.
@@ -30,7 +30,7 @@ function dropNewerFields(db: Database.Database, schema: number): void {
   for (const { sql } of MIGRATIONS.slice(0, schema)) before.exec(sql);
   for (const index of ["api_key_portal", "endpoint_deleted", "job_endpoint_endpoint", "url_left"])
     db.exec(`DROP INDEX IF EXISTS ${index}`);
-  for (const table of ["endpoint", "api_key", "url"]) {
+  for (const table of ["endpoint", "api_key", "url", "event"]) {
     const columns = (of: Database.Database) => of.pragma(`table_info(${table})`) as { readonly name: string }[];
     const known = columns(before).map(({ name }) => name);
     for (const { name } of columns(db)) if (!known.includes(name)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${name}`);
@@ -47,6 +47,8 @@ function toSchema6(dir: string): void {
     DROP INDEX delivery_cause;
     DROP INDEX delivery_failing;
     DROP TABLE event_label;
+    DROP TABLE large_data;
+    DROP TABLE large_batch;
     ${["cause", "failed_at", "failing_since"].map((column) => `ALTER TABLE delivery DROP COLUMN ${column};`).join("\n")}
     ${["tenant", "tenant_type", "tenant_unmatched", "tenant_test"].map((name) => `DROP INDEX event_${name};`).join("\n")}
     CREATE INDEX event_tenant ON event (tenant);
