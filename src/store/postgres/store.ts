@@ -52,6 +52,8 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   const database = new Database(options.url);
   try {
     await database.script(META);
+    // One that is refused takes no share from those that run, migrates nothing, and does not stand by in vain.
+    await requireKey(database, options);
     const number = await comeAmongOthers(database, options);
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
     const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
@@ -70,7 +72,8 @@ async function comeAmongOthers(database: Database, { node }: PostgresOptions): P
   return 0;
 }
 
-async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: PostgresOptions, node: number) {
+async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
+  const { adminKey, box, clock } = options;
   // Of nodes that start together on an empty database one makes the keys.
   await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   await requireHere(tx);
@@ -88,14 +91,18 @@ async function makeReady(tx: Queries, { adminKey, box, clock, secretKeyFile }: P
     await setMeta(tx, "key_check", box.sealCheck());
     await addKey(tx, adminKey(), numbers.next(clock.now()), clock.now());
   }
-  if (!box.opensCheck((await getMeta(tx, "key_check")) ?? "")) {
-    const what = `the secret key ${secretKeyFile} is not the one this database was sealed with`;
-    throw new StoreRefused(1, what, "all nodes of a store have the same key: copy the file from a running node");
-  }
+  await requireKey(tx, options);
   // Those of a file whose key was changed.
   const marks = await getMeta(tx, "marks");
   if (marks !== null) box.takeMarks(marks);
   return { keys, numbers };
+}
+
+async function requireKey(queries: Queries, { box, secretKeyFile }: PostgresOptions): Promise<void> {
+  const isNew = (await getMeta(queries, "key_id")) === null;
+  if (isNew || box.opensCheck((await getMeta(queries, "key_check")) ?? "")) return;
+  const what = `the secret key ${secretKeyFile} is not the one this database was sealed with`;
+  throw new StoreRefused(1, what, "all nodes of a store have the same key: copy the file from a running node");
 }
 
 interface Opened extends PostgresOptions {

@@ -33,7 +33,7 @@ const LEASE_MS = 60_000;
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  const start = (more: { schema?: number; onDatabase?: (database: Database) => void } = {}) =>
+  const start = (more: { dir?: string; schema?: number; onDatabase?: (database: Database) => void } = {}) =>
     openPostgresDatabase(url, { dir, clock, leaseMs: LEASE_MS, ...more });
   const sql = "UPDATE node SET lease_until = now() + $2 * interval '1 millisecond' WHERE number = $1";
   const runOut = (node: number, inMs = 0) => withClient(url, (client) => client.query(sql, [node, inMs]));
@@ -85,6 +85,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const ofB = await renew(b);
     expect([ofA.size, ofB.size]).toEqual([512, 512]);
     expect([...ofA].filter((slot) => ofB.has(slot))).toEqual([]);
+  });
+
+  it("keep all they have beside one that is refused for its secret key", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    await expect(start({ dir: temporaryDirectory() })).rejects.toMatchObject({ exitCode: 1 });
+    expect((await renew(a)).size).toBe(1024);
+    expect((await a.ownership.nodes()).map(({ name }) => name)).toEqual(["host"]);
+    await withClient(url, async (client) => {
+      await client.query("UPDATE meta SET value = '1' WHERE name = 'schema'");
+      await expect(start({ dir: temporaryDirectory() })).rejects.toThrow(
+        "is not the one this database was sealed with",
+      );
+      expect((await client.query("SELECT value FROM meta WHERE name = 'schema'")).rows).toEqual([{ value: "1" }]);
+    });
   });
 
   it("keep a slot of which something is on the wire, until that has ended", async () => {
