@@ -131,6 +131,42 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await expect(publishOne(a)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
 
+  it("erase what a receiver answers while the event is erased on another", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    await addEndpoint(a);
+    const { id, fresh } = await publishOne(a);
+    const waiting = () => expect.poll(() => withClient(url, locksWaitedFor), { interval: 10 });
+    const attempts = "SELECT body, details::json -> 'responseHeaders' AS headers FROM attempt";
+    await withClient(url, (first) =>
+      withClient(url, async (second) => {
+        // The erasure has cancelled, and goes no further.
+        await first.query("BEGIN; SELECT 1 FROM event FOR KEY SHARE");
+        const erasing = b.events.erase(null, id);
+        await waiting().toBe(1);
+        // The attempt has found the body there, and is not written yet.
+        await second.query("BEGIN");
+        await second.query(
+          `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, truncated)
+           SELECT event, endpoint, 1, '', 0, 1, 0, 0, 0, 0, 0 FROM delivery`,
+        );
+        const recording = a.deliveries.record([failed(fresh[0]!)]);
+        await waiting().toBe(2);
+        await first.query("ROLLBACK");
+        let isErased = false;
+        void erasing.then(() => (isErased = true));
+        await expect
+          .poll(async () => isErased || (await withClient(url, locksWaitedFor)) === 2, { interval: 10 })
+          .toBe(true);
+        await second.query("ROLLBACK");
+        await Promise.all([erasing, recording]);
+        expect((await second.query(attempts)).rows).toEqual([{ body: null, headers: {} }]);
+      }),
+    );
+  });
+
   it("know when the lease of another may run out, and look again then", async () => {
     const { runOut, start } = await shared();
     const a = await start();

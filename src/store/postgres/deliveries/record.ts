@@ -138,6 +138,11 @@ async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> 
 /** Those that were not: another one recorded an attempt meanwhile, or they were taken back, or are gone. */
 async function recordEach(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
+  // Another node may be erasing an event: what is read below stays as it is, and an erasure that comes later finds what is
+  // written here.
+  await tx.rows("SELECT 1 FROM event WHERE key = ANY($1::bigint[]) ORDER BY key FOR KEY SHARE", [
+    placed.map(({ event }) => event),
+  ]);
   const rows = await tx.rows<Row>(
     `SELECT DISTINCT d.event, d.endpoint, d.status, d.attempts, d.retry, d.trigger, d.due_at, e.body IS NULL AS erased
      FROM unnest($1::bigint[], $2::integer[]) AS n (event, endpoint)
