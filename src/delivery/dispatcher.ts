@@ -241,7 +241,7 @@ export class Dispatcher implements Deliveries {
     await this.idle();
     this.#executor.endReleases();
     await sending.close();
-    this.lease.end();
+    await this.lease.end();
   }
 
   /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */

@@ -16,7 +16,7 @@ const MARGIN_MS = 1000;
 const NEWS_MS = 50;
 /** The brake is looked for at each tenth of them. */
 const BRAKE_EVERY = 10;
-const KEEP_MS = 1000;
+const LEAVE_MS = 1000;
 /** Whoever has it does what one node is to do for all. */
 const FIRST_SLOT = 0;
 
@@ -36,14 +36,15 @@ export class Lease {
   /** Whose deliveries were looked for; null while nothing is shared. */
   #found: OwnedSlots["owned"] | null = null;
   #renewing: Promise<void> | null = null;
-  #sharing = false;
+  #sharing: Promise<void> | null = null;
+  #leaving: Promise<void> = Promise.resolve();
   #listens = false;
   #stopped = false;
   #ended = false;
   #cancelLapse: () => void = () => {};
   #cancelAgain: () => void = () => {};
   #cancelNews: () => void = () => {};
-  #cancelKeeping: () => void = () => {};
+  #cancelLeaving: () => void = () => {};
 
   constructor(parts: LeaseParts) {
     this.#parts = parts;
@@ -69,19 +70,26 @@ export class Lease {
     if (this.#found !== null) this.#listenLater(0);
   }
 
-  /** Nothing is started any more. What is owned stays so, until `end`: what is on the wire is recorded. */
+  /**
+   * Nothing is started any more. Others get each endpoint as soon as nothing of it is on the wire: that is recorded here.
+   */
   stop(): void {
     if (this.#stopped) return;
     this.#stopped = true;
     this.#cancelLapse();
     this.#cancelAgain();
     this.#cancelNews();
-    if (!this.#isForGood) this.#keepOn();
+    if (!this.#isForGood) this.#leaveMore();
   }
 
-  end(): void {
+  /** Resolves once nothing is being handed over any more. */
+  async end(): Promise<void> {
     this.#ended = true;
-    this.#cancelKeeping();
+    this.#cancelLeaving();
+    // Without its row, a renewal would find that it has lost everything.
+    await this.#renewing?.catch(() => {});
+    await this.#leaving;
+    await this.#sharing;
   }
 
   async #renew(): Promise<void> {
@@ -115,13 +123,16 @@ export class Lease {
       // What fails is done at the next second.
       this.#cancelAgain = clock.after(endpoints.againInMs, () => void this.renew().catch(() => {}));
     }
-    if (this.#sharing) return;
+    this.#beginToShare(endpoints);
+  }
+
+  /** The lease waits for nothing of it. What fails is done at the next renewal. */
+  #beginToShare(endpoints: OwnedSlots): void {
+    if (this.#sharing !== null) return;
     this.#found ??= new Set();
-    this.#sharing = true;
-    // The lease waits for nothing of it. What fails is done at the next renewal.
-    void this.#share(endpoints)
-      .catch((error: unknown) => executor.failed(error))
-      .finally(() => (this.#sharing = false));
+    this.#sharing = this.#share(endpoints)
+      .catch((error: unknown) => this.#parts.executor.failed(error))
+      .finally(() => (this.#sharing = null));
   }
 
   async #share({ owned, leaving }: OwnedSlots): Promise<void> {
@@ -140,10 +151,15 @@ export class Lease {
   }
 
   /** Each second of a stop: whoever took over what is still on the wire would send it again. */
-  #keepOn(): void {
+  #leaveMore(): void {
     const { clock, store } = this.#parts;
-    store.ownership.keep().catch(() => {});
-    if (!this.#ended) this.#cancelKeeping = clock.after(KEEP_MS, () => this.#keepOn());
+    const leave = async () => {
+      const { endpoints } = await store.ownership.leave();
+      if (endpoints !== "everything") this.#beginToShare(endpoints);
+    };
+    const all = [this.#leaving, leave().catch(() => {})];
+    this.#leaving = Promise.all(all).then(() => {});
+    if (!this.#ended) this.#cancelLeaving = clock.after(LEAVE_MS, () => this.#leaveMore());
   }
 
   /** Gives back to the disk what goes to other nodes; the endpoints of which something is left that was started. */

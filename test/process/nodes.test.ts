@@ -231,6 +231,43 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect(nodes.map(({ process }) => process.stdout).join("")).not.toContain("lost from memory");
   });
 
+  it("give up what they have nothing of on the wire as soon as they are told to stop", async ({ machine }) => {
+    const { nodes, url } = await cluster(machine, 2);
+    const [first, second] = nodes;
+    const late = Promise.withResolvers<void>();
+    const [slow, quick] = [await machine.receiver({ status: 200, until: late.promise }), await machine.receiver()];
+    const ofSecond = `SELECT 1 FROM endpoint e JOIN slot s ON s.slot = e.slot JOIN node n ON n.id = s.owner
+      WHERE n.number = 1 AND e.id = $1`;
+    await withClient(url, async (client) => {
+      for (const receiver of [slow, quick]) {
+        const register = async () => {
+          const { id } = await first!.register(receiver.url);
+          const is = (await client.query(ofSecond, [id])).rowCount === 1;
+          if (!is) await first!.request("DELETE", `/v1/webhooks/${id}`);
+          return is;
+        };
+        await expect.poll(register, { interval: 0 }).toBe(true);
+      }
+    });
+    const before = await second!.publish();
+    await slow.next();
+    await quick.next();
+    await second!.beginStop();
+    // As long as it stops, it says so, and it is not lost.
+    const after = await first!.publish();
+    await quick.next();
+    await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 500));
+    const { body } = await first!.request("GET", "/v1/nodes");
+    expect(body.data).toMatchObject([{ draining: false }, { draining: true, lost: false }]);
+    expect(slow.requests).toHaveLength(1);
+    late.resolve();
+    expect(await second!.process.exit).toBe(0);
+    for (const id of [before, after]) expect(await first!.settled(id)).toMatchObject({ status: "delivered" });
+    expect([slow.requests.length, quick.requests.length]).toEqual([2, 2]);
+    expect(await first!.stop()).toBe(0);
+    for (const { process } of nodes) expect(process.stdout).not.toContain("lost from memory");
+  });
+
   it("are replaced by a newer version under load, one by one, and nothing is sent twice", async ({ machine }) => {
     const { nodes, begin, start, url } = await cluster(machine, 2);
     const program = nextVersion(machine);

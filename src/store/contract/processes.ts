@@ -22,8 +22,8 @@ export interface OwnershipStore {
    * see the report.
    */
   renew(report?: NodeReport): Promise<Ownership>;
-  /** As `renew`, at a stop: nothing is taken any more. */
-  keep(): Promise<void>;
+  /** As `renew`, at a stop: nothing is taken any more, and all should go to others, if there are any. */
+  leave(): Promise<Ownership>;
   /** Gives up what is leaving, all but the slots of these endpoints, of which this process still holds deliveries. */
   give(busy: ReadonlySet<string>): Promise<void>;
   /**

@@ -67,6 +67,7 @@ export class SharedOwnership implements Node {
   #leaving: ReadonlySet<number> = new Set();
   readonly #slots = new Map<string, number>();
   #dividing = false;
+  #stopping = false;
   #againInMs: number | null = null;
   /** Monotonic: when the lease was renewed last, and until when nobody is taken for dead. */
   #renewedAt: number | null = null;
@@ -109,13 +110,20 @@ export class SharedOwnership implements Node {
   }
 
   async renew(report?: NodeReport): Promise<Ownership> {
-    await this.keep(report);
+    await this.#keep(report);
     if (!this.#dividing) await this.#divide(() => this.#renew());
     const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving, againInMs: this.#againInMs };
     return { endpoints, holdsForMs: this.#node.leaseMs };
   }
 
-  async keep(report?: NodeReport): Promise<void> {
+  async leave(): Promise<Ownership> {
+    this.#stopping = true;
+    // Each time: somebody may have taken it for a drain, and ended that.
+    await this.#drain();
+    return this.renew();
+  }
+
+  async #keep(report?: NodeReport): Promise<void> {
     if (!(await renewLease(this.#database!.lease, this.#node, report ?? null))) throw this.#lost();
     const { leaseMs } = this.#node;
     const now = this.#store!.engine.clock.monotonic();
@@ -175,7 +183,7 @@ export class SharedOwnership implements Node {
     let shares = await this.#look();
     if (shares.isOutdated) {
       // It knows not all that is to be done. Those that do take over; if they are lost, somebody still has to send.
-      await this.#database!.lease.change("UPDATE node SET draining = true WHERE id = $1", [this.#node.id]);
+      await this.#drain();
       shares = await this.#look();
     }
     const { free, isListened, left, live, own: held, takesPart } = shares;
@@ -186,7 +194,8 @@ export class SharedOwnership implements Node {
     this.stream.renewed(isListened, wasRemoved);
     const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
-    if ((isDead || free) && held.length < share) {
+    const wanted = !this.#stopping && (isDead || free);
+    if (wanted && held.length < share) {
       const { engine, health } = this.#store!;
       const taken = await engine.write((tx) => this.#take(tx, share - held.length));
       // Another node wrote down how they fare.
@@ -195,9 +204,13 @@ export class SharedOwnership implements Node {
     }
     this.#leaving = new Set(own.slice(share));
     this.#owned = new Set(own.slice(0, share));
-    const wantsMore = (isDead || free) && own.length < share;
+    const wantsMore = wanted && own.length < share;
     const endsIn = left !== null && left < OVERDUE_MS ? Math.max(left, spared, 0) + RUN_OUT_MS : null;
     this.#againInMs = wantsMore ? AGAIN_MS : isDead ? null : endsIn;
+  }
+
+  async #drain(): Promise<void> {
+    await this.#database!.lease.change("UPDATE node SET draining = true WHERE id = $1", [this.#node.id]);
   }
 
   async #give(busy: ReadonlySet<string>): Promise<void> {

@@ -37,12 +37,12 @@ export class SoleOwner implements Node {
   }
 
   async renew(): Promise<Ownership> {
-    await this.keep();
+    if (!(await renewLease(this.#database!.lease, this.#node, null))) throw this.#lost();
     return { endpoints: "everything", holdsForMs: this.#node.leaseMs };
   }
 
-  async keep(): Promise<void> {
-    if (!(await renewLease(this.#database!.lease, this.#node, null))) throw this.#lost();
+  leave(): Promise<Ownership> {
+    return this.renew();
   }
 
   async give(): Promise<void> {}

@@ -66,7 +66,7 @@ const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINI
 const ONE_PROCESS: OwnershipStore = {
   owns: null,
   renew: async () => EVERYTHING,
-  keep: async () => {},
+  leave: async () => EVERYTHING,
   give: async () => {},
   news: async () => ({ waiting: [], requested: [], withdrawn: [], changed: [] }),
   tookIn: async () => {},

@@ -232,7 +232,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
         return rows.length > 0;
       };
       await expect.poll(waits, { interval: 10 }).toBe(true);
-      await a.ownership.keep();
+      await a.ownership.renew();
       await client.query("ROLLBACK");
       await publishing;
     });
@@ -791,7 +791,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await withClient(url, async (client) => {
       await client.query("BEGIN");
       await client.query("SELECT 1 FROM node FOR NO KEY UPDATE");
-      const renewed = others.map((node) => node.ownership.keep());
+      const renewed = others.map((node) => node.ownership.renew());
       const sql = `SELECT 1 FROM pg_stat_activity
         WHERE datname = current_database() AND query LIKE 'UPDATE node%' AND wait_event_type = 'Lock'`;
       const waiting = () => withClient(url, async (onlooker) => (await onlooker.query(sql)).rowCount);

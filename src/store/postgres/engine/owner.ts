@@ -24,7 +24,7 @@ export const OWNS_EVERYTHING: Owner = {
   slots: null,
   ownsSlot: () => true,
   renew: async () => EVERYTHING,
-  keep: async () => {},
+  leave: async () => EVERYTHING,
   give: async () => {},
   news: async () => NO_NEWS,
   tookIn: async () => {},
