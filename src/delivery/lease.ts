@@ -204,8 +204,11 @@ export class Lease {
 
   async #lookAtBrake(): Promise<void> {
     const { deliveries, store } = this.#parts;
+    const wasOn = deliveries.paused;
     const isOn = (await store.operations.getPause()) !== null;
-    if (isOn && !deliveries.paused) await deliveries.pause();
-    if (!isOn && deliveries.paused) deliveries.resume();
+    // Whoever was asked here meanwhile knows better: the answer may be from before that.
+    if (deliveries.paused !== wasOn || isOn === wasOn) return;
+    if (isOn) await deliveries.pause();
+    else deliveries.resume();
   }
 }

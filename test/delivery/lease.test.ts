@@ -37,3 +37,32 @@ it("a renewal that is answered after its lease has run out starts nothing", asyn
   await expect.poll(() => requests, { interval: 1 }).toBe(2);
   await dispatcher.stop();
 });
+
+it("an answer of the store from before a pause does not end it", async () => {
+  const { store, clock } = await openSqlite();
+  const endpoints = { total: 1, owned: new Set([0]), leaving: new Set<number>(), againInMs: null };
+  let late: PromiseWithResolvers<null> | null = null;
+  let looks = 0;
+  const dispatcher = dispatcherOn({
+    store: around(store, (verb, call) => {
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints, holdsForMs: 60_000 });
+      if (verb !== "operations.getPause") return call();
+      looks++;
+      return late?.promise ?? call();
+    }),
+    clock,
+    post: async () => answered(200),
+  });
+  await dispatcher.start();
+  const atStart = looks;
+  late = Promise.withResolvers();
+  clock.advance(50);
+  await expect.poll(() => looks, { interval: 1 }).toBe(atStart + 1);
+  await store.operations.pause({ reason: "test", by: "somebody", at: START });
+  await dispatcher.pause();
+  late.resolve(null);
+  await new Promise(setImmediate);
+  expect(dispatcher.paused).toBe(true);
+  late = null;
+  await dispatcher.stop();
+});
