@@ -8,7 +8,7 @@ import { connectAlone } from "./engine/copy.ts";
 import { queriesOn, type Queries } from "./engine/database.ts";
 import { hostsOf } from "./engine/session.ts";
 import { getMeta, setMeta } from "./engine/engine.ts";
-import { MOVED, MOVING_IN } from "./engine/moved.ts";
+import { LOCK_OUT, MOVED, MOVING_IN } from "./engine/moved.ts";
 import { migrate } from "./engine/migrate.ts";
 import { META, SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
 import { MovedRows } from "./moved-rows.ts";
@@ -79,7 +79,7 @@ export class PostgresSide {
     if (this.#isLocked) return true;
     if (await this.#isLive()) return false;
     this.log.startSnapshot();
-    await this.#client.query("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE node IN EXCLUSIVE MODE");
+    await this.#client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ; ${LOCK_OUT}`);
     this.#isLocked = !(await this.#isLive());
     if (!this.#isLocked) await this.#client.query("ROLLBACK");
     return this.#isLocked;

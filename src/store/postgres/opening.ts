@@ -17,7 +17,7 @@ import type { NativeBinding } from "../sqlite/engine/open-database.ts";
 import type { Store } from "../store.ts";
 import { Database } from "./engine/database.ts";
 import { hostsOf } from "./engine/session.ts";
-import { requireHere } from "./engine/moved.ts";
+import { requireHere, requireUnlocked } from "./engine/moved.ts";
 import { SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
 import { LEASE_MS, requireKnown } from "./node.ts";
 import { SharedOwnership } from "./ownership.ts";
@@ -152,7 +152,10 @@ async function look({ url, create, migrate, nodes, clock, log }: ServedOptions):
     if (fsync !== "on") log.warn({}, "PostgreSQL runs with fsync = off: a power cut there loses acknowledged events");
     else if (standbys === "") log.warn({}, NO_STANDBY);
     const { found, wanted, isNew } = await versionOf(database);
-    if (found > 0) await requireHere(database);
+    if (found > 0) {
+      await requireHere(database);
+      await requireUnlocked(database);
+    }
     if (isNew && !create) throw new StoreRefused(1, `there is no store in ${hostsOf(url)}`, NO_CREATE);
     requireKnown(found, wanted);
     if (found > 0 && found < wanted && !migrate) {

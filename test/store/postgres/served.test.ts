@@ -12,6 +12,7 @@ import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 import { silentLog } from "../../../src/log.ts";
+import { PostgresSide } from "../../../src/store/postgres/moving.ts";
 import { openServed } from "../../../src/store/postgres/opening.ts";
 import { createDatabase } from "../stores.ts";
 
@@ -265,6 +266,22 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     expect(JSON.stringify(said)).not.toContain("hunter2");
     const typo = () => testConfig(aDirectory(), onStore("postgres://somebody:hunter2@x@y/none"));
     expect(typo).toThrow(expect.objectContaining({ message: expect.not.stringContaining("hunter2") }));
+  });
+
+  it("says that its store is being moved, and does not wait for it", async () => {
+    const url = await freshUrl();
+    const first = await TestDaemon.start({ clock: systemClock, ...onStore(url) });
+    await first.stop();
+    const secretKeyFile = join(first.dir, "secret.key");
+    const side = await PostgresSide.connect(url, []);
+    expect(await side.tryLock()).toBe(true);
+    const config = testConfig(aDirectory(), onStore(url, { DATA_SECRET_KEY_FILE: secretKeyFile }));
+    await expect(startDaemon(config, { log: silentLog })).rejects.toMatchObject({
+      exitCode: 75,
+      message: "`webhookd migrate --from` is moving the store out of this PostgreSQL database",
+    });
+    await side.close();
+    await (await startDaemon(config, { log: silentLog })).stop();
   });
 });
 

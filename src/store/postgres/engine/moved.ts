@@ -6,6 +6,21 @@ import type { Queries } from "./database.ts";
 export const MOVING_IN = "moving_in";
 export const MOVED = "moved";
 
+/** A move out of it holds this until it ends; nobody else takes it in this mode. */
+export const LOCK_OUT = "LOCK TABLE node IN EXCLUSIVE MODE";
+
+/** Refuses what is being copied out of here: whoever came would wait for the end of it. */
+export async function requireUnlocked(queries: Queries): Promise<void> {
+  const locks = await queries.rows(
+    `SELECT 1 FROM pg_locks WHERE relation = to_regclass('node') AND mode = 'ExclusiveLock' AND granted
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  if (locks.length === 0) return;
+  const what = "`webhookd migrate --from` is moving the store out of this PostgreSQL database";
+  const todo = "wait until it has ended; unless that was a --dry-run, the store is in the data directory then";
+  throw new StoreRefused(75, what, todo);
+}
+
 /** Refuses what is only half here, and what lives elsewhere now. */
 export async function requireHere(queries: Queries): Promise<void> {
   const rows = await queries.rows<{ name: string; value: string }>(
