@@ -156,7 +156,7 @@ export class Dispatcher implements Deliveries {
     const { store } = this.#parts;
     const { manual } = this.#memory;
     if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
-    if (this.#isElsewhere(endpoint)) return store.ownership.heard([endpoint]);
+    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : store.ownership.heard([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint, isHeard);
     // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
@@ -171,7 +171,8 @@ export class Dispatcher implements Deliveries {
 
   async drop(endpoint: string, isHeard = false): Promise<void> {
     if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
-    if (this.#isElsewhere(endpoint)) return this.#parts.store.ownership.heard([endpoint]);
+    const { ownership } = this.#parts.store;
+    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : ownership.heard([endpoint]);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
     const given = await this.#executor.sending.forget(endpoint, true);
@@ -223,7 +224,7 @@ export class Dispatcher implements Deliveries {
     if (!isHeard) for (const watcher of this.#watchers) watcher.withdrawn?.(deliveries);
     await this.#withdraw(deliveries);
     this.#executor.wake();
-    const elsewhere = deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));
+    const elsewhere = isHeard ? [] : deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));
     if (elsewhere.length > 0) await this.#parts.store.ownership.heard(elsewhere.map(({ endpoint }) => endpoint));
   }
 

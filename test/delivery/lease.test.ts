@@ -4,6 +4,8 @@ import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.t
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
+const SHARE = { total: 1, owned: new Set([0]), leaving: new Set<number>(), againInMs: null };
+
 it("a renewal that is answered after its lease has run out starts nothing", async () => {
   const { store, clock } = await openSqlite();
   await addEndpoint(store);
@@ -40,12 +42,11 @@ it("a renewal that is answered after its lease has run out starts nothing", asyn
 
 it("an answer of the store from before a pause does not end it", async () => {
   const { store, clock } = await openSqlite();
-  const endpoints = { total: 1, owned: new Set([0]), leaving: new Set<number>(), againInMs: null };
   let late: PromiseWithResolvers<null> | null = null;
   let looks = 0;
   const dispatcher = dispatcherOn({
     store: around(store, (verb, call) => {
-      if (verb === "ownership.renew") return Promise.resolve({ endpoints, holdsForMs: 60_000 });
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints: SHARE, holdsForMs: 60_000 });
       if (verb !== "operations.getPause") return call();
       looks++;
       return late?.promise ?? call();
@@ -64,5 +65,27 @@ it("an answer of the store from before a pause does not end it", async () => {
   await new Promise(setImmediate);
   expect(dispatcher.paused).toBe(true);
   late = null;
+  await dispatcher.stop();
+});
+
+it("a node waits for no other one while it hears of what was changed and taken back", async () => {
+  const { store, clock } = await openSqlite();
+  const news = { waiting: [], requested: [], withdrawn: [{ endpoint: "ep_1", delivery: "dlv_1" }], changed: ["ep_2"] };
+  let takenIn = 0;
+  const dispatcher = dispatcherOn({
+    store: around({ ...store, ownership: { ...store.ownership, owns: () => false } }, (verb, call) => {
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints: SHARE, holdsForMs: 60_000 });
+      if (verb === "ownership.news") return Promise.resolve(news);
+      // They went to a node that has died.
+      if (verb === "ownership.heard") return new Promise(() => {});
+      if (verb === "ownership.tookIn") takenIn++;
+      return call();
+    }),
+    clock,
+    post: async () => answered(200),
+  });
+  await dispatcher.start();
+  clock.advance(50);
+  await expect.poll(() => takenIn, { interval: 1 }).toBe(1);
   await dispatcher.stop();
 });
