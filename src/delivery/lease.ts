@@ -147,7 +147,10 @@ export class Lease {
       if (this.#listens) executor.wake();
     }
     this.#found = owned;
-    if (leaving.size > 0) await store.ownership.give(await this.#leave());
+    if (leaving.size === 0) return;
+    const busy = await this.#leave();
+    // At the end of a stop all is given up at once.
+    if (!this.#ended) await store.ownership.give(busy);
   }
 
   /** Each second of a stop: whoever took over what is still on the wire would send it again. */
@@ -168,6 +171,7 @@ export class Lease {
     const { elsewhere, endpoints, windows } = executor.memory;
     const busy = new Set<string>();
     for (const endpoint of windows.endpoints()) {
+      if (this.#ended) break;
       if (elsewhere?.(endpoint) !== true) continue;
       const window = windows.of(endpoint);
       const isKnown = endpoints.get(endpoint) !== undefined || window.nextDueAt < Number.POSITIVE_INFINITY;
