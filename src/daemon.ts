@@ -260,40 +260,38 @@ type Opening = Pick<DaemonParts, "clock" | "log" | "listenFd"> & {
 
 async function openConfigured(config: Config, opening: Opening) {
   const { clock, log, listenFd, fault, reloaded } = opening;
-  if (config.data.store !== "") {
-    // Most daemons have no use for it.
-    const { openServed } = await import("./store/postgres/opening.ts");
-    return openServed({
-      ...config.data,
-      url: config.data.store,
-      maxPendingPerTenant: config.limits.maxPendingPerTenant,
-      shares: reloaded.shares,
-      clock,
-      log,
-      leaseMs: opening.leaseMs,
-      version,
-      nativeBinding: nativeBinding(config.data.dir),
-      onFault: fault.note,
-    });
-  }
-  return openStore({
-    dir: config.data.dir,
-    create: config.data.create,
-    // A daemon that is started twice by mistake, with two directories, leaves no second store with a key of its own.
-    beforeMaking: listenFd === null ? () => requireFree(config.server.listen) : undefined,
-    migrate: config.data.migrate,
-    backup: config.backup,
-    secretKeyFile: config.data.secretKeyFile,
-    diskFloor: config.data.diskFloor,
+  const { data, server } = config;
+  const requirePort = async () => {
+    if (listenFd === null) await requireFree(server.listen);
+  };
+  const parts = {
     maxPendingPerTenant: config.limits.maxPendingPerTenant,
     shares: reloaded.shares,
     clock,
     log,
-    nativeBinding: nativeBinding(config.data.dir),
+    nativeBinding: nativeBinding(data.dir),
+    onFault: fault.note,
+  };
+  if (data.store !== "") {
+    // Most daemons have no use for it.
+    const { openServed } = await import("./store/postgres/opening.ts");
+    // One that comes among the nodes and ends at once takes endpoints from the others that nobody sends to meanwhile.
+    const beforeComing = data.nodes ? requirePort : undefined;
+    return openServed({ ...data, ...parts, url: data.store, leaseMs: opening.leaseMs, version, beforeComing });
+  }
+  return openStore({
+    ...parts,
+    dir: data.dir,
+    create: data.create,
+    // A daemon that is started twice by mistake, with two directories, leaves no second store with a key of its own.
+    beforeMaking: requirePort,
+    migrate: data.migrate,
+    backup: config.backup,
+    secretKeyFile: data.secretKeyFile,
+    diskFloor: data.diskFloor,
     startBackup: (data) => startThread("backup", data),
     // One thread for everything is what `threads = 0` asks for.
     startReader: config.delivery.threads === 0 ? undefined : (data) => startThread("reader", data),
-    onFault: fault.note,
     defer: clock.nextTurn,
   });
 }

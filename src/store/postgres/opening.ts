@@ -34,6 +34,8 @@ export interface ServedOptions {
   readonly standby: boolean;
   /** Shares the store with others that do, too. */
   readonly nodes: boolean;
+  /** Called before the database is looked at. What it throws refuses the start. */
+  readonly beforeComing?: (() => Promise<void>) | undefined;
   /** False refuses a store that has an older schema. */
   readonly migrate: boolean;
   readonly secretKeyFile: string;
@@ -79,6 +81,7 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   const { dir, clock, log, secretKeyFile, url, maxPendingPerTenant, shares } = options;
   const adminKeyFile = join(dir, "admin.key");
   for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
+  await options.beforeComing?.();
   const created = await look(options);
   const Owner = options.nodes ? SharedOwnership : SoleOwner;
   const about = { host: hostname(), version: options.version, schema: SCHEMA_VERSION };

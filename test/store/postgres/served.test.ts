@@ -1,5 +1,6 @@
 /** The daemon on a store in PostgreSQL, from the first start to a restart, and while its database is away. */
 import { createHmac } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
@@ -286,6 +287,17 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
 });
 
 describe.skipIf(server === null)("a node", () => {
+  it("looks whether its port is free before it comes among the others", async () => {
+    const url = "postgres://somebody@127.0.0.1:1/none";
+    const taken = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void taken.close());
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const settings = { DATA_NODES: "true", SERVER_LISTEN: `127.0.0.1:${port}` };
+    const config = testConfig(aDirectory(), onStore(url, settings));
+    await expect(startDaemon(config, { log: silentLog })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+  });
+
   it("warns where its clock differs from the database's, and only there", async () => {
     const [url, dir] = [await freshUrl(), aDirectory()];
     const warnedOf = async (byMs: number) => {
