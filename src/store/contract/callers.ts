@@ -7,6 +7,7 @@ import type { Pruned } from "./operations.ts";
 
 /** API keys. */
 export interface KeyStore {
+  /** Throws `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile. */
   add(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
   get(id: string): Promise<ApiKey | null>;
   /** In the order in which they were made. A tenant's page leaves out keys of `*`. */

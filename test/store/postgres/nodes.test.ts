@@ -167,6 +167,32 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     );
   });
 
+  it("end the portal links of a key with it, also one that is being made on another", async () => {
+    const { start, url } = await shared();
+    const [a, b] = [await start(), await start()];
+    const key = { name: "a key", hash: Buffer.alloc(32), scopes: ["read"] as const, tenant: "acme", expiresAt: null };
+    await a.keys.add({ ...key, id: "key_1" }, START);
+    const waiting = () => expect.poll(() => withClient(url, locksWaitedFor), { interval: 10 });
+    await withClient(url, async (client) => {
+      // The link is made, but for its row.
+      await client.query("BEGIN");
+      await client.query(
+        `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at)
+         SELECT number + 1, 'key_2', name, hash, scopes, tenant, created_at FROM api_key WHERE id = 'key_1'`,
+      );
+      const portal = { endpoints: null, returnUrl: null, madeBy: "key_1" };
+      const adding = b.keys.add({ ...key, id: "key_2", portal }, START);
+      await waiting().toBe(1);
+      let isRevoked = false;
+      const revoking = a.keys.revoke("key_1", START + 1).then(() => (isRevoked = true));
+      const goesOn = async () => isRevoked || (await withClient(url, locksWaitedFor)) === 2;
+      await expect.poll(goesOn, { interval: 10 }).toBe(true);
+      await client.query("ROLLBACK");
+      await Promise.all([adding, revoking]);
+    });
+    expect(await a.keys.get("key_2")).toMatchObject({ revokedAt: START + 1 });
+  });
+
   it("know when the lease of another may run out, and look again then", async () => {
     const { runOut, start } = await shared();
     const a = await start();

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ApiKey, NewApiKey } from "../../../domain/caller.ts";
-import { keyOf, type KeyRow } from "../../sqlite/callers/keys.ts";
+import { keyOf, madeByRevoked, type KeyRow } from "../../sqlite/callers/keys.ts";
 import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
@@ -70,6 +70,8 @@ export class PostgresKeys implements KeyStore {
 
   revoke(id: string, now: number): Promise<boolean> {
     return this.#engine.write(async (tx) => {
+      // Another node may be adding a link of it: that is there by then, and the next statement finds it.
+      await tx.rows("SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE", [id]);
       const sql = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 OR made_by = $1";
       return (await tx.change(sql, [id, now])) > 0;
     });
@@ -106,6 +108,11 @@ export class PostgresKeys implements KeyStore {
 
 export async function addKey(tx: Queries, key: NewApiKey, number: number, now: number): Promise<void> {
   const { id, name, hash, scopes, tenant, expiresAt, portal = null } = key;
+  if (portal !== null && portal.madeBy !== null) {
+    const sql = "SELECT revoked_at IS NOT NULL AS revoked FROM api_key WHERE id = $1 FOR SHARE";
+    const [maker] = await tx.rows<{ revoked: boolean }>(sql, [portal.madeBy]);
+    if (maker?.revoked === true) throw madeByRevoked();
+  }
   const link = [portal && JSON.stringify(portal), portal?.madeBy ?? null];
   await tx.change(
     `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at, expires_at, portal, made_by)

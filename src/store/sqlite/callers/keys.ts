@@ -1,5 +1,6 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/caller.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -76,6 +77,8 @@ export class Keys {
   }
 
   add({ id, name, hash, scopes, tenant, expiresAt, portal = null }: NewApiKey, now: number): void {
+    const maker = portal === null || portal.madeBy === null ? null : this.get(portal.madeBy);
+    if (maker !== null && maker.revokedAt !== null) throw madeByRevoked();
     const link = portal && JSON.stringify(portal);
     this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt, link);
   }
@@ -220,4 +223,9 @@ export class SqliteKeys implements KeyStore {
     // Whoever published or recorded beside it hears of the fault.
     work.catch(() => {});
   }
+}
+
+/** Its request had begun before that: what it asks for would outlive the key. */
+export function madeByRevoked(): WebhookdError {
+  return new WebhookdError("unauthorized", "the key that asks for the link was revoked meanwhile; use another one");
 }

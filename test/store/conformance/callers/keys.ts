@@ -77,6 +77,15 @@ export function keys(openFresh: OpenFresh): void {
       expect(await store.keys.get(others.id)).toMatchObject({ revokedAt: null });
     });
 
+    it("of portal links are not added once the key that made them was revoked", async () => {
+      const { store } = await openFresh();
+      await store.keys.add(KEY, START);
+      await store.keys.revoke(KEY.id, START + 1);
+      const link = { ...KEY, id: "key_00000000000000000000000003", portal: LINK };
+      await expect(store.keys.add(link, START + 2)).rejects.toMatchObject({ code: "unauthorized" });
+      expect(await store.keys.get(link.id)).toBeNull();
+    });
+
     it("of portal links are removed soon after they expired, and no others with them", async () => {
       const { store } = await openFresh();
       const id = (at: number) => `key_${String(at).padStart(26, "0")}`;
