@@ -145,6 +145,7 @@ const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
 /** Deliveries that were held for too long fail, as if an attempt had, and can be replayed like any other. */
 async function expireSome(tx: Queries, before: number, now: number): Promise<readonly HeldRow[]> {
+  // Another node may be enabling an endpoint: this one sees that, or makes it wait.
   // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
   // attempt is owed to may be on the wire, under the number that would be taken here.
   const rows = await tx.rows<HeldRow>(
@@ -153,7 +154,7 @@ async function expireSome(tx: Queries, before: number, now: number): Promise<rea
      WHERE e.enabled = 0 AND e.deleted_at IS NULL AND e.updated_at < $1 AND d.status = ${WAITING} AND d.due_at < $1
        AND d.trigger <> ${triggerCode("test")}
        AND NOT EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = d.event AND m.endpoint = d.endpoint)
-     LIMIT ${CHUNK} FOR UPDATE OF d`,
+     LIMIT ${CHUNK} FOR SHARE OF e FOR UPDATE OF d`,
     [before],
   );
   await tx.change(

@@ -193,6 +193,25 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(await a.keys.get("key_2")).toMatchObject({ revokedAt: START + 1 });
   });
 
+  it("let nothing of an endpoint expire that another one enables at that moment", async () => {
+    const { start, url } = await shared();
+    const a = await start();
+    await renew(a);
+    const b = await start();
+    const endpoint = await addEndpoint(a);
+    await a.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
+    const [held] = await a.events.publish([draft()], START, noRoom);
+    await withClient(url, async (client) => {
+      await client.query("BEGIN; UPDATE endpoint SET enabled = 1");
+      let isOver = false;
+      const expiring = b.upkeep.expireHeld(START + 1000, START + 2000).finally(() => (isOver = true));
+      await expect.poll(async () => isOver || (await withClient(url, locksWaitedFor)) === 1).toBe(true);
+      await client.query("COMMIT");
+      expect(await expiring).toBe(0);
+    });
+    expect(await dueNow(a, endpoint)).toMatchObject([{ event: held!.id }]);
+  });
+
   it("know when the lease of another may run out, and look again then", async () => {
     const { runOut, start } = await shared();
     const a = await start();
