@@ -17,6 +17,8 @@ const NEWS_MS = 50;
 /** The brake is looked for at each tenth of them. */
 const BRAKE_EVERY = 10;
 const LEAVE_MS = 1000;
+/** For how long the end of a stop waits for the store. */
+const END_MS = 2000;
 /** Whoever has it does what one node is to do for all. */
 const FIRST_SLOT = 0;
 
@@ -82,11 +84,21 @@ export class Lease {
     if (!this.#isForGood) this.#leaveMore();
   }
 
-  /** Resolves once nothing is being handed over any more. */
-  async end(): Promise<void> {
+  /** Resolves once nothing is being handed over any more, or the store does not answer. */
+  end(): Promise<void> {
     this.#ended = true;
     this.#cancelLeaving();
-    // Without its row, a renewal would find that it has lost everything.
+    return new Promise((resolve) => {
+      const cancel = this.#parts.clock.after(END_MS, resolve);
+      void this.#rest().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** Without its row, a renewal would find that it has lost everything. */
+  async #rest(): Promise<void> {
     await this.#renewing?.catch(() => {});
     await this.#leaving;
     await this.#sharing;

@@ -89,3 +89,23 @@ it("a node waits for no other one while it hears of what was changed and taken b
   await expect.poll(() => takenIn, { interval: 1 }).toBe(1);
   await dispatcher.stop();
 });
+
+it("a stop does not wait for a database that does not answer", async () => {
+  const { store, clock } = await openSqlite();
+  const dispatcher = dispatcherOn({
+    store: around(store, (verb, call) => {
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints: SHARE, holdsForMs: 60_000 });
+      return verb === "ownership.leave" ? new Promise(() => {}) : call();
+    }),
+    clock,
+    post: async () => answered(200),
+  });
+  await dispatcher.start();
+  let isOver = false;
+  void dispatcher.stop().then(() => (isOver = true));
+  const passes = () => {
+    clock.advance(100);
+    return isOver;
+  };
+  await expect.poll(passes, { interval: 1 }).toBe(true);
+});
