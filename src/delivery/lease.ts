@@ -37,6 +37,8 @@ export class Lease {
   #isForGood = false;
   /** Whose deliveries were looked for; null while nothing is shared. */
   #found: OwnedSlots["owned"] | null = null;
+  /** Whose deliveries are being looked for. */
+  #finding: OwnedSlots["owned"] = new Set();
   #renewing: Promise<void> | null = null;
   #sharing: Promise<void> | null = null;
   #leaving: Promise<void> = Promise.resolve();
@@ -140,8 +142,11 @@ export class Lease {
 
   /** The lease waits for nothing of it. What fails is done at the next renewal. */
   #beginToShare(endpoints: OwnedSlots): void {
+    // What goes and comes back was another's meanwhile, perhaps; and its due times are forgotten.
+    const stays = (slot: number) => endpoints.owned.has(slot);
+    this.#found = new Set([...(this.#found ?? [])].filter(stays));
+    this.#finding = new Set([...this.#finding].filter(stays));
     if (this.#sharing !== null) return;
-    this.#found ??= new Set();
     this.#sharing = this.#share(endpoints)
       .catch((error: unknown) => this.#parts.executor.failed(error))
       .finally(() => (this.#sharing = null));
@@ -150,15 +155,13 @@ export class Lease {
   async #share({ owned, leaving }: OwnedSlots): Promise<void> {
     const { executor, store } = this.#parts;
     const found = this.#found!;
-    const hasGained = [...owned].some((slot) => !found.has(slot));
-    // What goes and comes back was another's meanwhile, perhaps.
-    this.#found = new Set([...found].filter((slot) => owned.has(slot)));
-    if (hasGained) {
+    this.#finding = new Set([...owned].filter((slot) => !found.has(slot)));
+    if (this.#finding.size > 0) {
       await findOwed(this.#parts, executor.memory);
       // At a start nobody knows yet whether the brake is on.
       if (this.#listens) executor.wake();
+      this.#found = new Set([...this.#found!, ...this.#finding]);
     }
-    this.#found = owned;
     if (leaving.size === 0) return;
     const busy = await this.#leave();
     // At the end of a stop all is given up at once.

@@ -109,3 +109,54 @@ it("a stop does not wait for a database that does not answer", async () => {
   };
   await expect.poll(passes, { interval: 1 }).toBe(true);
 });
+
+it("what went and came back is looked for, also while it is still looked for what came before", async () => {
+  const { store, clock } = await openSqlite();
+  await addEndpoint(store);
+  let slots = SHARE;
+  let found = Promise.resolve();
+  let requests = 0;
+  let looks = 0;
+  const owns = () => slots.owned.has(0);
+  const dispatcher = dispatcherOn({
+    store: around({ ...store, ownership: { ...store.ownership, owns } }, (verb, call) => {
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints: slots, holdsForMs: 3_600_000 });
+      if (verb !== "deliveries.requestedAttempts") return call();
+      looks++;
+      return found.then(call);
+    }),
+    clock,
+    post: async () => {
+      requests++;
+      return answered(requests === 1 ? 503 : 200);
+    },
+  });
+  const renew = async (next: typeof SHARE) => {
+    slots = next;
+    await dispatcher.lease.renew();
+  };
+  await dispatcher.start();
+  const [publication] = await store.events.publish([draft()], START, dispatcher.hasRoom);
+  dispatcher.accept(publication!);
+  await expect.poll(() => requests, { interval: 1 }).toBe(1);
+  await dispatcher.idle();
+
+  const late = Promise.withResolvers<void>();
+  found = late.promise;
+  const before = looks;
+  const [both, other] = [new Set([0, 1]), new Set([1])];
+  await renew({ ...SHARE, owned: both });
+  await expect.poll(() => looks, { interval: 1 }).toBe(before + 1);
+  await renew({ ...SHARE, owned: other, leaving: new Set([0]) });
+  clock.advance("10m");
+  dispatcher.tick();
+  await dispatcher.idle();
+  await renew({ ...SHARE, owned: both });
+  late.resolve();
+  const isSent = async () => {
+    await dispatcher.lease.renew();
+    return requests === 2;
+  };
+  await expect.poll(isSent, { interval: 1 }).toBe(true);
+  await dispatcher.stop();
+});
