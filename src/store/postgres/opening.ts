@@ -82,14 +82,16 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   const adminKeyFile = join(dir, "admin.key");
   for (const file of [secretKeyFile, adminKeyFile]) requireUnchangeable(file);
   await options.beforeComing?.();
-  const created = await look(options);
+  const isNew = await look(options);
   const Owner = options.nodes ? SharedOwnership : SoleOwner;
   const about = { host: hostname(), version: options.version, schema: SCHEMA_VERSION };
   const owner = new Owner(options.leaseMs ?? LEASE_MS, about, options.onFault);
   let wasKilled = false;
+  // Another one that started at the same time may be faster.
+  let created = false;
   const store = await openPostgres({
     url,
-    box: new Box(readOrMakeSecretKey({ file: secretKeyFile, mayCreate: created, random: randomBytes }), randomBytes),
+    box: new Box(readOrMakeSecretKey({ file: secretKeyFile, mayCreate: isNew, random: randomBytes }), randomBytes),
     secretKeyFile,
     clock,
     random: randomBytes,
@@ -105,7 +107,10 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
         return joined.number;
       },
     },
-    adminKey: () => readOrMakeAdminKey(adminKeyFile, clock.now(), randomBytes),
+    adminKey() {
+      created = true;
+      return readOrMakeAdminKey(adminKeyFile, clock.now(), randomBytes);
+    },
     onClosed,
   });
   const open = readableByOthers(dir, [secretKeyFile, adminKeyFile]);

@@ -7,7 +7,7 @@ import type { Box } from "../sqlite/engine/box.ts";
 import type { Store } from "../store.ts";
 import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
 import { Counters } from "./statistics/counters.ts";
-import { Database, type Queries } from "./engine/database.ts";
+import { Database, Outrun, type Queries } from "./engine/database.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
 import { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import { Engine, getMeta, NodeKeys, setMeta } from "./engine/engine.ts";
@@ -51,7 +51,9 @@ const HOUR_MS = 3_600_000;
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options.url);
   try {
-    await database.script(META);
+    const begin = () => database.transaction((tx) => tx.script(META));
+    // Of those that start together on an empty database one is refused what the other is making.
+    await begin().catch((error: unknown) => (error instanceof Outrun ? begin() : Promise.reject(error)));
     // One that is refused takes no share from those that run, migrates nothing, and does not stand by in vain.
     await requireKey(database, options);
     const number = await comeAmongOthers(database, options);

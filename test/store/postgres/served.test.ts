@@ -1,7 +1,7 @@
 /** The daemon on a store in PostgreSQL, from the first start to a restart, and while its database is away. */
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
@@ -287,6 +287,20 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
 });
 
 describe.skipIf(server === null)("a node", () => {
+  it("makes the store alone, also if others start on the same empty database at the same time", async () => {
+    const name = `empty_${randomUUID().replaceAll("-", "")}`;
+    await server!.ask(`CREATE DATABASE ${name}`);
+    const secretKeyFile = join(aDirectory(), "secret.key");
+    writeFileSync(secretKeyFile, "0b".repeat(32), { mode: 0o600 });
+    const settings = { DATA_NODES: "true", DATA_SECRET_KEY_FILE: secretKeyFile };
+    const begin = () =>
+      startDaemon(testConfig(aDirectory(), onStore(server!.urlOf(name), settings)), { log: silentLog });
+    const nodes = await Promise.all([begin(), begin(), begin()]);
+    const made = nodes.filter(({ created }) => created).map(({ adminKeyFile }) => existsSync(adminKeyFile!));
+    expect(made).toEqual([true]);
+    for (const node of nodes) await node.stop();
+  });
+
   it("looks whether its port is free before it comes among the others", async () => {
     const url = "postgres://somebody@127.0.0.1:1/none";
     const taken = createServer().listen(0, "127.0.0.1");
