@@ -29,6 +29,8 @@ export interface StoreUnderTest {
   reopen(): Promise<Store>;
   /** Opens what the disk holds now, as the start after a kill -9 does. */
   crash(): Promise<Store>;
+  /** Writes past the store, as damage does. */
+  write(sql: string): Promise<void>;
 }
 
 /** A fresh store that ends with the test. */
@@ -60,6 +62,11 @@ export const openSqliteWith =
         dir = copyOf(dir);
         store = await open({ dir, clock, ...limits, ...more });
         return store;
+      },
+      async write(sql) {
+        const db = new Database(join(dir, "webhookd.db"));
+        db.exec(sql);
+        db.close();
       },
     };
   };
@@ -113,6 +120,9 @@ export const openPostgresOn =
         onlooker = target;
         store = await start();
         return store;
+      },
+      async write(sql) {
+        await onlooker.query(sql);
       },
     };
   };

@@ -115,6 +115,19 @@ export function rotating(openFresh: OpenFresh): void {
       expect(await store.secrets.switchDue(START + HOUR)).toEqual([]);
     });
 
+    it("is not kept waiting by 500 others that cannot be read", async () => {
+      const { store, write } = (await prepared()).harness;
+      const ids = await Promise.all(Array.from({ length: 999 }, () => addEndpoint(store)));
+      await Promise.all(
+        ids.map((id, at) => store.secrets.rotate(null, id, { secret: NEW, switchesAt: START + 1 + (at >> 2) }, START)),
+      );
+      await write(
+        `UPDATE endpoint SET next_secret = 'damaged' WHERE id <> '${ids.at(-1)}' AND next_secret IS NOT NULL`,
+      );
+      expect(await store.secrets.switchDue(START + HOUR)).toEqual([ids.at(-1)]);
+      expect(await store.secrets.switchDue(START + HOUR)).toEqual([]);
+    });
+
     it("tells attempts that the present secret signed from those that one before it did", async () => {
       const { harness, id } = await prepared();
       const { store } = harness;

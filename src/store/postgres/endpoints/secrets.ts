@@ -68,13 +68,23 @@ export class PostgresSecrets implements SecretStore {
     });
   }
 
-  /** One that cannot be read takes over from nothing: its endpoint is damaged, and waits. */
+  /**
+   * Those of the first 500 that hold any. One that cannot be read takes over from nothing: its endpoint is damaged and
+   * waits, and those after it do not.
+   */
   async #dueBy(queries: Queries, now: number, lock: "" | "FOR UPDATE") {
-    const sql = `${SELECT} WHERE switches_at <= $1 ORDER BY switches_at LIMIT ${CHUNK} ${lock}`;
-    return (await queries.rows<Row>(sql, [now])).flatMap((row) => {
-      const next = this.#next(row);
-      return next === null ? [] : [{ id: row.id, next }];
-    });
+    const sql = `${SELECT} WHERE switches_at <= $1 AND (switches_at, id) > ($2, $3)
+      ORDER BY switches_at, id LIMIT ${CHUNK} ${lock}`;
+    for (let after: readonly [number, string] = [0, ""]; ;) {
+      const rows = await queries.rows<Row>(sql, [now, ...after]);
+      const due = rows.flatMap((row) => {
+        const next = this.#next(row);
+        return next === null ? [] : [{ id: row.id, next }];
+      });
+      if (due.length > 0 || rows.length < CHUNK) return due;
+      const { switches_at, id } = rows.at(-1)!;
+      after = [switches_at!, id];
+    }
   }
 
   async #begin(tx: Queries, tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotation> {

@@ -35,7 +35,7 @@ export class SqliteSecrets implements SecretStore {
   readonly #index: EndpointIndex;
   readonly #box: Box;
   readonly #select: Statement<[string], Row>;
-  readonly #due: Statement<[number, number], Row>;
+  readonly #due: Statement<[number], Row>;
   readonly #setNext: Statement<[string | null, number | null, string]>;
   readonly #switch: Statement<[string, string]>;
 
@@ -48,7 +48,7 @@ export class SqliteSecrets implements SecretStore {
     this.#box = engine.box;
     const select = "SELECT id, tenant, secret, next_secret, switches_at FROM endpoint";
     this.#select = db.prepare(`${select} WHERE id = ? AND deleted_at IS NULL`);
-    this.#due = db.prepare(`${select} WHERE switches_at <= ? ORDER BY switches_at LIMIT ?`);
+    this.#due = db.prepare(`${select} WHERE switches_at <= ? ORDER BY switches_at`);
     this.#setNext = db.prepare("UPDATE endpoint SET next_secret = ?, switches_at = ? WHERE id = ?");
     this.#switch = db.prepare(
       `UPDATE endpoint SET secret = ?, secret_version = secret_version + 1, next_secret = NULL, switches_at = NULL
@@ -112,12 +112,14 @@ export class SqliteSecrets implements SecretStore {
     return this.#done(id);
   }
 
-  /** One that cannot be read takes over from nothing: its endpoint is damaged, and waits. */
+  /** One that cannot be read takes over from nothing: its endpoint is damaged and waits, and those after it do not. */
   #dueBy(now: number) {
-    return this.#due.all(now, CHUNK).flatMap((row) => {
+    const due: { readonly row: Row; readonly next: string }[] = [];
+    for (const row of this.#due.iterate(now)) {
       const next = this.#next(row);
-      return next === null ? [] : [{ row, next }];
-    });
+      if (next !== null && due.push({ row, next }) === CHUNK) break;
+    }
+    return due;
   }
 
   #find(tenant: string | null, id: string): Row | null {
