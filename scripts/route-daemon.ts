@@ -3,6 +3,7 @@ import { systemClock, type Clock } from "../src/clock.ts";
 import { loadConfig } from "../src/config.ts";
 import { startDaemon } from "../src/daemon.ts";
 import { createLog } from "../src/log.ts";
+import { inputs } from "../test/config/inputs.ts";
 
 /** So much slower does its time pass: what it does once a second falls into few events, however busy the machine is. */
 const SLOWER = 10;
@@ -15,21 +16,18 @@ const clock: Clock = {
 };
 
 const dir = process.argv[2]!;
-const config = loadConfig({
-  flags: { dev: true },
-  env: {
-    WEBHOOKD_DATA_DIR: dir,
-    WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0",
-    WEBHOOKD_DELIVERY_THREADS: "1",
-  },
-  cwd: dir,
-  home: dir,
-  root: false,
-  platform: process.platform,
-  checkout: null,
-  readFile: () => null,
-  exists: () => false,
-  isHidden: () => false,
-});
+const config = loadConfig(
+  inputs({
+    flags: { dev: true },
+    env: {
+      WEBHOOKD_DATA_DIR: dir,
+      WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0",
+      WEBHOOKD_DELIVERY_THREADS: "1",
+    },
+    cwd: dir,
+    home: dir,
+    platform: process.platform,
+  }),
+);
 const log = createLog({ format: "json", level: config.log.level, write: (line) => void process.stdout.write(line) });
 await startDaemon(config, { log, clock, schedule: () => ({ stop() {} }) });

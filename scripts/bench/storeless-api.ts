@@ -13,6 +13,7 @@ import { silentLog } from "../../src/log.ts";
 import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/codes.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 import { ENDPOINT } from "./payload.ts";
+import { inputs } from "../../test/config/inputs.ts";
 
 /** Listens, and answers where and with which key. */
 export async function openStorelessApi(
@@ -27,18 +28,7 @@ export async function openStorelessApi(
     events: { publish: (drafts, now) => Promise.resolve(drafts.map((draft) => publication(draft, now))) },
     keys: { get: (id) => Promise.resolve(id === key.id ? key : null), touch() {} },
   };
-  const config = loadConfig({
-    flags: { dev: true },
-    env: {},
-    cwd: "/",
-    home: "/",
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-    isHidden: () => false,
-  });
+  const config = loadConfig(inputs({ flags: { dev: true }, cwd: "/", home: "/", platform: process.platform }));
   const api = createApi({
     store: store as object as Store,
     deliveries: {

@@ -22,6 +22,7 @@ import { monotonic } from "../crash/journal.ts";
 import { LADDER } from "../crash/site.ts";
 import { judge, wholeBackups, type Contents } from "./contents.ts";
 import type { Expectation, Verdict } from "./promises.ts";
+import { inputs } from "../../test/config/inputs.ts";
 
 const QUIET_LIMIT_MS = 60_000;
 const POLL_MS = 10;
@@ -148,18 +149,15 @@ function start(data: string): Promise<Daemon> {
     DELIVERY_THREADS: "0",
     RETRY_DELAYS: LADDER.map((ms) => `${ms}ms`).join(","),
   };
-  const config = loadConfig({
-    flags: { dev: true, paused: true },
-    env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
-    cwd: data,
-    home: data,
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-    isHidden: () => false,
-  });
+  const config = loadConfig(
+    inputs({
+      flags: { dev: true, paused: true },
+      env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
+      cwd: data,
+      home: data,
+      platform: process.platform,
+    }),
+  );
   return startDaemon(config, { log: silentLog });
 }
 

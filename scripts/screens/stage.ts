@@ -14,6 +14,7 @@ import { silentLog } from "../../src/log.ts";
 import { version } from "../../src/build.ts";
 import { PassingClock } from "./passing-clock.ts";
 import { BEGAN_HOURS_AGO, NETWORK, RECEIVERS, Receivers } from "./receivers.ts";
+import { inputs } from "../../test/config/inputs.ts";
 
 const HOUR = 3_600_000;
 /** So often something is published. */
@@ -39,24 +40,21 @@ export class Stage {
   readonly socket = join(this.dir, "webhookd.sock");
   readonly #clock = new PassingClock(BEGAN_HOURS_AGO * HOUR);
   readonly #receivers = new Receivers(() => this.#clock.now());
-  readonly #config: Config = loadConfig({
-    flags: { dev: true },
-    env: {
-      WEBHOOKD_DATA_DIR: this.dir,
-      WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0",
-      WEBHOOKD_DELIVERY_THREADS: "0",
-      WEBHOOKD_EGRESS_ALLOW_CIDRS: NETWORK,
-      WEBHOOKD_PORTAL_NAME: "Ledgerline",
-    },
-    cwd: this.dir,
-    home: this.dir,
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-    isHidden: () => false,
-  });
+  readonly #config: Config = loadConfig(
+    inputs({
+      flags: { dev: true },
+      env: {
+        WEBHOOKD_DATA_DIR: this.dir,
+        WEBHOOKD_SERVER_LISTEN: "127.0.0.1:0",
+        WEBHOOKD_DELIVERY_THREADS: "0",
+        WEBHOOKD_EGRESS_ALLOW_CIDRS: NETWORK,
+        WEBHOOKD_PORTAL_NAME: "Ledgerline",
+      },
+      cwd: this.dir,
+      home: this.dir,
+      platform: process.platform,
+    }),
+  );
   #daemon: Daemon | undefined;
 
   get url(): string {

@@ -22,6 +22,7 @@ import type { Deliveries } from "../../src/delivery/deliveries.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
 import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
 import { ManualClock } from "../harness/clock.ts";
+import { inputs } from "../config/inputs.ts";
 
 export interface Answer {
   readonly status: number;
@@ -257,18 +258,15 @@ export function sendRaw(port: number, bytes: string | Uint8Array, until: (text: 
 
 export function aConfig(settings: Readonly<Record<string, string>> = {}, dir = "/nonexistent", file?: string): Config {
   const all = { DATA_DIR: dir, SERVER_LISTEN: "127.0.0.1:0", ...settings };
-  return loadConfig({
-    flags: {},
-    env: Object.fromEntries(Object.entries(all).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
-    cwd: "/",
-    home: "/",
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => file ?? null,
-    exists: () => false,
-    isHidden: () => false,
-  });
+  return loadConfig(
+    inputs({
+      env: Object.fromEntries(Object.entries(all).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
+      cwd: "/",
+      home: "/",
+      platform: process.platform,
+      readFile: () => file ?? null,
+    }),
+  );
 }
 
 function answerOf(status: number, headers: IncomingHttpHeaders, text: string): Answer {

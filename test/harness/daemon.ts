@@ -12,6 +12,7 @@ import type { EventType } from "../../src/domain/events/event-type.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 import { startServer, type TestServer } from "./postgres.ts";
+import { inputs } from "../config/inputs.ts";
 
 export interface TestDaemonOptions {
   readonly clock?: Clock;
@@ -171,18 +172,15 @@ export function testConfig(dir: string, options: TestDaemonOptions = {}): Config
     ...(options.clock !== undefined && !(options.clock instanceof ManualClock) && { RETRY_TIMEOUT: "10m" }),
     ...options.settings,
   };
-  return loadConfig({
-    flags: { dev: options.dev ?? true, paused: options.paused },
-    env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
-    cwd: dir,
-    home: dir,
-    root: false,
-    platform: process.platform,
-    checkout: null,
-    readFile: () => null,
-    exists: () => false,
-    isHidden: () => false,
-  });
+  return loadConfig(
+    inputs({
+      flags: { dev: options.dev ?? true, paused: options.paused },
+      env: Object.fromEntries(Object.entries(settings).map(([name, value]) => [`WEBHOOKD_${name}`, value])),
+      cwd: dir,
+      home: dir,
+      platform: process.platform,
+    }),
+  );
 }
 
 /** A temporary directory that goes when the test ends. */
