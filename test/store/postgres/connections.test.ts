@@ -21,6 +21,18 @@ async function asAnother(role: string): Promise<string> {
   return server!.urlOf(`of_${role}`).replace("//test@", `//${role}@`);
 }
 
+/** A node that owns nothing, so that others hear of what it publishes, in the same transaction; and an endpoint. */
+async function ofSeveral() {
+  const url = server!.urlOf(await createDatabase(server!));
+  const store = await openPostgresDatabase(url, {
+    dir: temporaryDirectory(),
+    clock: new ManualClock(),
+    leaseMs: 60_000,
+  });
+  await addEndpoint(store);
+  return { url, store };
+}
+
 /** Takes connections, and says nothing. */
 async function silentHost(): Promise<string> {
   const silent = createServer();
@@ -262,11 +274,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
   });
 
   it("says what is wrong, though every statement after that only says that its transaction has failed", async () => {
-    const url = server!.urlOf(await createDatabase(server!));
-    const dir = temporaryDirectory();
-    // It owns nothing, so that others hear of what it publishes, in the same transaction.
-    const store = await openPostgresDatabase(url, { dir, clock: new ManualClock(), leaseMs: 60_000 });
-    await addEndpoint(store);
+    const { url, store } = await ofSeveral();
     await withClient(url, (client) =>
       client.query(
         `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -324,10 +332,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
   });
 
   it("says that the storage is unavailable where others are faster again and again", async () => {
-    const url = server!.urlOf(await createDatabase(server!));
-    const dir = temporaryDirectory();
-    const store = await openPostgresDatabase(url, { dir, clock: new ManualClock(), leaseMs: 60_000 });
-    await addEndpoint(store);
+    const { url, store } = await ofSeveral();
     await withClient(url, (client) =>
       client.query(
         `CREATE FUNCTION outrun() RETURNS trigger LANGUAGE plpgsql AS $$
