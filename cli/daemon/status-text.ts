@@ -13,6 +13,8 @@ import type { FailingEndpoint, Seen } from "./health.ts";
 
 /** More would push the rest off the screen; `webhookd failures` has them all. */
 const NAMED = 3;
+/** Counts that are older say so: something may have failed since. */
+const OLD_MS = 2000;
 /** A node that is behind by so much is named. */
 const LATE_MS = 60_000;
 
@@ -28,7 +30,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
   return [
     ...(deliveries
       ? [
-          `  now       ${grouped(deliveries.failed)} failed, ${grouped(deliveries.held)} held, ${grouped(deliveries.pending)} pending`,
+          `  now       ${grouped(deliveries.failed)} failed, ${grouped(deliveries.held)} held, ${grouped(deliveries.pending)} pending${countedText(seen, now)}`,
         ]
       : []),
     `  due       ${due.join("; ")}`,
@@ -43,6 +45,11 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
     ...jobsLines(seen.open_jobs ?? []),
     ...((seen.busiest ?? []).length === 0 ? [] : [`  busiest   ${seen.busiest!.map(publishedText).join(", ")}`]),
   ];
+}
+
+/** A daemon older than this command does not say when. */
+function countedText({ counted_at: at }: Partial<Pick<Seen, "counted_at">>, now: number): string {
+  return !at || now - Date.parse(at) < OLD_MS ? "" : `, counted ${ago(at, now)}`;
 }
 
 function overdueWords(overdue: number, oldest: string | null, now: number): string[] {

@@ -23,8 +23,8 @@ export interface EventTypes {
 export interface ApiMetrics {
   /** In Prometheus's text format; with a tenant, what is that one's alone. */
   text(tenant: string | null): Promise<string>;
-  /** What there is now, counted within the last 30 s; null while that is not counted yet. */
-  readonly census: { get(patienceMs: number): Promise<Census | null> };
+  /** What there is now, and when it was counted; null while that is not counted yet. */
+  readonly census: { get(patienceMs: number): Promise<(Census & { readonly at: number }) | null> };
   /** How long answers took, by route and status. */
   readonly requests: { took(route: string, status: number, ms: number): void };
 }

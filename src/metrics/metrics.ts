@@ -94,7 +94,6 @@ export class LoopDelay {
 }
 
 const SPARING = 20;
-const LEAST_KEPT_MS = 5000;
 const MOST_KEPT_MS = 30_000;
 /** A scrape waits for the count no longer than this; after that it is answered with the one before. */
 const PATIENCE_MS = 500;
@@ -107,7 +106,7 @@ const REST_MS = 1;
 class LatestCensus {
   readonly #store: Pick<Store, "statistics">;
   readonly #clock: Clock;
-  #latest: Census | null = null;
+  #latest: (Census & { readonly at: number }) | null = null;
   #freshUntil = Number.NEGATIVE_INFINITY;
   #taking: Promise<void> | null = null;
 
@@ -117,7 +116,7 @@ class LatestCensus {
   }
 
   /** Null while there is none yet. */
-  async get(patienceMs = PATIENCE_MS): Promise<Census | null> {
+  async get(patienceMs = PATIENCE_MS): Promise<(Census & { readonly at: number }) | null> {
     if (this.#clock.monotonic() < this.#freshUntil) return this.#latest;
     // A store that cannot be read says so elsewhere.
     this.#taking ??= this.#take()
@@ -129,6 +128,7 @@ class LatestCensus {
 
   async #take(): Promise<void> {
     const began = this.#clock.monotonic();
+    const at = this.#clock.now();
     const sum = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0 };
     const due = new Map<number, number>();
     for (let from: string | null = null; ;) {
@@ -139,9 +139,9 @@ class LatestCensus {
       from = next;
       await this.#pause(REST_MS);
     }
-    this.#latest = { ...sum, due };
+    this.#latest = { ...sum, due, at };
     const now = this.#clock.monotonic();
-    this.#freshUntil = now + Math.min(MOST_KEPT_MS, Math.max(LEAST_KEPT_MS, SPARING * (now - began)));
+    this.#freshUntil = now + Math.min(MOST_KEPT_MS, SPARING * (now - began));
   }
 
   #pause(ms: number): Promise<void> {

@@ -246,6 +246,7 @@ describe("doctor", () => {
     nodes: [],
     due_by_minute: null,
     deliveries: { pending: 0, held: 0, failed: 0 },
+    counted_at: null,
     data: { dir: "/var/lib/webhookd", secret_key_file: "/var/lib/webhookd/secret.key" },
     disk: { free_bytes: 1, floor_bytes: 0 },
     database: { bytes: 1, wal_bytes: 1, wal_trouble: null },

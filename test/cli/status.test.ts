@@ -96,6 +96,13 @@ describe("webhookd status", () => {
     );
   });
 
+  it("says how old its counts are where they are not of now", async () => {
+    const now = "  now       441 failed, 5 held, 1,978 pending";
+    for (const counted_at of [at(1000), null, undefined])
+      expect((await status({ status: { counted_at } })).io.out).toContain(`${now}\n`);
+    expect((await status({ status: { counted_at: at(31_000) } })).io.out).toContain(`${now}, counted 31s ago\n`);
+  });
+
   it("blames nobody for what waits while sending is paused", async () => {
     const own = { oldest_due_at: at(243_000), overdue: { deliveries: 0, behind: [WAITS] } };
     expect((await status({ status: own })).io.out).toContain("  behind ");

@@ -1,5 +1,6 @@
 /** Backups on demand, what of the database is lost without one, and changing the key that seals what is secret in them and in the store. */
 import * as v from "valibot";
+import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../passphrase.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { BackupFile, Damage as StoredDamage } from "../../store/store.ts";
@@ -174,4 +175,18 @@ export function presentDamage({ at, file, pages, lost }: StoredDamage) {
       return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
     }),
   };
+}
+
+/** Damaged endpoints that are named. */
+const NAMED = 20;
+
+export function presentDamaged(all: readonly Endpoint[]) {
+  const endpoints = all.slice(0, NAMED).map(({ id, tenant, url, damaged }) => ({
+    endpoint: id,
+    tenant,
+    url,
+    parts: damaged?.parts ?? [],
+    reason: damaged?.reason ?? "",
+  }));
+  return { total: all.length, endpoints };
 }

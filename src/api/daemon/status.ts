@@ -1,6 +1,5 @@
 /** The daemon as a whole, as operators see it, and whose endpoints and events it has. */
 import * as v from "valibot";
-import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Census } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
@@ -10,7 +9,7 @@ import { pageParameters, pageOf, callerOf, pageReply } from "../pipeline/lists.t
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { aPageOf, Count, described, id, Instant, pageSchema, Tenant, titled } from "../pipeline/shapes.ts";
-import { aBackup, Backup, Damage, presentBackup, presentDamage } from "./backups.ts";
+import { aBackup, Backup, Damage, presentBackup, presentDamage, presentDamaged } from "./backups.ts";
 import { behind, Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
 import { stateOf } from "./probes.ts";
 
@@ -43,7 +42,11 @@ export const Status = titled(
     ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
-      "Deliveries that are pending, held or failed now, counted within the last 30 s; null until the first count.",
+      "Deliveries that were pending, held or failed at `counted_at`; null until the first count.",
+    ),
+    counted_at: described(
+      v.nullable(Instant),
+      "When the deliveries of this answer were counted: now, or up to half a minute ago if there are so many that counting takes long. Null until the first count.",
     ),
     due_by_minute: described(
       v.nullable(v.array(Count)),
@@ -144,6 +147,7 @@ export const aStatus = {
   oldest_due_at: null,
   nodes: [],
   deliveries: { pending: 9, held: 4, failed: 12 },
+  counted_at: "2026-11-20T09:50:00.000Z",
   overdue: { deliveries: 0, behind: [] },
   open_move: null,
   due_by_minute: [2, 0, 5, ...Array<number>(57).fill(0)],
@@ -170,9 +174,6 @@ export const getStatus: Operation = {
 
 /** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
 const COUNT_PATIENCE_MS = 100;
-
-/** Damaged endpoints that are named. */
-const NAMED = 20;
 
 export function statusRoutes(parts: ApiParts): Route[] {
   const { store, deliveries, clock, config, version, departures, backups, metrics, damaged, peers } = parts;
@@ -203,6 +204,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       oldest_due_at: formatInstantOrNull(earliest(dueSince)),
       nodes: nodes.map(presentNode),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
+      counted_at: formatInstantOrNull(counts?.at ?? null),
       due_by_minute: counts && dueByMinute(counts, now),
       overdue: { deliveries: counts && overdue(counts, now), behind: await behind(parts, now) },
       open_move: openMove && { since: formatInstantOrNull(openMove.since) },
@@ -247,17 +249,6 @@ function overdue({ due }: Census, now: number): number {
 function earliest(instants: readonly (number | null)[]): number | null {
   const known = instants.filter((at) => at !== null);
   return known.length === 0 ? null : Math.min(...known);
-}
-
-function presentDamaged(all: readonly Endpoint[]) {
-  const endpoints = all.slice(0, NAMED).map(({ id, tenant, url, damaged }) => ({
-    endpoint: id,
-    tenant,
-    url,
-    parts: damaged?.parts ?? [],
-    reason: damaged?.reason ?? "",
-  }));
-  return { total: all.length, endpoints };
 }
 
 export const TenantSummary = titled(
