@@ -28,8 +28,9 @@ export const resume = command({
   args: CLIENT,
   examples: ["webhookd resume"],
   async run(args, io) {
-    await connect(args, io).call("resumeDaemon");
-    if (args.json) sayJson(io, { paused: null });
+    const { paused, was_paused } = await connect(args, io).call("resumeDaemon");
+    if (args.json) sayJson(io, { paused, was_paused });
+    else if (was_paused === false) say(io, "Sending was not paused. If nothing is sent: webhookd doctor");
     else say(io, "Sending has resumed.");
     return EXIT.ok;
   },

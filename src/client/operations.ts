@@ -202,7 +202,8 @@ export interface Answers {
   listNodes: { readonly data: readonly Node[] };
   drainNode: Node;
   resumeNode: Node;
-  resumeDaemon: { readonly paused: null };
+  /** `was_paused` is not said by a daemon older than this. */
+  resumeDaemon: { readonly paused: null; readonly was_paused?: boolean };
   createBackup: Backup;
   rekey: Rekeyed;
 }

@@ -86,9 +86,10 @@ describe("webhookd status", () => {
 
 describe("webhookd pause and resume", () => {
   it("say what holds now, which may be what somebody else did before", async () => {
+    const resumed = [{ was_paused: true }, { was_paused: false }];
     const daemon = await fakeDaemon(({ path }) => ({
       status: 200,
-      body: { paused: path === "/v1/pause" ? aPause : null },
+      body: path === "/v1/pause" ? { paused: aPause } : { paused: null, ...resumed.shift() },
     }));
     const io = new FakeIo();
     expect(await webhookd(io, "pause", "a flood", "--socket", daemon.socket)).toBe(EXIT.ok);
@@ -99,6 +100,11 @@ describe("webhookd pause and resume", () => {
       ["POST", "/v1/pause", { reason: "a flood" }],
       ["POST", "/v1/resume", undefined],
     ]);
+    expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toMatch(/resumed\.\nSending was not paused\. If nothing is sent: webhookd doctor\n$/);
+    // One that is older says no more than that it sends.
+    expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
+    expect(io.out).toMatch(/doctor\nSending has resumed\.\n$/);
   });
 
   it("need a reason", async () => {

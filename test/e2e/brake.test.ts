@@ -10,6 +10,13 @@ const resume = (daemon: TestDaemon) => daemon.request("POST", "/v1/resume");
 const status = async (daemon: TestDaemon) => (await daemon.request("GET", "/v1/status")).body;
 
 describe("the brake", () => {
+  it("says when it is let go of whether it was on", async () => {
+    const daemon = await TestDaemon.start({});
+    await pause(daemon);
+    expect((await resume(daemon)).body).toEqual({ paused: null, was_paused: true });
+    expect((await resume(daemon)).body).toEqual({ paused: null, was_paused: false });
+  });
+
   it("stops every kind of attempt, through a restart, until somebody resumes; publishes go on", async () => {
     const clock = new ManualClock();
     const receiver = await TestReceiver.start([500]);
@@ -47,7 +54,7 @@ describe("the brake", () => {
     expect(await status(daemon)).toMatchObject({ paused: body.paused });
     clock.advance("1h");
     const resumedAt = new Date(clock.now()).toISOString();
-    expect(await resume(daemon)).toEqual({ status: 200, body: { paused: null } });
+    expect(await resume(daemon)).toEqual({ status: 200, body: { paused: null, was_paused: true } });
     await daemon.daemon.idle();
     for (const id of [fresh, late, test.body.id, failed]) {
       const attempts = await daemon.attempts(id);

@@ -51,6 +51,13 @@ export const Paused = described(
   "While all sending is paused: since when, by whom and why. Otherwise null.",
 );
 export const PauseAnswer = titled("PauseAnswer", v.object({ paused: Paused }));
+export const ResumeAnswer = titled(
+  "ResumeAnswer",
+  v.object({
+    paused: Paused,
+    was_paused: described(v.boolean(), "Whether sending was paused until this call. If it was not, nothing changed."),
+  }),
+);
 
 export const aPause = {
   reason: "the receiver's operators asked for it",
@@ -80,7 +87,9 @@ export const resumeDaemon: Operation = {
   tag: "Daemon",
   summary: "Resume all sending",
   description: "Deliveries that fell due in the meantime are attempted now, at a pace that each endpoint can take.",
-  replies: { 200: { description: "Sending was resumed.", schema: PauseAnswer, example: { paused: null } } },
+  replies: {
+    200: { description: "Sending is not paused.", schema: ResumeAnswer, example: { paused: null, was_paused: true } },
+  },
 };
 
 export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
@@ -107,7 +116,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
     const wasOn = await store.operations.resume();
     deliveries.resume();
     if (wasOn) log.info({ by: principal.keyId ?? "socket" }, "resumed: attempts start again");
-    return { ...json(200, { paused: null }), ...(before?.saved === false && { isAudited: false }) };
+    return { ...json(200, { paused: null, was_paused: wasOn }), ...(before?.saved === false && { isAudited: false }) };
   }
 
   return [
