@@ -331,6 +331,15 @@ describe("webhookd restore changes nothing", () => {
     expect(err).not.toContain(PASSPHRASE);
   });
 
+  it("and leaves no directory that was not there", async () => {
+    const place = temporaryDirectory();
+    const there = ["--data-dir", join(place, "data", "webhookd")];
+    expect((await restore([shared.plain, ...there])).code).toBe(EXIT.refused);
+    expect(readdirSync(place)).toEqual([]);
+    expect((await restore([shared.sealed, ...there, "--seal-with", passphraseFile(PASSPHRASE)])).code).toBe(EXIT.ok);
+    expect(readdirSync(join(place, "data", "webhookd"))).toContain("webhookd.db");
+  });
+
   it("while a daemon has the directory", async () => {
     const store = await open({ dir });
     const { code, err } = await restore([shared.plain, "--data-dir", dir, "--yes"]);

@@ -13,10 +13,12 @@ import {
   readFileSync,
   readSync,
   realpathSync,
+  rmdirSync,
+  rmSync,
   statSync,
 } from "node:fs";
 import { statfs as systemStatfs } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { parseToken } from "../../domain/caller.ts";
 import { readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
@@ -66,12 +68,15 @@ const MAGIC = "SQLite format 3\0";
 export async function restoreBackup(options: RestoreOptions): Promise<Restored | null> {
   const { dir, backup, clock } = options;
   requireBackup(backup, dir);
+  const missing = missingOf(dir);
   makeDataDirectory({ dir, create: true });
   const lock = takeLock(dir, clock.now(), options.nativeBinding);
+  let restored: Restored | null = null;
   try {
     finishRestore(dir);
     try {
-      return await restoreLocked(options);
+      restored = await restoreLocked(options);
+      return restored;
     } finally {
       // Once it is begun for good, what is staged is what the next start goes on with.
       if (!isBegun(dir)) removeStaged(dir);
@@ -79,7 +84,24 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored |
   } catch (error) {
     throw refusalOf(error, options);
   } finally {
+    if (restored === null && missing.length > 0 && !isBegun(dir)) discard(dir, missing);
     lock.release();
+  }
+}
+
+/** The directory and those above it that are not there, the innermost first. */
+function missingOf(dir: string): string[] {
+  return existsSync(dir) || dirname(dir) === dir ? [] : [dir, ...missingOf(dirname(dir))];
+}
+
+/** Directories that were made for nothing, while the lock is still held; whoever waits for it finds no directory. */
+function discard(dir: string, made: readonly string[]): void {
+  try {
+    rmSync(join(dir, "webhookd.pid"), { force: true });
+    rmSync(join(dir, "webhookd.lock"), { force: true });
+    for (const one of made) rmdirSync(one);
+  } catch {
+    // Others have put something there, or the system has it open: it stays.
   }
 }
 
