@@ -13,7 +13,7 @@ import {
   type SettingName,
   type Settings,
 } from "./config/schema.ts";
-import { loadSettings, type LoadedSettings } from "./config/settings.ts";
+import { readSettings, type LoadedSettings } from "./config/settings.ts";
 import { printDuration } from "./config/units.ts";
 import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/network/address.ts";
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
@@ -58,11 +58,21 @@ export interface Config extends Omit<Sections, "server" | "data" | "backup" | "e
 
 /** Throws a ConfigError that names every mistake. `known` is the file that must be read again, if there is one. */
 export function loadConfig(inputs: ConfigInputs, known: string | null = null): Config {
-  const loaded = loadSettings(inputs, known);
-  const config = build(loaded, inputs);
-  const mistakes = [...conflicts(config, loaded, inputs)];
+  const { config, mistakes } = readConfig(inputs, known);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return config;
+}
+
+/** With every mistake that can be told from what is given. A value that is wrong is at its default. */
+export function readConfig(inputs: ConfigInputs, known: string | null = null) {
+  const read = readSettings(inputs, known);
+  const config = build(read, inputs);
+  const combined = [...conflicts(config, read, inputs)].filter(({ about }) => about.every(read.isSure));
+  const mistakes: Mistake[] = [
+    ...read.mistakes,
+    ...combined.map(({ where, what, why, todo }) => ({ where, what, why, todo })),
+  ];
+  return { config, mistakes, isSure: read.isSure };
 }
 
 /** What a configuration that is read again changes in a daemon that runs. */
@@ -208,22 +218,19 @@ export function urlPolicies(
 
 const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 
-/** What of a configuration may not go together. */
-interface Combined {
-  readonly server: Omit<Sections["server"], "tlsCert" | "tlsKey"> & { readonly tls: object | null };
-  readonly limits: Sections["limits"];
-  readonly data: Sections["data"];
-  readonly backup: Sections["backup"];
-  readonly dev: boolean;
+/** A mistake in how values go together, and which values these are. */
+interface Conflict extends Mistake {
+  readonly about: readonly SettingName[];
 }
 
-/** Mistakes in how values go together. */
-function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inputs: ConfigInputs): Generator<Mistake> {
+function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigInputs): Generator<Conflict> {
+  const { settings, origins } = given;
   const { listen, tls, behindProxy, maxEventBytes } = config.server;
   const where = origins.get("server.listen")?.() ?? "[server] listen";
   if (!isLoopback(listen.host)) {
     if (config.dev) {
       yield {
+        about: ["server.listen"],
         where,
         what: `--dev cannot be combined with the address ${listen.host}.`,
         why: "With --dev endpoints may be services on this machine, so anyone who reaches the API could make webhookd call them.",
@@ -231,6 +238,7 @@ function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inp
       };
     } else if (tls === null && !behindProxy) {
       yield {
+        about: ["server.listen", "server.behind_proxy", ...TLS_PAIR],
         where,
         what: `${listen.host} can be reached from other machines, so keys and secrets would cross the network in the clear.`,
         todo: "Set [server] tls_cert and tls_key, or put a TLS proxy in front and set behind_proxy = true, or listen on 127.0.0.1.",
@@ -240,39 +248,48 @@ function* conflicts(config: Combined, { settings, origins }: LoadedSettings, inp
   const half = TLS_PAIR.find((name) => settings[name] !== "");
   if (half !== undefined && TLS_PAIR.some((name) => settings[name] === "")) {
     yield {
+      about: TLS_PAIR,
       where: origins.get(half)!(),
       what: "[server] tls_cert and tls_key belong together, but only one is set.",
       todo: "Set the other one as well.",
     };
   }
   const socket = settings["server.socket"];
-  if (socket !== "" && !fitsSocket(socket, inputs.platform)) {
+  if (socket !== "" && !fitsSocket(socket, platform)) {
     yield {
+      about: ["server.socket"],
       where: origins.get("server.socket")!(),
       what: `${socket} is too long for a socket path.`,
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }
-  for (const key of ["nodes", "standby"] as const) {
-    if (config.data.store !== "" || !config.data[key]) continue;
+  yield* storeConflicts(config, given);
+  if (config.limits.inFlightBytes < maxEventBytes) {
     yield {
+      about: ["limits.in_flight_bytes", "server.max_event_bytes"],
+      where: (origins.get("limits.in_flight_bytes") ?? origins.get("server.max_event_bytes")!)(),
+      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be accepted.",
+      todo: "Raise the first or lower the second.",
+    };
+  }
+}
+
+function* storeConflicts({ data, backup }: Config, { origins }: LoadedSettings): Generator<Conflict> {
+  for (const key of ["nodes", "standby"] as const) {
+    if (data.store !== "" || !data[key]) continue;
+    yield {
+      about: ["data.store"],
       where: origins.get(`data.${key}`)!(),
       what: `[data] ${key} is for a store in PostgreSQL, but [data] store names none.`,
       todo: `Set [data] store to postgres://…, or leave ${key} out.`,
     };
   }
-  if (config.data.store !== "" && config.backup.every > 0) {
+  if (data.store !== "" && backup.every > 0) {
     yield {
+      about: ["data.store"],
       where: origins.get("backup.every")!(),
       what: "[backup] every makes copies of a file, but [data] store names a PostgreSQL database.",
       todo: "Leave one of them out. PostgreSQL is backed up with its own tools: pg_basebackup, pg_dump.",
-    };
-  }
-  if (config.limits.inFlightBytes < maxEventBytes) {
-    yield {
-      where: (origins.get("limits.in_flight_bytes") ?? origins.get("server.max_event_bytes")!)(),
-      what: "[limits] in_flight_bytes is smaller than [server] max_event_bytes, so the largest events could never be accepted.",
-      todo: "Raise the first or lower the second.",
     };
   }
 }

@@ -1,4 +1,4 @@
-import { departures, loadConfig } from "../../src/config.ts";
+import { departures, readConfig } from "../../src/config.ts";
 import { ConfigError, type Mistake } from "../../src/config/mistake.ts";
 import { loadSettings } from "../../src/config/settings.ts";
 import { command, JSON_FLAG } from "../command.ts";
@@ -19,9 +19,9 @@ export const configCheck = command({
   async run(args, io) {
     const inputs = io.configInputs({ config: args.file });
     try {
-      const config = loadConfig(inputs);
+      const { config, ...read } = readConfig(inputs);
       const { refusals } = await import("../../src/daemon/reloaded.ts");
-      const mistakes = await refusals(config);
+      const mistakes = [...read.mistakes, ...(await refusals({ config, ...read }))];
       if (mistakes.length > 0) throw new ConfigError(mistakes);
       const notes = departures(config);
       const { file, origins } = loadSettings(inputs);

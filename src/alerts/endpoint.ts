@@ -1,7 +1,7 @@
 /** The endpoint that alerts go to: the store's like any other, of a tenant of its own, and kept as the configuration says. */
 import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
-import { ConfigError } from "../config/mistake.ts";
+import { ConfigError, type Mistake } from "../config/mistake.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
@@ -52,14 +52,11 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   return known.id;
 }
 
-/** Throws a ConfigError for what cannot be used, whatever is in the store. */
-export function requireUsableAlerts(parts: Pick<Parts, "config" | "urlPolicy">): void {
+/** Each throws a ConfigError for what cannot be used, whatever is in the store. */
+export function alertChecks(parts: Pick<Parts, "config" | "urlPolicy">): readonly (() => unknown)[] {
   const { url, secretFile } = parts.config.alerts;
-  chatUrl(parts);
-  mailOf(parts.config);
-  if (url === "") return;
-  usableUrl("url", url, parts.urlPolicy);
-  usableSecret(secretFile);
+  const own = [() => usableUrl("url", url, parts.urlPolicy), () => usableSecret(secretFile)];
+  return [() => chatUrl(parts), () => mailOf(parts.config), ...(url === "" ? [] : own)];
 }
 
 /** Of the chat that alerts go to as text; null when they go to none. Throws a ConfigError for what cannot be used. */
@@ -73,21 +70,23 @@ const MAILBOX = /^[^\s@<>()[\]\\,;:"\x00-\x1f\x7f]{1,64}@[A-Za-z0-9.-]{1,255}$/;
 /** How alerts are mailed; null when they are not. Throws a ConfigError for what cannot be used, and repeats no password. */
 export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "alerts">): Mail | null {
   if (smtpUrl === "") return null;
+  const mistakes: Mistake[] = [];
   const wrong = (key: string, what: string, todo: string) =>
-    new ConfigError([{ where: `[alerts] ${key}`, what, todo: `For example ${todo}.` }]);
+    mistakes.push({ where: `[alerts] ${key}`, what, todo: `For example ${todo}.` });
   const server = URL.parse(smtpUrl);
   const login = server === null ? undefined : loginOf(server);
   const isWhole = server !== null && server.hostname !== "" && /^\/?$/.test(server.pathname) && !/[?#]/.test(smtpUrl);
   if (!isWhole || login === undefined || !/^smtps?:$/.test(server.protocol)) {
     const what = "must be an smtp:// or smtps:// URL, with nothing after the host and port.";
-    throw wrong("smtp_url", what, '"smtps://user:password@mail.example.com"');
+    wrong("smtp_url", what, '"smtps://user:password@mail.example.com"');
   }
   const to = mailTo.split(",").map((one) => one.trim());
-  if (!MAILBOX.test(mailFrom)) throw wrong("mail_from", "must be a single email address.", '"webhookd@example.com"');
+  if (!MAILBOX.test(mailFrom)) wrong("mail_from", "must be a single email address.", '"webhookd@example.com"');
   if (!to.every((one) => MAILBOX.test(one))) {
-    throw wrong("mail_to", "must be an email address, or several separated by commas.", '"ops@example.com"');
+    wrong("mail_to", "must be an email address, or several separated by commas.", '"ops@example.com"');
   }
-  return { server, login, from: mailFrom, to };
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return { server: server!, login: login!, from: mailFrom, to };
 }
 
 /** Undefined for what is wrongly encoded. */

@@ -18,6 +18,8 @@ export interface FileContent {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly mistakes: readonly Mistake[];
+  /** Those that something wrong may have been meant for. */
+  readonly doubtful: ReadonlySet<SettingName>;
 }
 
 /** What a file gives; anything that is not known is a mistake. `name` is how messages call the file. */
@@ -29,7 +31,15 @@ export function readFileContent(text: string, name: string): FileContent {
     if (!(error instanceof TomlError)) throw error;
     const what = error.message.split("\n", 1)[0]!.replace("Invalid TOML document: ", "");
     const mistake = { where: `${name}:${error.line}`, what: `is not valid TOML: ${what}.` };
-    return { settings: new Map(), eventTypes: [], egressTenants: [], tenants: new Map(), mistakes: [mistake] };
+    const doubtful = new Set(SETTINGS.map(nameOf));
+    return {
+      settings: new Map(),
+      eventTypes: [],
+      egressTenants: [],
+      tenants: new Map(),
+      mistakes: [mistake],
+      doubtful,
+    };
   }
   const settings = new Map<SettingName, FileEntry>();
   const { [EVENT_TYPES]: added = [], [TENANTS]: shares = {}, ...sections } = table;
@@ -38,24 +48,35 @@ export function readFileContent(text: string, name: string): FileContent {
   const { tenants: egressTenants, mistakes: wrongTenants } = readEgressTenants(takeTenants(sections), placeOf);
   const { tenants, mistakes: wrongShares } = readTenants(shares, placeOf);
   const mistakes = [...wrongTypes, ...wrongTenants, ...wrongShares];
+  const doubtful = new Set<SettingName>();
   for (const [section, values] of Object.entries(sections)) {
     const keys = SETTINGS.filter((setting) => setting.section === section);
     const where = () => `${name}:${lineOf(text, [section])}`;
     if (keys.length === 0) {
       const isSection = isTable(values) || (Array.isArray(values) && values.some(isTable));
       mistakes.push(isSection ? unknownSection(where(), section) : outsideSections(where(), section));
+      for (const name of meantBy(section)) doubtful.add(name);
     } else if (!isTable(values)) {
       mistakes.push({ where: where(), what: `${section} is a section, not a value.`, todo: `Write [${section}].` });
+      for (const name of meantBy(section)) doubtful.add(name);
     } else {
       for (const [key, raw] of Object.entries(values)) {
         const place = () => `${name}:${lineOf(text, [section, key])}`;
         const setting = keys.find((known) => known.key === key);
-        if (setting === undefined) mistakes.push(unknownKey(place(), section, key));
-        else settings.set(nameOf(setting), { raw, where: place });
+        if (setting === undefined) {
+          mistakes.push(unknownKey(place(), section, key));
+          for (const name of [...meantBy(section), ...meantBy(key)]) doubtful.add(name);
+        } else settings.set(nameOf(setting), { raw, where: place });
       }
     }
   }
-  return { settings, eventTypes, egressTenants, tenants, mistakes };
+  return { settings, eventTypes, egressTenants, tenants, mistakes, doubtful };
+}
+
+/** What a section or key may have been meant for, though it is unknown or in the wrong place. */
+export function meantBy(word: string): SettingName[] {
+  const near = nearest(word, new Set(SETTINGS.map(({ section }) => section)));
+  return SETTINGS.filter(({ section, key }) => section === near || key === word).map(nameOf);
 }
 
 /** The one list of sections within a section; what is left of that one is settings. */

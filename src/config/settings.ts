@@ -3,7 +3,7 @@ import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { ConfigError, type Mistake } from "./mistake.ts";
-import { readFileContent, unknownKey } from "./file.ts";
+import { meantBy, readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";
 import {
@@ -40,13 +40,29 @@ interface Given {
 /** Kubernetes sets such variables for a service whose name begins with webhookd. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)$/;
 
-/**
- * Flags over variables over the file over the defaults. Throws a ConfigError with every mistake in the values. `known`
- * is the file that was read before: no other is looked for, because without it every setting would be at its default.
- */
+/** With mistakes in it: what is wrong is at its default. */
+export interface ReadSettings extends LoadedSettings {
+  readonly mistakes: readonly Mistake[];
+  /** False of a setting that is at its default only because what was given is wrong. */
+  isSure(name: SettingName): boolean;
+}
+
+/** As `readSettings`, but throws a ConfigError with every mistake in the values. */
 export function loadSettings(inputs: ConfigInputs, known: string | null = null): LoadedSettings {
-  const { file, given, eventTypes, egressTenants, tenants, mistakes } = readConfigFile(inputs, known);
-  mistakes.push(...addVariables(given, inputs));
+  const read = readSettings(inputs, known);
+  if (read.mistakes.length > 0) throw new ConfigError(read.mistakes);
+  return read;
+}
+
+/**
+ * Flags over variables over the file over the defaults. `known` is the file that was read before: no other is looked
+ * for, because without it every setting would be at its default.
+ */
+export function readSettings(inputs: ConfigInputs, known: string | null = null): ReadSettings {
+  const { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful } = readConfigFile(inputs, known);
+  const unknown = addVariables(given, inputs);
+  mistakes.push(...unknown.map(({ mistake }) => mistake));
+  for (const { section } of unknown) for (const name of meantBy(section)) doubtful.add(name);
   for (const { name, flag, text } of inputs.flags.settings ?? []) {
     const setting = SETTINGS.find((known) => nameOf(known) === name)!;
     given.set(name, { raw: fromText(setting.kind, text), where: () => flag, folder: inputs.cwd });
@@ -63,10 +79,12 @@ export function loadSettings(inputs: ConfigInputs, known: string | null = null):
     } catch (error) {
       if (!(error instanceof ValueFault)) throw error;
       mistakes.push(wrongValue(setting, entry, error.message));
+      doubtful.add(name);
     }
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return { settings: { ...DEFAULTS, ...values } as Settings, eventTypes, egressTenants, tenants, file, origins };
+  const settings = { ...DEFAULTS, ...values } as Settings;
+  const isSure = (name: SettingName) => Object.hasOwn(values, name) || !doubtful.has(name);
+  return { settings, eventTypes, egressTenants, tenants, file, origins, mistakes, isSure };
 }
 
 interface ReadFile {
@@ -76,6 +94,7 @@ interface ReadFile {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly mistakes: Mistake[];
+  readonly doubtful: Set<SettingName>;
 }
 
 function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
@@ -85,30 +104,46 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
   const places = named === null ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [named];
   for (const place of places) {
     const file = resolve(inputs.cwd, place);
-    const text = readOrFail(inputs, file, asked === undefined);
+    const text = readOrSay(inputs, file, asked === undefined);
     if (text === null) continue;
+    if (typeof text !== "string") return unread(file, text);
     const found = readFileContent(
       text,
       relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
     );
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
     const { eventTypes, egressTenants, tenants } = found;
-    return { file, given, eventTypes, egressTenants, tenants, mistakes: [...found.mistakes] };
+    const [mistakes, doubtful] = [[...found.mistakes], new Set(found.doubtful)];
+    return { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful };
   }
-  const mistakes: Mistake[] = [];
   if (asked !== undefined)
-    mistakes.push({ where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` });
-  else if (known !== null) mistakes.push(missingFile(known));
-  return { file: null, given, eventTypes: [], egressTenants: [], tenants: new Map(), mistakes };
+    return unread(null, { where: "--config", what: `there is no file ${resolve(inputs.cwd, asked)}.` });
+  if (known !== null) return unread(null, missingFile(known));
+  return {
+    file: null,
+    given,
+    eventTypes: [],
+    egressTenants: [],
+    tenants: new Map(),
+    mistakes: [],
+    doubtful: new Set(),
+  };
+}
+
+/** Any setting may be in it. */
+function unread(file: string | null, mistake: Mistake): ReadFile {
+  const doubtful = new Set(SETTINGS.map(nameOf));
+  const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map() };
+  return { file, ...nothing, mistakes: [mistake], doubtful };
 }
 
 /** A file that was found may be another user's, who would say where keys and passphrases go. */
-function readOrFail(inputs: ConfigInputs, file: string, onlyOwn: boolean): string | null {
+function readOrSay(inputs: ConfigInputs, file: string, onlyOwn: boolean): string | Mistake | null {
   try {
     return inputs.readFile(file, onlyOwn);
   } catch (error) {
-    if (error instanceof ForeignFile) throw new ConfigError([foreignFile(file, error.message)]);
-    throw new ConfigError([{ where: file, what: `cannot be read (${(error as NodeJS.ErrnoException).code}).` }]);
+    if (error instanceof ForeignFile) return foreignFile(file, error.message);
+    return { where: file, what: `cannot be read (${(error as NodeJS.ErrnoException).code}).` };
   }
 }
 
@@ -130,8 +165,8 @@ function missingFile(file: string): Mistake {
 }
 
 /** A misspelt variable would be a setting that silently does nothing, so those with the name of a section must be known. */
-function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs): Mistake[] {
-  const mistakes: Mistake[] = [];
+function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs) {
+  const mistakes: { readonly section: string; readonly mistake: Mistake }[] = [];
   const known = new Map(SETTINGS.map((setting) => [variableOf(setting), setting]));
   const sections = new Set(SETTINGS.map((setting) => setting.section));
   for (const [variable, text] of Object.entries(env)) {
@@ -141,9 +176,10 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
       given.set(nameOf(setting), { raw: fromText(setting.kind, text), where: () => variable, folder: cwd });
       continue;
     }
-    const [, section = "", key = ""] = /^WEBHOOKD_([A-Z]+)_(\w+)$/.exec(variable) ?? [];
-    const isSetting = [...sections].some((name) => name === section.toLowerCase()) && !SERVICE_LINK.test(variable);
-    if (isSetting) mistakes.push(unknownKey(variable, section.toLowerCase(), key.toLowerCase()));
+    const words = /^WEBHOOKD_([A-Z]+)_(\w+)$/.exec(variable) ?? [];
+    const [section = "", key = ""] = words.slice(1).map((word) => word.toLowerCase());
+    const isSetting = [...sections].some((name) => name === section) && !SERVICE_LINK.test(variable);
+    if (isSetting) mistakes.push({ section, mistake: unknownKey(variable, section, key) });
   }
   return mistakes;
 }

@@ -1,12 +1,12 @@
 /** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
-import { requireUsableAlerts } from "../alerts/endpoint.ts";
+import { alertChecks } from "../alerts/endpoint.ts";
 import { usableTypes } from "../api/event-types/catalogue.ts";
 import { readCertificate } from "../api/server/certificate.ts";
 import { systemClock, type Clock } from "../clock.ts";
-import { departures, type Config, addressRules, runningSettings, urlPolicies } from "../config.ts";
+import { departures, type Config, type readConfig, addressRules, runningSettings, urlPolicies } from "../config.ts";
 import { printAddress } from "../config/kinds.ts";
 import { mistakesOf, type Mistake } from "../config/mistake.ts";
-import { settingsTexts } from "../config/schema.ts";
+import { nameOf, SETTINGS, settingsTexts } from "../config/schema.ts";
 import { addressPolicies } from "../delivery/http/egress.ts";
 import { ALERT_TENANT } from "../domain/alert.ts";
 import type { AddressRules } from "../domain/network/address.ts";
@@ -70,17 +70,25 @@ export class Reloaded {
   }
 }
 
-/** What a start and a SIGHUP would refuse of what is named in a configuration, but for what only a store can tell. */
-export async function refusals(config: Config): Promise<Mistake[]> {
+/**
+ * What a start and a SIGHUP would refuse of what is named in a configuration, but for what only a store can tell, and
+ * what depends on a value that is wrong.
+ */
+export async function refusals({
+  config,
+  isSure,
+}: Omit<ReturnType<typeof readConfig>, "mistakes">): Promise<Mistake[]> {
   const urlPolicy = new Reloaded(config, systemClock).urlPolicy(ALERT_TENANT);
   const { tls } = config.server;
+  const sections = (...names: string[]) => SETTINGS.filter(({ section }) => names.includes(section)).map(nameOf);
   const checks = [
-    () => tls && readCertificate(tls),
-    () => usableTypes(config),
-    () => requireUsableAlerts({ config, urlPolicy }),
+    { about: ["server.tls_cert", "server.tls_key"] as const, check: () => tls?.keyFile && readCertificate(tls) },
+    { about: sections("events"), check: () => usableTypes(config) },
+    ...alertChecks({ config, urlPolicy }).map((check) => ({ about: sections("alerts", "egress"), check })),
   ];
   const mistakes: Mistake[] = [];
-  for (const check of checks) {
+  for (const { about, check } of checks) {
+    if (!about.every(isSure)) continue;
     try {
       await check();
     } catch (error) {

@@ -160,6 +160,43 @@ describe("config check", () => {
     expect(mistakes.map(({ where }) => where)).toEqual(["[[event_types]]", "[alerts] slack_url"]);
   });
 
+  it("says in one run what is wrong by itself, together with others, and with what is named", async () => {
+    const file = `
+      [server]
+      listen = "0.0.0.0:8420"
+      [retry]
+      timeout = "soon"
+      [alerts]
+      slack_url = "https://10.0.0.1/x"
+      url = "https://hooks.slack.com/x"
+      smtp_url = "smtp://mail.example"`;
+    const { io } = aMachine({ file });
+    expect(await webhookd(io, "config", "check", "--json")).toBe(EXIT.answer_is_no);
+    const { mistakes } = JSON.parse(io.out) as { mistakes: { where: string }[] };
+    expect(mistakes.map(({ where }) => where)).toEqual([
+      "webhookd.toml:5",
+      "webhookd.toml:3",
+      "[alerts] slack_url",
+      "[alerts] mail_from",
+      "[alerts] mail_to",
+      "[alerts] secret_file",
+    ]);
+  });
+
+  it.each([
+    ["a section that cannot be read", "[server]\nlisten = '0.0.0.0:1'\n[sever]\nbehind_proxy = true"],
+    ["a name", "[server]\ntls_cert = '/a'\ntls_kye = '/b'"],
+    ["a place", "tls_key = '/b'\n[server]\ntls_cert = '/a'"],
+    ["a value", "[server]\nmax_event_bytes = '1MiB'\n[limits]\nin_flight_bytes = 'much'"],
+    ["what alerts may reach", "[egress]\nports = [70000]\n[alerts]\nslack_url = 'https://a.example:9/'"],
+    ["a pair of which half is missing", "[server]\ntls_cert = '/a'"],
+    ["the whole file", "[server]\nlisten = '0.0.0.0:1'\n["],
+  ])("says nothing that may be so only because of a mistake in %s", async (_, file) => {
+    const { io } = aMachine({ file, env: { WEBHOOKD_BACKUP_EVERY: "1d" } });
+    expect(await webhookd(io, "config", "check", "--json")).toBe(EXIT.answer_is_no);
+    expect(JSON.parse(io.out).mistakes).toHaveLength(1);
+  });
+
   it("checks the file that it is given, and says so when there is none", async () => {
     const { cwd, io } = aMachine({ file: "broken" });
     writeFileSync(join(cwd, "other.toml"), '[retry]\ntimeout = "5s"\n');
