@@ -12,7 +12,11 @@ import { serviceUnit, socketUnit } from "./units.ts";
 const INSTALLED = "/usr/local/bin/webhookd";
 
 const ARGS = {
-  path: { type: "string", valueHint: "FILE", description: "File to write [./webhookd.toml; a unit is printed]" },
+  path: {
+    type: "string",
+    valueHint: "FILE",
+    description: "File to write; - prints [./webhookd.toml; a unit is printed]",
+  },
   force: { type: "boolean", description: "Overwrite an existing file" },
   systemd: { type: "boolean", description: "Write the unit webhookd.service instead" },
   "systemd-socket": {
@@ -29,7 +33,7 @@ export const configInit = command({
   examples: ["webhookd config init", "webhookd config init --systemd --path /etc/systemd/system/webhookd.service"],
   async run(args, io) {
     const { text, path, next } = chosen(args);
-    if (path === undefined) {
+    if (path === undefined || path === "-") {
       if (args.json) sayJson(io, { path: null, text });
       else io.stdout.write(text);
       return EXIT.ok;

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { serviceUnit, socketUnit } from "../../cli/config/units.ts";
@@ -42,6 +42,17 @@ describe("config init", () => {
     expect(readFileSync(join(cwd, "webhookd.toml"), "utf8")).toBe("mine");
     expect(await webhookd(io, "config", "init", "--force")).toBe(EXIT.ok);
     expect(readFileSync(join(cwd, "webhookd.toml"), "utf8")).not.toBe("mine");
+  });
+
+  it("prints when the file is -", async () => {
+    for (const [kind, text] of [
+      [[], readFileSync("config.example.toml", "utf8")],
+      [["--systemd"], serviceUnit("/usr/local/bin/webhookd")],
+    ] as const) {
+      const { cwd, io } = aMachine();
+      expect(await webhookd(io, "config", "init", ...kind, "--path", "-")).toBe(EXIT.ok);
+      expect([io.out, readdirSync(cwd)]).toEqual([text, []]);
+    }
   });
 
   it("says why a file cannot be written", async () => {
