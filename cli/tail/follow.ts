@@ -145,8 +145,9 @@ export class Following {
       const at = Date.parse(change.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);
       const key = keyOf(change);
-      if (this.#listed.size >= REMEMBERED) this.#listed.clear();
       if (key !== null) this.#listed.set(key, at);
+      // The oldest is the least likely to be told again.
+      if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
       yield change;
     }
   }

@@ -4,6 +4,10 @@ import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { fakeDaemon, problem, type Seen } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
+import { Following } from "../../cli/tail/follow.ts";
+import { changeOf } from "../../cli/tail/change.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { Delivery } from "../../src/client/operations.ts";
 
 const ENDPOINT = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
 const event = (n: number) => `evt_06fbqxw6v8s2d4f6g8h0j2k4m${n}`;
@@ -201,6 +205,30 @@ describe("webhookd events tail", () => {
     expect(human.io.err).toContain("are lost. 2 deliveries have changed; shown in their present state --\n");
     const quiet = await tail({ streams, lists: [[]] }, "-n", "0", "--exit-after", "2");
     expect(quiet.io.err).toContain("are lost. No delivery has changed --\n");
+  });
+
+  it("remembers the latest that lists have shown, however many there were", async () => {
+    const START = Date.parse("2026-11-20T09:00:00Z");
+    const nth = (n: number) => {
+      const last_attempt = { ...aWholeDelivery.last_attempt, started_at: new Date(START + n).toISOString() };
+      return { ...aWholeDelivery, id: `dlv_${n}`, last_attempt } as Delivery;
+    };
+    const lists = [0, 5000, 10_000, 15_000].map((from) => Array.from({ length: 5000 }, (_, n) => nth(from + n + 1)));
+    lists.push([nth(20_001)]);
+    const end = new AbortController();
+    const client = {
+      async *changes() {
+        while (lists.length > 0) yield { kind: "reload" };
+        yield changeOf(nth(20_000));
+        end.abort();
+      },
+      async *every() {
+        yield* lists.shift()!;
+      },
+    } as unknown as Client;
+    const options = { query: {}, listQuery: {}, history: 0, signal: end.signal };
+    const told = await Array.fromAsync(new Following(client, options, new FakeIo()).changes());
+    expect(told.filter(({ kind }) => kind === "attempt")).toHaveLength(20_001);
   });
 
   it("ends quietly when it is interrupted, and when its reader goes away", async () => {
