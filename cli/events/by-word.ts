@@ -3,7 +3,7 @@ import type { Client } from "../../src/client/client.ts";
 import type { FilterWord } from "../../src/client/filter.ts";
 import { findEndpoint } from "../endpoints/find.ts";
 import { Failure } from "../failure.ts";
-import { connectFor } from "../find-id.ts";
+import { connectFor, readBeginning } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { note } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
@@ -39,9 +39,17 @@ export async function byWord({ match, ...query }: Words, client: Client, io: Io)
   return { ...query, endpoint };
 }
 
+/** What begins so is an id or a key of ours, and no publisher's. */
+const OURS = /^(?:evt|ep|dlv|att|job|key|req|whk|whsec)_/;
+
+/** Throws a Failure for what can mean no event, before anyone is asked. */
+export function requireEventWord(text: string): void {
+  if (OURS.test(text)) readBeginning("evt", text);
+}
+
 /** The event of an id, whole or cut, or the only one to which its publisher gave this one. */
 export async function eventMeant(text: string, target: TargetArgs, io: Io): Promise<{ client: Client; id: string }> {
-  if (/^[a-z]{2,3}_/.test(text)) return connectFor("evt", text, target, io);
+  if (OURS.test(text)) return connectFor("evt", text, target, io);
   const client = connect(target, io);
   const { data } = await client.call("listEvents", { query: { publisher_id: text, limit: NAMED + 1 } });
   const [only, another] = data;

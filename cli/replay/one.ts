@@ -3,8 +3,8 @@ import type { Client } from "../../src/client/client.ts";
 import { printDuration } from "../../src/config/units.ts";
 import { lastResultOf } from "../attempts/text.ts";
 import { noteHalt } from "../daemon/halts.ts";
+import { eventMeant } from "../events/by-word.ts";
 import { EXIT } from "../exit-code.ts";
-import { connectFor } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import { leftText } from "../jobs/plan.ts";
 import { say, sayJson } from "../output/print.ts";
@@ -18,7 +18,7 @@ interface Replayed {
 }
 
 export interface OneArgs extends TargetArgs {
-  /** Its id, or the beginning of it. */
+  /** Its id, the beginning of it, or the id that its publisher gave it. */
   readonly event: string;
   /** Only the delivery to this one. */
   readonly endpoint: string | undefined;
@@ -30,7 +30,7 @@ export interface OneArgs extends TargetArgs {
 
 export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   const waitMs = args.timeoutMs ?? ATTEMPT_WAIT_MS;
-  const { client, id } = await connectFor("evt", args.event, args, io);
+  const { client, id } = await eventMeant(args.event, args, io);
   const before = await client.call("getEvent", { id });
   const after = await client.call("replayEvent", {
     id: before.id,

@@ -7,7 +7,12 @@ import { replayOne } from "./one.ts";
 import { readSet } from "./set.ts";
 
 const ARGS = {
-  events: { type: "positional", variadic: true, valueHint: "evt_…", description: "Event ids; - reads them from stdin" },
+  events: {
+    type: "positional",
+    variadic: true,
+    valueHint: "evt_…",
+    description: "Event ids, or the ids that their publisher gave them; - reads event ids from stdin",
+  },
   ...FILTER,
   tenant: TENANT,
   "all-failed": { type: "boolean", description: "Replay everything that failed; required if there is no filter" },

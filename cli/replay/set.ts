@@ -1,10 +1,10 @@
 /** Which deliveries are to be replayed, as it was typed or piped in. */
 import { DELIVERY_WORDS } from "../../src/client/filter.ts";
+import { eventMeant, requireEventWord } from "../events/by-word.ts";
 import { Failure, usage } from "../failure.ts";
-import { findId, readBeginning } from "../find-id.ts";
 import type { Io } from "../io.ts";
 import type { Undertaking } from "../jobs/plan.ts";
-import { connect, type TargetArgs } from "../target.ts";
+import { type TargetArgs } from "../target.ts";
 import { readId, readQuery, type FilterArgs } from "../values.ts";
 
 type SetArgs = FilterArgs &
@@ -59,9 +59,9 @@ function readMissing(args: SetArgs, io: Io): Undertaking {
 
 async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Promise<string[]> {
   const ids = new Set<string>();
-  for (const word of typed) if (word !== "-") readBeginning("evt", word);
+  for (const word of typed) if (word !== "-") requireEventWord(word);
   for (const word of typed) {
-    if (word !== "-") ids.add(await findId("evt", word, connect(target, io)));
+    if (word !== "-") ids.add((await eventMeant(word, target, io)).id);
     else for (const id of await pipedIds(io)) ids.add(id);
   }
   if (ids.size === 0) {

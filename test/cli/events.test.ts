@@ -54,6 +54,39 @@ describe("webhookd events show", () => {
     expect([none.code, none.err]).toEqual([EXIT.not_found, expect.stringContaining("webhookd events list ord-77")]);
   });
 
+  it.each([
+    [["replay", "ord_77"], `/v1/webhooks/events/${id}/retry`],
+    [["events", "cancel", "ord_77", "--yes"], `/v1/webhooks/events/${id}/cancel`],
+    [["events", "erase", "ord_77", "--yes"], `/v1/webhooks/events/${id}/data`],
+    [["replay", "ord_77", "ord-78", "--yes"], "/v1/webhooks/jobs"],
+  ])("is meant by the publisher's id in %j too, and nothing is done where several share it", async (words, path) => {
+    const page = (...data: object[]) => ({ data, next_cursor: null });
+    const changes = (one: Awaited<ReturnType<typeof typed>>) =>
+      one.daemon.seen.filter(({ method }) => method !== "GET").map((request) => request.path);
+    const one = await typed(words, { answers: { ...answers, listEvents: page(anEventSummary) } });
+    expect(changes(one), one.err).toContain(path);
+    expect(one.daemon.seen[0]!.path).toBe("/v1/webhooks/events?publisher_id=ord_77&limit=6");
+    const two = await typed(words, { answers: { ...answers, listEvents: page(anEventSummary, anEventSummary) } });
+    expect([two.code, changes(two)]).toEqual([EXIT.usage, []]);
+    expect(two.err).toContain('more than one event has "ord_77" as its publisher\'s id');
+  });
+
+  it.each(["whsec_c2VjcmV0IG9mIHNvbWVib2R5", "ep_01m7w8bx02jeyjr53r14y5rmma"])(
+    "asks nobody for what can be no event: %s",
+    async (word) => {
+      for (const words of [
+        ["replay", word],
+        ["replay", "ord_77", word],
+        ["events", "show", word],
+      ]) {
+        const { code, err, daemon } = await typed(words, { answers });
+        expect([code, daemon.seen]).toEqual([EXIT.usage, []]);
+        expect(err).toContain("is not the id of an event");
+        expect(err).not.toContain("c2VjcmV0");
+      }
+    },
+  );
+
   it("--json keeps numbers as they were published, in ASCII on one line", async () => {
     const { out } = await events(["show", id, "--json"], { answers });
     expect(out).toMatch(/^[\x20-\x7e]+\n$/);
