@@ -32,7 +32,7 @@ function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery
       title: "NEXT",
       rank: 7,
       text: ({ next_attempt_at: next }, now) => nextOf(next, now),
-      brief: ({ next_attempt_at: next }, now) => nextOf(next, now).replace(/ \d+\w$|,.*$/, ""),
+      brief: ({ next_attempt_at: next }, now) => nextOf(next, now).replace(/(?<=\d\w) \d+\w$|,.*$/, ""),
     },
     {
       name: "received_at",

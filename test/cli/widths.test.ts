@@ -242,3 +242,15 @@ describe("a short id", () => {
     expect(shortIds([same, same])).toEqual(["ep_01m822h1", "ep_01m822h1"]);
   });
 });
+
+it("deliveries list says when the next attempt is due, be it in seconds or in hours", async () => {
+  const now = new FakeIo().now();
+  const inSeconds = [28, 102, 7500].map((seconds, nth) => {
+    const next_attempt_at = new Date(now + seconds * 1000).toISOString();
+    return { ...delivery, id: `dlv_38gqffkmg0000000${nth}4nvymj2pv`, status: "pending", next_attempt_at };
+  });
+  const daemon = await describedDaemon({ answers: { listDeliveries: { data: inSeconds, next_cursor: null } } });
+  const io = new FakeIo({ isTTY: true, columns: 80 });
+  await webhookd(io, "deliveries", "list", "--socket", daemon.socket);
+  expect(io.out.match(/\bin \d+\w.*$/gm)).toEqual(["in 28s", "in 1m", "in 2h"]);
+});
