@@ -1,5 +1,5 @@
 /** What can be seen on this host without the daemon. */
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
 import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/files.ts";
@@ -59,7 +59,8 @@ function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
     const wanted = file === dir ? "700" : "600";
     yield fail("files", `${file} is open to other users (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
   }
-  for (const file of [dir, join(dir, "webhookd.db")]) {
+  // SQLite gives its own two files the mode that the database has when they are made, and keeps them after a crash.
+  for (const file of [dir, ...["webhookd.db", "webhookd.db-wal", "webhookd.db-shm"].map((name) => join(dir, name))]) {
     const mode = modeOf(file);
     if (mode === null || !existsSync(file) || (mode & 0o200) !== 0) continue;
     isFaulty = true;
@@ -93,13 +94,23 @@ function* space({ data: { diskFloor } }: Config, dir: string): Generator<Finding
 
 function* database(dir: string): Generator<Finding> {
   const file = join(dir, "webhookd.db");
-  if (!existsSync(file)) return yield warn("database", `${file} does not exist yet`, "webhookd serve creates it");
-  const bytes = statSync(file).size;
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes === 0) return yield missing(dir, file);
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   const shown = `${size(bytes)}, write-ahead log ${size(log)}`;
   if (log > 256 * MIB && log > bytes / 4) {
     yield warn("database", shown, "watch webhookd status: a log that keeps growing means that the disk is too slow");
   } else yield ok("database", shown);
+}
+
+/** What a start refuses to take for a new store, and what it does not. */
+function missing(dir: string, file: string): Finding {
+  const moved = readdirSync(dir).some((name) => name.startsWith("webhookd.db.moved-"));
+  if (moved) return fail("database", `the store of ${dir} was moved to PostgreSQL`, "name that in [data] store");
+  if (!existsSync(join(dir, "STORE")))
+    return warn("database", `${file} does not exist yet`, "webhookd serve creates it");
+  const what = `${dir} held a store, but its database ${file} is missing or empty`;
+  return fail("database", what, "restore a backup with: webhookd restore FILE");
 }
 
 /** Of the daemon where it runs and may be asked, else of this process, which was started the same way at best. */

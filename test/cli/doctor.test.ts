@@ -63,15 +63,34 @@ describe("doctor --offline", () => {
     expect(said.lines.filter((line) => line.startsWith("FAIL"))).toEqual([]);
   });
 
-  it.each(["", "/webhookd.db"])("tells that the owner may not write to the directory%s", async (name) => {
+  it("tells a database that is lost or was moved from one that was never there", async () => {
     const dir = aDataDirectory();
-    const path = `${dir}${name}`;
-    chmodSync(path, name === "" ? 0o500 : 0o400);
-    const said = await doctor(dir, ["--offline"]);
-    chmodSync(path, 0o700);
-    expect(said.code).toBe(EXIT.answer_is_no);
-    expect(only(said, "files")).toEqual([expect.objectContaining({ level: "FAIL", todo: `chmod u+w ${path}` })]);
+    rmSync(join(dir, "webhookd.db"));
+    const found = async () => only(await doctor(dir, ["--offline"]), "database");
+    expect(await found()).toEqual([expect.objectContaining({ level: "warn", todo: "webhookd serve creates it" })]);
+    writeFileSync(join(dir, "STORE"), "");
+    const todo = "restore a backup with: webhookd restore FILE";
+    const lost = { level: "FAIL", what: expect.stringContaining("is missing or empty"), todo };
+    expect(await found()).toEqual([expect.objectContaining(lost)]);
+    writeFileSync(join(dir, "webhookd.db"), "");
+    expect(await found()).toEqual([expect.objectContaining(lost)]);
+    writeFileSync(join(dir, "webhookd.db.moved-20261120T090000Z"), "x");
+    expect(await found()).toEqual([expect.objectContaining({ what: expect.stringContaining("moved to PostgreSQL") })]);
   });
+
+  it.each(["", "/webhookd.db", "/webhookd.db-wal", "/webhookd.db-shm"])(
+    "tells that the owner may not write to the directory%s",
+    async (name) => {
+      const dir = aDataDirectory();
+      const path = `${dir}${name}`;
+      if (name !== "") writeFileSync(path, "x", { mode: 0o600 });
+      chmodSync(path, name === "" ? 0o500 : 0o400);
+      const said = await doctor(dir, ["--offline"]);
+      chmodSync(path, 0o700);
+      expect(said.code).toBe(EXIT.answer_is_no);
+      expect(only(said, "files")).toEqual([expect.objectContaining({ level: "FAIL", todo: `chmod u+w ${path}` })]);
+    },
+  );
 
   it("tells who else may read what, and what to type", async () => {
     const dir = aDataDirectory();

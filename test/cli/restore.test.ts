@@ -404,6 +404,7 @@ describe("webhookd migrate", () => {
       return [await webhookd(io, "migrate", "--data-dir", data), io.err];
     };
     expect(await run("/nonexistent/data")).toEqual([EXIT.refused, expect.stringContaining("there is no store")]);
+    expect(await run(temporaryDirectory())).toEqual([EXIT.refused, expect.stringContaining("there is no store")]);
     const store = await open({ dir });
     expect((await run(dir))[0]).toBe(EXIT.data_held);
     await store.close();
@@ -414,6 +415,16 @@ describe("webhookd migrate", () => {
     ]);
   });
 });
+
+it.each(["migrate", "compact", "secrets rekey", "secrets reissue --yes"])(
+  "webhookd %s tells a database that is lost from one that was never there",
+  async (words) => {
+    rmSync(join(dir, "webhookd.db"));
+    const io = new FakeIo();
+    expect(await webhookd(io, ...words.split(" "), "--data-dir", dir)).toBe(EXIT.data_corrupt);
+    expect(io.err).toContain("is missing or empty\n  restore a backup");
+  },
+);
 
 describe("webhookd compact", () => {
   it("says what the database takes up by then, and is refused while a daemon runs", async () => {

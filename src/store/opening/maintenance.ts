@@ -24,7 +24,7 @@ import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } fr
 import { Resealing, SealedRows, type Affected } from "../sqlite/secrets/sealed-rows.ts";
 import type { Rekeyed } from "../store.ts";
 import { takeLock } from "./lock.ts";
-import { commitReplacement, finishRestore, isBegun, removeStaged, stagedFile } from "./restore-files.ts";
+import { commitReplacement, finishRestore, isBegun, refuseLoss, removeStaged, stagedFile } from "./restore-files.ts";
 
 export type { Affected, Rekeyed };
 
@@ -95,7 +95,7 @@ interface OpenStore {
 function withKey<T>(options: KeyOptions, work: (store: OpenStore) => T | Promise<T>): Promise<T> {
   return underLock(options, async (database) => {
     finishKeyChange(options);
-    requireStore(database, options.dir);
+    if (!existsSync(database)) refuseLoss({ dir: options.dir, create: false });
     const wanted = MIGRATIONS.length;
     const { db, version } = openDatabase(database, { nativeBinding: options.nativeBinding, mayCreate: false, wanted });
     try {
@@ -160,7 +160,7 @@ export interface Compacted {
 export function compactStore(options: CompactOptions): Promise<Compacted> {
   const { dir, clock, nativeBinding } = options;
   const work = async (database: string) => {
-    requireStore(database, dir);
+    if (!existsSync(database)) refuseLoss({ dir, create: false });
     try {
       const { db } = openDatabase(database, { nativeBinding, mayCreate: false, wanted: MIGRATIONS.length });
       const staged = stagedFile(dir, "webhookd.db");
@@ -227,7 +227,7 @@ async function underLock<T>(
   instead?: string,
 ): Promise<T> {
   const database = join(dir, "webhookd.db");
-  requireStore(dir, dir);
+  if (!existsSync(dir)) throw new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
   const lock = takeLock(dir, clock.now(), nativeBinding);
   try {
     finishRestore(dir);
@@ -237,8 +237,4 @@ async function underLock<T>(
   } finally {
     lock.release();
   }
-}
-
-function requireStore(path: string, dir: string): void {
-  if (!existsSync(path)) throw new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { copyBefore } from "../backup/copy.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { finishRestore } from "./restore-files.ts";
+import { finishRestore, refuseLoss } from "./restore-files.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import { takeLock } from "./lock.ts";
 import type { OpeningLog } from "./mend.ts";
@@ -48,9 +48,7 @@ export async function migrateStore(options: MigrateOptions): Promise<MigrationRe
   const lock = takeLock(dir, clock.now(), nativeBinding);
   try {
     finishRestore(dir);
-    if (!existsSync(database)) {
-      throw new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
-    }
+    if (!existsSync(database)) refuseLoss({ dir, create: false });
     const wanted = migrations.length;
     const { db, version } = openDatabase(database, { nativeBinding, mayCreate: false, wanted });
     try {

@@ -166,7 +166,7 @@ function look(options: OpenOptions, lock: Lock): Found {
   const created = !existsSync(join(dir, MARKER));
   // A look at its size opens nothing.
   const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
-  if (isEmpty) refuseLoss(created, options);
+  if (isEmpty) refuseLoss(options);
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
   for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);

@@ -45,16 +45,13 @@ export function movedAside(dir: string): string | null {
 }
 
 /** There is no database, or nothing in it. */
-export function refuseLoss(
-  mayBeNew: boolean,
-  { dir, create }: { readonly dir: string; readonly create: boolean },
-): void {
+export function refuseLoss({ dir, create }: { readonly dir: string; readonly create: boolean }): void {
   const moved = movedAside(dir);
   if (moved !== null) {
     const todo = `start it there, with [data] store; to bring it back as it is now: webhookd migrate --from postgres://…; to go back to what it was then: webhookd restore ${join(dir, moved)}`;
     throw new StoreRefused(65, `the store of ${dir} was moved to PostgreSQL`, todo);
   }
-  if (!mayBeNew) {
+  if (existsSync(join(dir, "STORE"))) {
     const what = `${dir} held a store, but its database ${join(dir, DATABASE)} is missing or empty`;
     throw new StoreRefused(65, what, "restore a backup with: webhookd restore <file>");
   }
