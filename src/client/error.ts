@@ -55,15 +55,25 @@ export function notReached(name: string, error: NodeJS.ErrnoException, timedOut:
     const hint = "Run this as its user or a member of its group, or use --url URL --key-file FILE.";
     return new ClientError("not_allowed", "not_allowed", `you may not open ${name} (permission denied)`, hint);
   }
-  const reason = timedOut ? "no answer in time" : (REASONS[error.code ?? ""] ?? error.code ?? error.message);
+  const { code = "" } = error;
+  if (CERTIFICATE.test(code)) {
+    const hint = "If an authority of your own signed it, name that one's certificate: NODE_EXTRA_CA_CERTS=FILE.";
+    const message = `the certificate of the daemon at ${name} is not trusted here (${code})`;
+    return new ClientError("unreachable", "unreachable", message, hint);
+  }
+  const reason = timedOut ? "no answer in time" : (REASONS[code] ?? error.code ?? error.message);
   const hint = "Is `webhookd serve` running there? Name another daemon: --socket PATH, or --url URL --key-file FILE.";
   return new ClientError("unreachable", "unreachable", `cannot reach the daemon at ${name} (${reason})`, hint);
 }
 
+/** How the codes of Node and OpenSSL begin that are about a certificate. */
+const CERTIFICATE = /^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/;
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file",
   ECONNREFUSED: "nothing is listening there",
-  ECONNRESET: "it closed the connection",
+  ECONNRESET: "it closed the connection; where it speaks TLS, use https://",
+  EPROTO: "it does not speak TLS; use http://",
   ENOTFOUND: "no such host",
 };
 

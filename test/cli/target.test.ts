@@ -1,13 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { createServer as createSecureServer } from "node:tls";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { Failure, report } from "../../cli/failure.ts";
 import { findTarget, type TargetArgs } from "../../cli/target.ts";
 import { createClient } from "../../src/client/client.ts";
 import { notReached } from "../../src/client/error.ts";
+import { certificate } from "../harness/tls.ts";
 import { ownPort } from "../harness/port.ts";
 import { fakeDaemon } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
@@ -213,6 +216,23 @@ describe("a daemon that does not answer", () => {
       const io = new FakeIo();
       expect(await webhookd(io, "keys", "list", "--url", url, "--key-file", otherKey)).toBe(EXIT.unreachable);
       expect(io.err).toMatch(/nothing is listening there|is not webhookd \(status (200|502)\)/);
+    }
+  });
+
+  it("says it where one side speaks TLS and the other does not, or its certificate is not trusted", async () => {
+    const plain = await fakeDaemon(() => ({ status: 200, body: {} }));
+    const secure = createSecureServer(certificate("good")).listen(0, "127.0.0.1");
+    onTestFinished(() => void secure.close());
+    await once(secure, "listening");
+    const host = `127.0.0.1:${(secure.address() as AddressInfo).port}`;
+    for (const [url, said] of [
+      [plain.url.replace("http:", "https:"), /\(it does not speak TLS; use http:\/\/\)/],
+      [`http://${host}`, /\(it closed the connection; where it speaks TLS, use https:\/\/\)/],
+      [`https://${host}`, /is not trusted here \(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)\n.*NODE_EXTRA_CA_CERTS=FILE/],
+    ] as const) {
+      const io = new FakeIo();
+      expect(await webhookd(io, "keys", "list", "--url", url, "--key-file", otherKey)).toBe(EXIT.unreachable);
+      expect(io.err).toMatch(said);
     }
   });
 
