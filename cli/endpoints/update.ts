@@ -36,7 +36,12 @@ export const endpointsUpdate = command({
     }
     const named = args.to !== undefined || args.events !== undefined || added.length + removed.length > 0;
     if (!named && Object.keys(settings).length === 0)
-      throw usage("there is nothing to change", "See --help for the flags.");
+      throw usage(
+        "there is nothing to change",
+        args.url === undefined
+          ? "See --help for the flags."
+          : "--url is the daemon's address; the new one is --to URL.",
+      );
     const client = connect(args, io);
     const id = await findEndpoint(args.endpoint, client);
     const before = await client.call("getEndpoint", { id });

@@ -1,5 +1,6 @@
 import { CLIENT, command, TENANT } from "../command.ts";
 import { noteHalt } from "../daemon/halts.ts";
+import { suggesting } from "../endpoints/event-types.ts";
 import { EXIT } from "../exit-code.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
@@ -49,10 +50,12 @@ export const eventsSend = command({
       ...(args.tag.length > 0 && { tags: args.tag }),
     });
     const key = args["idempotency-key"];
-    const published = await client.call("publishEvent", {
-      body: `${rest.slice(0, -1)},"data":${data}}`,
-      ...(key !== undefined && { idempotencyKey: key }),
-    });
+    const publish = () =>
+      client.call("publishEvent", {
+        body: `${rest.slice(0, -1)},"data":${data}}`,
+        ...(key !== undefined && { idempotencyKey: key }),
+      });
+    const published = await suggesting([args.type], client, publish);
     if (args.wait) return tellFirst(await firstAttempts(client, published.id, io), args.json, io);
     if (args.json) sayJson(io, published);
     else {

@@ -151,6 +151,7 @@ describe("webhookd endpoints update", () => {
 
   it.each([
     [[], "there is nothing to change"],
+    [["--url=https://example.com/new"], "--url is the daemon's address; the new one is --to URL."],
     [["--events=all", "--add-event=goal.achieved"], "--events replaces all event types"],
   ])("refuses %j before it asks anybody", async (more, message) => {
     const { code, err, daemon } = await endpoints(["update", id, ...more]);

@@ -238,6 +238,17 @@ describe("webhookd events show --curl", () => {
 });
 
 describe("webhookd events send", () => {
+  it("says which types there are when it does not know one", async () => {
+    const errors = [{ pointer: "/type", code: "unknown_event_type", detail: "is not a known event type" }];
+    const refuse: Typing["refuse"] = (operation) =>
+      operation === "publishEvent" ? { status: 422, errors } : undefined;
+    const { code, err } = await events(["send", "--type=nothing.like.it", "--data={}"], { refuse });
+    expect([code, err]).toEqual([
+      EXIT.usage,
+      'webhookd: there is no event type "nothing.like.it"\n  The event types are transaction.enriched. Nothing was done.\n',
+    ]);
+  });
+
   const words = ["send", "--type=budget.exceeded", "--data"];
   const sent = async (data: string, more: Typing = {}) => {
     const { code, daemon } = await events([...words, data], more);
