@@ -113,7 +113,7 @@ function nothingToDo({ left_alone: left }: JobPlan, { action, filter }: Undertak
       : "no failed delivery matches, so there is nothing to replay";
   const [first] = left;
   const seen = filter.missing
-    ? "To see its types: webhookd endpoints show"
+    ? `To see its types: webhookd endpoints show ${filter.endpoint}`
     : isTry
       ? "To see what is waiting: webhookd deliveries list --status pending"
       : "To see what failed: webhookd deliveries list --status failed";

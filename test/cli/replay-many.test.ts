@@ -304,6 +304,7 @@ describe("webhookd replay --missing", () => {
   it("says so when nothing is missing", async () => {
     const { code, io } = await replay({ plan: { matched: 0, endpoints: [] } }, "--missing", "--endpoint", ENDPOINT);
     expect([code, io.err]).toEqual([EXIT.conflict, expect.stringContaining("missed no events of its types")]);
+    expect(io.err).toContain(`webhookd endpoints show ${ENDPOINT}\n`);
   });
 });
 
