@@ -18,6 +18,9 @@ import { deliveryLines, hostLines, nextLine, sayFailing, sendingLines } from "./
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
+/** So long one look may take, and the last one, when the time is over. */
+const LOOK_MS = 10_000;
+const LAST_LOOK_MS = 1000;
 
 const ARGS = {
   wait: {
@@ -131,12 +134,15 @@ async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Pro
 async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
-    const isOver = io.monotonic() >= end;
+    const leftMs = end - io.monotonic();
+    const isOver = leftMs <= 0;
     let target: Target | null = null;
     try {
       // Found anew each time: a daemon that starts makes its socket.
       target = findTarget(args, io);
-      const status = await createClient(target, { version }).call("getStatus");
+      // A daemon that hangs takes the question and never answers.
+      const client = createClient(target, { version, timeoutMs: Math.min(LOOK_MS, Math.max(LAST_LOOK_MS, leftMs)) });
+      const status = await client.call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
       // It may have been made since, and needs no key: the port that was opened after it does.

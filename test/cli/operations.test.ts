@@ -1,6 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aBackup } from "../../src/api/daemon/backups.ts";
 import { aPause } from "../../src/api/daemon/sending.ts";
@@ -72,6 +75,22 @@ describe("webhookd status", () => {
     const io = new FakeIo({ env, machine: { exists } });
     expect(await webhookd(io, "status", "--wait"), io.err).toBe(EXIT.ok);
     expect(daemon.seen.slice(0, 2).map(({ headers }) => headers.authorization)).toEqual(["Bearer whk_old", undefined]);
+  });
+
+  it("--wait does not wait longer for a daemon that takes the question and never answers", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "webhookd-hangs-"));
+    const silent = createServer((connection) => connection.resume()).listen(join(dir, "s.sock"));
+    await once(silent, "listening");
+    const io = new FakeIo();
+    let looks = 0;
+    io.monotonic = () => looks++ * 29_500;
+    const limit = vi.spyOn(AbortSignal, "timeout");
+    expect(await webhookd(io, "status", "--wait", "--socket", join(dir, "s.sock"))).toBe(EXIT.wait_ran_out);
+    expect(io.err).toContain("no answer in time");
+    expect(limit.mock.calls).toEqual([[1000], [1000]]);
+    limit.mockRestore();
+    silent.close();
+    rmSync(dir, { recursive: true });
   });
 
   it("--wait exits 9 after 30 s, whether the daemon was full or never there, and at once when it may not ask", async () => {
