@@ -2,7 +2,7 @@ import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
-import { ConfigError, type Mistake } from "./mistake.ts";
+import { ConfigError, type Mistake, nearest } from "./mistake.ts";
 import { meantBy, readFileContent, unknownKey } from "./file.ts";
 import { ForeignFile, type ConfigInputs } from "./inputs.ts";
 import { fromText, ValueFault } from "./kinds.ts";
@@ -164,7 +164,7 @@ function missingFile(file: string): Mistake {
   };
 }
 
-/** A misspelt variable would be a setting that silently does nothing, so those with the name of a section must be known. */
+/** A misspelt variable would be a setting that silently does nothing, so those with the name of a section, or nearly one's own, must be known. */
 function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs) {
   const mistakes: { readonly section: string; readonly mistake: Mistake }[] = [];
   const known = new Map(SETTINGS.map((setting) => [variableOf(setting), setting]));
@@ -178,10 +178,27 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
     }
     const words = /^WEBHOOKD_([A-Z]+)_(\w+)$/.exec(variable) ?? [];
     const [section = "", key = ""] = words.slice(1).map((word) => word.toLowerCase());
-    const isSetting = [...sections].some((name) => name === section) && !SERVICE_LINK.test(variable);
-    if (isSetting) mistakes.push({ section, mistake: unknownKey(variable, section, key) });
+    if (SERVICE_LINK.test(variable)) continue;
+    const meant = SETTINGS.find((one) => isMisspelt(variable, one));
+    if ([...sections].some((name) => name === section)) {
+      mistakes.push({ section, mistake: unknownKey(variable, section, key) });
+    } else if (meant !== undefined) {
+      const todo = `Did you mean ${variableOf(meant)}?`;
+      mistakes.push({
+        section: meant.section,
+        mistake: { where: variable, what: "is the variable of no setting.", todo },
+      });
+    }
   }
   return mistakes;
+}
+
+/** `WEBHOOKD_DATADIR`, or the key of a section that is misspelt. */
+function isMisspelt(variable: string, setting: Setting): boolean {
+  const letters = (text: string) => text.replaceAll("_", "");
+  if (letters(variable) === letters(variableOf(setting))) return true;
+  const key = `_${setting.key.toUpperCase()}`;
+  return variable.endsWith(key) && nearest(variable.slice("WEBHOOKD_".length, -key.length), [setting.section]) !== null;
 }
 
 function wrongValue(setting: Setting, { raw, where }: Given, wanted: string): Mistake {

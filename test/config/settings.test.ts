@@ -341,8 +341,24 @@ describe("mistakes", () => {
       WEBHOOKD_SERVICE_HOST: "x",
       WEBHOOKD_SERVER_SERVICE_HOST: "x",
       WEBHOOKD_SERVER_PORT_8420_TCP_ADDR: "x",
+      WEBHOOKD_SOCKET: "x",
+      WEBHOOKD_DEBUG: "x",
+      WEBHOOKD_PORTS_SERVICE_PORT: "x",
+      WEBHOOKD_PORT: "x",
+      WEBHOOKD_TEST_STORE: "x",
     };
     expect(mistakesOf(() => loadSettings(inputs({ env })))).toBe("");
+  });
+
+  it.each([
+    ["WEBHOOKD_DATADIR", "WEBHOOKD_DATA_DIR"],
+    ["WEBHOOKD_SERVER_TLSCERT", "WEBHOOKD_SERVER_TLS_CERT"],
+    ["WEBHOOKD_SERVE_LISTEN", "WEBHOOKD_SERVER_LISTEN"],
+    ["WEBHOOKD_RETENTON_FAILED", "WEBHOOKD_RETENTION_FAILED"],
+  ])("include the variable %s, which would do nothing", (variable, meant) => {
+    const message = mistakesOf(() => loadSettings(inputs({ env: { [variable]: "1d" } })));
+    expect(message).toContain(variable);
+    expect(message).toMatch(new RegExp(`Did you mean (${meant}|tls_cert)\\?$`));
   });
 
   it("include a named file that is not there or cannot be read", () => {
