@@ -18,7 +18,8 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   backup_running: "See when it is done: webhookd status",
   plan_changed: "Look at the plan again with --dry-run, and pass its count to --expect.",
   storage_full: "Free space on the daemon's disk; `webhookd status` shows how much is left.",
-  forbidden: "Create a key with that scope: webhookd keys create --name NAME --scope SCOPE,…",
+  // It may lack a scope, or be of another tenant.
+  forbidden: "To create a key that may: webhookd keys create --name NAME --scope SCOPE,… --tenant TENANT",
 };
 
 /** Also true of a daemon that runs with it already. */

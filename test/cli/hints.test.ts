@@ -26,3 +26,8 @@ it("no rotation is said once", async () => {
   expect(err.match(/To begin one: webhookd endpoints rotate-secret ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n/g)).toHaveLength(1);
   expect(err.match(/To begin/g)).toHaveLength(1);
 });
+
+it("a key that may not is told how to make one that may, whether it lacks a scope or is of another tenant", async () => {
+  const { err } = await typed(["events", "list"], { refuse: () => ({ status: 403, code: "forbidden" }) });
+  expect(err).toContain("To create a key that may: webhookd keys create --name NAME --scope SCOPE,… --tenant TENANT\n");
+});
