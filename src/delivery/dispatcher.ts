@@ -121,7 +121,7 @@ export class Dispatcher implements Deliveries {
   /** Each minute: finds deliveries that memory has lost, of which there must be none, and has them sent. */
   async sweep(): Promise<void> {
     // What is still to be taken up is not lost.
-    if (!this.#tookUp) return;
+    if (!this.#tookUp || !this.lease.hasFoundAll) return;
     const failed = (error: unknown) => this.#executor.failed(error);
     const repaired = await this.#sweep.run().catch(failed);
     // One that cannot be read now keeps none of the others waiting.

@@ -37,6 +37,8 @@ export class Lease {
   #isForGood = false;
   /** Whose deliveries were looked for; null while nothing is shared. */
   #found: OwnedSlots["owned"] | null = null;
+  /** Those of which it knows. */
+  #owned: OwnedSlots["owned"] = new Set();
   /** Whose deliveries are being looked for. */
   #finding: OwnedSlots["owned"] = new Set();
   #renewing: Promise<void> | null = null;
@@ -59,6 +61,11 @@ export class Lease {
   /** Whether this process does what one is to do for all: it removes what is old, and runs jobs. */
   get isFirst(): boolean {
     return this.#found === null || this.#found.has(FIRST_SLOT);
+  }
+
+  /** Whether what all that is owned owes was looked for. */
+  get hasFoundAll(): boolean {
+    return this.#found === null || this.#found.size === this.#owned.size;
   }
 
   /** Each second. Rejects while the store cannot be reached. */
@@ -143,6 +150,7 @@ export class Lease {
   /** The lease waits for nothing of it. What fails is done at the next renewal. */
   #beginToShare(endpoints: OwnedSlots): void {
     // What goes and comes back was another's meanwhile, perhaps; and its due times are forgotten.
+    this.#owned = endpoints.owned;
     const stays = (slot: number) => endpoints.owned.has(slot);
     this.#found = new Set([...(this.#found ?? [])].filter(stays));
     this.#finding = new Set([...this.#finding].filter(stays));

@@ -160,3 +160,44 @@ it("what went and came back is looked for, also while it is still looked for wha
   await expect.poll(isSent, { interval: 1 }).toBe(true);
   await dispatcher.stop();
 });
+
+it("what is still looked for is not called lost", async () => {
+  const { store, clock } = await openSqlite();
+  await addEndpoint(store);
+  await store.events.publish([draft()], START, noRoom);
+  let slots = { ...SHARE, owned: new Set([1]) };
+  let requests = 0;
+  let held: PromiseWithResolvers<void> | null = null;
+  const dispatcher = dispatcherOn({
+    store: around({ ...store, ownership: { ...store.ownership, owns: () => slots.owned.has(0) } }, (verb, call) => {
+      if (verb === "ownership.renew") return Promise.resolve({ endpoints: slots, holdsForMs: 3_600_000 });
+      if (verb !== "deliveries.earliestDue" || held === null) return call();
+      const { promise } = held;
+      held = null;
+      return promise.then(call);
+    }),
+    clock,
+    post: async () => {
+      requests++;
+      return answered(200);
+    },
+  });
+  await dispatcher.start();
+  dispatcher.tick();
+  await dispatcher.idle();
+  const late = (held = Promise.withResolvers<void>());
+  slots = { ...SHARE, owned: new Set([0, 1]) };
+  await dispatcher.lease.renew();
+  await expect.poll(() => held, { interval: 1 }).toBeNull();
+  let isOver = false;
+  void dispatcher.sweep().then(() => (isOver = true));
+  const passes = () => {
+    clock.advance(100);
+    return isOver;
+  };
+  await expect.poll(passes, { interval: 1 }).toBe(true);
+  expect(dispatcher.lost).toBe(0);
+  late.resolve();
+  await expect.poll(() => requests, { interval: 1 }).toBe(1);
+  await dispatcher.stop();
+});
