@@ -3,7 +3,7 @@ import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 /** What to type after the daemon refused, by the code of its answer. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
-    "To see what became of each: webhookd events show evt_…. What waits for a retry is tried now by: webhookd deliveries attempt --filter event:evt_…. What was delivered is sent again by: webhookd replay evt_… --force",
+    "To see what became of each: `webhookd events show evt_…`. What waits for a retry is tried now by `webhookd deliveries attempt --filter event:evt_…`. What was delivered is sent again by: webhookd replay evt_… --force",
   delivery_settled: "To send its event again anyway: webhookd replay evt_… --force",
   endpoint_disabled: "Enable it first: webhookd endpoints enable ep_…",
   endpoint_damaged: "To see what cannot be read and how to fix it: webhookd doctor",

@@ -12,7 +12,7 @@ it.each([
   ["endpoints rotate-secret", EP, "rotateSecret", "rotation_in_progress", `rotate-secret ${EP} --complete.`],
   ["endpoints rotate-secret --complete", EP, "completeRotation", "not_rotating", `rotate-secret ${EP}\n`],
   ["replay", EVT, "replayEvent", "event_not_failed", `webhookd replay ${EVT} --force\n`],
-  ["replay", EVT, "replayEvent", "event_not_failed", `webhookd deliveries attempt --filter event:${EVT}. `],
+  ["replay", EVT, "replayEvent", "event_not_failed", `webhookd deliveries attempt --filter event:${EVT}\`. `],
 ])("%s is told to use its own id", async (line, id, operation, code, advice) => {
   const refuse = (asked: string) => (asked === operation ? { status: 409, code } : undefined);
   const { err } = await typed([...line.split(" "), id], { refuse });

@@ -75,7 +75,11 @@ describe.concurrent("SIGHUP", () => {
 
 const REFUSED = [
   ["an address for alerts that is forbidden", '[alerts]\nslack_url = "https://10.0.0.1/x"\n', "[alerts] slack_url"],
-  ["a mail server that is none", '[alerts]\nsmtp_url = "mail.example"\n', "[alerts] smtp_url"],
+  [
+    "a mail server that is none",
+    '[alerts]\nsmtp_url = "mail.example"\nmail_from = "a@example.com"\nmail_to = "b@example.com"\n',
+    "[alerts] smtp_url",
+  ],
   [
     "a key file that is missing",
     '[alerts]\nurl = "https://hooks.slack.com/x"\nsecret_file = "/none"\n',
