@@ -81,7 +81,7 @@ export class FailureGroups {
   largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string | null): FailureGroup[] {
     const weight = ({ failed, pending, held }: Growing) => failed + pending + held;
     return [...this.#groups.values()]
-      .sort((a, b) => weight(b) - weight(a) || b.lastAt - a.lastAt)
+      .sort((a, b) => weight(b) - weight(a) || b.lastAt - a.lastAt || (nameOf(a) < nameOf(b) ? -1 : 1))
       .slice(0, limit)
       .flatMap(({ event, ...group }) => {
         const sampleAttempt = attemptOf({ endpoint: group.endpoint, event });
@@ -93,7 +93,7 @@ export class FailureGroups {
     const last = this.#last;
     // They come group by group.
     if (last?.endpoint === endpoint && last.error === error && last.statusCode === statusCode) return last;
-    const key = `${endpoint} ${error} ${statusCode}`;
+    const key = nameOf({ endpoint, error, statusCode });
     let group = this.#groups.get(key);
     if (group === undefined) {
       const none = { failed: 0, pending: 0, held: 0, firstAt: Infinity, lastAt: -Infinity, event: 0 };
@@ -105,10 +105,14 @@ export class FailureGroups {
   }
 }
 
+function nameOf({ endpoint, error, statusCode }: Pick<Failure, "endpoint" | "error" | "statusCode">): string {
+  return `${endpoint} ${error} ${statusCode}`;
+}
+
 function grow(group: Growing, { status, firstAt, lastAt, event }: Failure, count: number): void {
   group[status] += count;
   group.firstAt = Math.min(group.firstAt, firstAt);
-  if (lastAt <= group.lastAt) return;
+  if (lastAt < group.lastAt || (lastAt === group.lastAt && event < group.event)) return;
   group.lastAt = lastAt;
   group.event = event;
 }

@@ -91,6 +91,22 @@ export function failures(openFresh: OpenFresh): void {
       });
     });
 
+    it("answers groups of one size and one instant in the order of their endpoints, with the newest event as the sample", async () => {
+      const { store } = await openFresh();
+      const endpoints = [await addEndpoint(store), await addEndpoint(store), await addEndpoint(store)];
+      const published = await store.events.publish([draft(), draft()], SINCE, room);
+      const startedAt = SINCE + MINUTE;
+      for (const { fresh } of published.toReversed()) {
+        const back = fresh.toReversed().map((claim) => ended(claim, { status: "failed" }, { startedAt }));
+        await store.deliveries.record(back);
+      }
+      const { groups } = (await store.statistics.failures(query))!;
+      expect(groups.map(({ endpoint }) => endpoint)).toEqual(endpoints.toSorted());
+      const samples = groups.map(({ sampleAttempt }) => store.reads.getAttempt(null, sampleAttempt));
+      const events = (await Promise.all(samples)).map((attempt) => attempt!.event);
+      expect(new Set(events)).toEqual(new Set([published[1]!.id]));
+    });
+
     it("counts from the replay on what fails as it did before it", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
