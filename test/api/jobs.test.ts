@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { dueNow } from "../store/fixtures.ts";
 import { ApiServer } from "./server.ts";
 import { anEnd, anEvent, aStore } from "./sqlite.ts";
@@ -34,14 +34,30 @@ describe("a job", () => {
         matched: 8,
         timed_out: 0,
         eta_seconds: 1,
-        endpoints: [
-          { endpoint: a, matched: 4 },
-          { endpoint: b, matched: 4 },
-        ],
+        endpoints: [a, b].toSorted().map((endpoint) => ({ endpoint, matched: 4 })),
         left_alone: [],
       },
     });
     expect((await api.get(JOBS)).body).toEqual({ data: [], next_cursor: null });
+  });
+
+  it("is planned with the largest endpoint first, and the oldest of those that are as large", async () => {
+    const { api, a, b } = await aScene();
+    api.clock.advance(1);
+    const { body } = await api.post("/v1/webhooks", { url: "https://example.com/h", events: ["budget.exceeded"] });
+    await anEvent(api.store, api.clock.now(), "failed");
+    const c = body.id as string;
+    const found = [c, b, a].map((endpoint) => ({ endpoint, matched: endpoint === c ? 1 : 5, timedOut: 0 }));
+    const left = found.map(({ endpoint, matched }) => ({
+      endpoint,
+      deliveries: matched,
+      reason: "endpoint_disabled" as const,
+    }));
+    vi.spyOn(api.store.jobs, "plan").mockResolvedValue({ matched: 11, endpoints: found, left });
+    const plan = await api.post(JOBS, { action: "replay", filter: {}, dry_run: true });
+    const named = (of: readonly { endpoint: string }[]) => of.map(({ endpoint }) => endpoint);
+    const inOrder = [...[a, b].toSorted(), c];
+    expect([named(plan.body.endpoints), named(plan.body.left_alone)]).toEqual([inOrder, inOrder]);
   });
 
   it("runs over what was expected, or is refused with 409 plan_changed", async () => {

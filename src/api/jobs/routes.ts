@@ -169,18 +169,24 @@ function filterOf({ filter }: Draft): JobFilter {
 
 function presentPlan(action: JobAction, { matched, endpoints, left }: JobPlan, ratePerSecond: number) {
   const longest = Math.max(0, ...endpoints.map((endpoint) => endpoint.matched));
+  // The order that a store finds them in means nothing.
+  const largestFirst = endpoints.toSorted(
+    (one, other) => other.matched - one.matched || (one.endpoint < other.endpoint ? -1 : 1),
+  );
   return {
     action,
     matched,
     timed_out: endpoints.reduce((sum, { timedOut }) => sum + timedOut, 0),
     // The first second's worth goes at once.
     eta_seconds: action === "cancel" ? 0 : Math.max(0, Math.ceil(longest / ratePerSecond - 1)),
-    endpoints: endpoints.map(({ endpoint, matched: each, timedOut }) => ({
+    endpoints: largestFirst.map(({ endpoint, matched: each, timedOut }) => ({
       endpoint,
       matched: each,
       timed_out: timedOut,
     })),
-    left_alone: left,
+    left_alone: left.toSorted(
+      (one, other) => other.deliveries - one.deliveries || (one.endpoint < other.endpoint ? -1 : 1),
+    ),
   };
 }
 

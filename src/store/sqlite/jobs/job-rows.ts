@@ -133,9 +133,9 @@ export class JobRows {
 
   results(job: number): JobResult[] {
     return this.#results.all(job).map(({ endpoint, cancelled, ...counts }) => ({
+      endpoint: this.#index.byNumber(endpoint).id,
       ...counts,
       done: counts.delivered + counts.failed + cancelled,
-      endpoint: this.#index.byNumber(endpoint).id,
     }));
   }
 
