@@ -1,6 +1,16 @@
 /** What a reader is asked, answered from one connection: on the thread that writes, or on the reader's own. */
 import type { Database, Statement } from "better-sqlite3";
-import type { EventView, JobPlan, JobSet, LeftOfEndpoint, Page, TenantQuery, TenantSummary } from "../../store.ts";
+import type {
+  DataFilter,
+  EventView,
+  JobPlan,
+  JobSet,
+  LeftOfEndpoint,
+  Page,
+  PageQuery,
+  TenantQuery,
+  TenantSummary,
+} from "../../store.ts";
 import { Attempts } from "../attempts/attempts.ts";
 import { Responses } from "../attempts/responses.ts";
 import { Sources } from "../attempts/sources.ts";
@@ -67,9 +77,9 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
   const counts = new WrittenCounts(db);
   const planner = new JobPlanner({ index, attempts, selection: new JobSelection(db, rows) });
   return {
-    listEvents: (query) => pageOf(() => events.list(query), query, means),
+    listEvents: (query) => searchable(() => events.list(query), query, means),
     *listWholeEvents(query) {
-      const page = yield* pageOf(() => events.list(query), query, means);
+      const page = yield* searchable(() => events.list(query), query, means);
       const whole: EventView[] = [];
       for (const { tenant, id } of page.data) {
         yield;
@@ -79,7 +89,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
       }
       return { ...page, data: whole } satisfies Page<EventView>;
     },
-    listDeliveries: (query) => pageOf(() => deliveries.list(query), query, means),
+    listDeliveries: (query) => searchable(() => deliveries.list(query), query, means),
     listAttempts(query) {
       const walk = () => {
         if ("event" in query) {
@@ -102,6 +112,16 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
     planJob: (set) => planner.plan(set),
     selectForJob: (set) => planner.select(set),
   };
+}
+
+/** A search for data that other filters leave nothing to look at has been everywhere, too. */
+function* searchable<Row, T>(
+  walkOf: () => Walk<Row, T> | null,
+  query: PageQuery & DataFilter,
+  means: Means,
+): Reading<Page<T>> {
+  const page = yield* pageOf(walkOf, query, means);
+  return query.data === undefined || page.searched ? page : { ...page, searched: { events: 0, until: null } };
 }
 
 /** In SQL: of `tenant`, the endpoints `e` that are not deleted. */

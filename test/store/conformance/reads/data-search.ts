@@ -38,6 +38,24 @@ async function found(
 
 export function dataSearch(openFresh: OpenFresh): void {
   describe("what events' data says", () => {
+    it("says how far it got where another filter leaves nothing to look at, too", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      await publishOne(store, says({ n: 1 }));
+      const asked = { tenant: null, limit: 2, order: "newest", data: parseDataFilter("n:1")! } as const;
+      const none: (EventQuery & DeliveryQuery)[] = [
+        { ...asked, tag: "nobody" },
+        { ...asked, type: "carbon.threshold" },
+        { ...asked, tenant: "nobody" },
+        { ...asked, error: "dns_failure" },
+        { ...asked, publisherId: "nobody", total: true },
+      ];
+      for (const query of none) {
+        const pages = [await store.reads.listEvents(query), await store.reads.listDeliveries(query)];
+        for (const page of pages) expect(page).toMatchObject({ data: [], nextCursor: null, searched: { until: null } });
+      }
+    });
+
     it("finds events and their deliveries, with every other filter", async () => {
       const { store } = await openFresh();
       const one = await addEndpoint(store);
