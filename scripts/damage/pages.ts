@@ -151,7 +151,8 @@ async function whenAllIsSent(
 }
 
 function lostEvents({ damaged_database: damage }: Status): number {
-  return damage?.lost.find(({ table }) => table === "event")?.rows ?? 0;
+  const ofEvents = damage?.lost.filter(({ table }) => table === "event" || table === "large_data") ?? [];
+  return ofEvents.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 }
 
 /** While it mends the database it answers nobody. Null when there is no point in asking any more. */

@@ -73,6 +73,8 @@ export function readBody(
   if (req instanceof PlainRequest) return req.body;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    /** Of a long body, filled as it comes: to join megabytes at its end would hold up everyone for milliseconds. */
+    let whole: Buffer | null = null;
     let size = 0;
     const refuse = (error: unknown) => {
       req.off("data", take);
@@ -85,6 +87,14 @@ export function readBody(
         if (size > declared) hold?.(chunk.length);
         if (size > maxBytes) throw tooLarge(maxBytes);
         chunks.push(chunk);
+        if (size > SHORT_BYTES && size <= declared) {
+          whole ??= Buffer.allocUnsafeSlow(declared);
+          let at = size;
+          for (let last = chunks.pop(); last !== undefined; last = chunks.pop()) {
+            whole.set(last, (at -= last.length));
+            giveBack(last);
+          }
+        }
         const waited = size > SHORT_BYTES ? turn?.(chunk.length) : null;
         if (waited) {
           req.pause();
@@ -98,7 +108,7 @@ export function readBody(
     if (req.destroyed) return reject(new ClientGone());
     // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
     req.on("close", () => req.readableEnded || reject(new ClientGone()));
-    req.on("end", () => resolve(chunks.length === 1 ? chunks[0]! : joined(chunks, size)));
+    req.on("end", () => resolve(whole ?? (chunks.length === 1 ? chunks[0]! : joined(chunks, size))));
     if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
     req.on("data", take);
   });

@@ -43,13 +43,22 @@ const CLOSE = 0x7d;
  * a round trip through JSON.parse changes numbers, key order and escapes.
  */
 export function envelope(id: string, type: string, createdAt: number, data: Uint8Array): Buffer {
-  const head = `{"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"${COMMA_DATA}`;
+  const head = headText(id, type, createdAt);
   // Neither an id nor the name of a type has a character that takes more than a byte.
   const body = Buffer.allocUnsafe(head.length + data.length + 1);
   body.write(head, "latin1");
   body.set(data, head.length);
   body[body.length - 1] = CLOSE;
   return body;
+}
+
+/** The envelope as far as its data. */
+export function headOf(id: string, type: string, createdAt: number): Buffer {
+  return Buffer.from(headText(id, type, createdAt), "latin1");
+}
+
+function headText(id: string, type: string, createdAt: number): string {
+  return `{"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"${COMMA_DATA}`;
 }
 
 /** The span of `data` inside an envelope made by `envelope()` for an event of this id and type. */

@@ -200,8 +200,13 @@ export class Rests {
     this.#shares = shares;
   }
 
+  /** Whether another tenant than that of the last that was large is there. */
+  isShared(now: number): boolean {
+    return now - this.#othersAt <= PRESENT_MS;
+  }
+
   left(now: number): number {
-    return now - this.#othersAt > PRESENT_MS ? 0 : Math.max(this.#until - now, 0);
+    return this.isShared(now) ? Math.max(this.#until - now, 0) : 0;
   }
 
   large(tenant: string, ms: number, now: number): void {

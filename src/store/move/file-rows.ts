@@ -8,6 +8,7 @@ import type { Key, Page, Place, Row, Table, Value } from "./tables.ts";
 
 const PAGE = 10_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
+const COLON = 0x3a;
 
 export class FileRows {
   readonly #db: Database;
@@ -121,7 +122,8 @@ export class FileRows {
   /** What the data was written apart from. It stays damaged if it was. */
   #joinData(row: Value[]): void {
     const [key, hash, body] = [row[0], ...row.slice(-2)] as [number, Buffer, Buffer | null];
-    const data = this.#largeData().get(key) ?? null;
+    // A whole envelope ends with a brace, a head with a colon.
+    const data = body?.at(-1) === COLON ? (this.#largeData().get(key) ?? null) : null;
     if (data === null) return;
     const whole = wholeBody({ body, body_hash: hash, data });
     row.splice(-2, 2, whole.isIntact ? bodyHash(whole.body) : hash, whole.body);

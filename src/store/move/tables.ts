@@ -145,7 +145,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   late_attempt: "an index of attempts, which is rebuilt",
   failure_count: "counts of deliveries, which triggers maintain",
   large_data: "each event is moved with its data",
-  large_batch: "rows of events that never came",
+  large_batch: "which rows of large_data belong to no event",
   settled: "about deliveries above the mark; after a move there are none",
   node: "which process has the store",
   slot: "which process has the store",

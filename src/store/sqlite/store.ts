@@ -154,7 +154,7 @@ export class SqliteStore implements Store {
     this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
-    const kept = { attempts, counters, endpoints, responses };
+    const kept = { attempts, counters, endpoints, large, responses };
     this.upkeep = new SqliteUpkeep(engine, { ...kept, operations, reserve, walLimitBytes });
   }
 
@@ -166,7 +166,7 @@ export class SqliteStore implements Store {
     this.upkeep.noteCauses();
     // A stop meanwhile is no loss: the next start goes on.
     this.jobs.dropUnplanned().catch(() => {});
-    this.#large.dropLeft().catch(() => {});
+    void this.#large.dropLeft();
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import type { Engine } from "./engine/engine.ts";
 import { CHUNK_SIZE, CHUNK } from "./engine/group-commit.ts";
 import { WalWatch } from "./engine/write-ahead-log.ts";
+import type { LargeData } from "./events/large-data.ts";
 import { Prune } from "./events/prune.ts";
 import type { SqliteOperations } from "./operation-store.ts";
 import type { Counters } from "./statistics/counters.ts";
@@ -21,6 +22,7 @@ const NOTE_REST_MS = 50;
 interface Parts {
   readonly attempts: Attempts;
   readonly endpoints: SqliteEndpoints;
+  readonly large: LargeData;
   readonly operations: SqliteOperations;
   readonly reserve: Reserve;
   readonly responses: Responses;
@@ -84,7 +86,10 @@ export class SqliteUpkeep implements UpkeepStore {
     await this.#parts.operations.savePause().catch(() => {});
     await this.#log.look();
     const condition = await this.condition();
-    if (condition.state === "ready") this.makeReserve();
+    if (condition.state === "ready") {
+      this.makeReserve();
+      void this.#parts.large.dropLeft();
+    }
     return { ...space, ...condition };
   }
 

@@ -35,18 +35,18 @@ const BEYOND = { newest: ["<", ">", "DESC"], oldest: [">", "<", "ASC"] } as cons
 
 export class DataSearch {
   readonly #db: Database;
-  readonly #body: Statement<[number], { body: Buffer | null; data: Buffer | null }>;
+  readonly #body: Statement<[number], { body: Buffer | null; large: number | null; data: Buffer | null }>;
   readonly #statements = new Map<string, Statement<unknown[], unknown>>();
 
   constructor(db: Database) {
     this.#db = db;
-    this.#body = db.prepare(`SELECT body, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
+    this.#body = db.prepare(`SELECT body, large, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
   }
 
-  /** What the event says; null once that was erased. */
+  /** What the event says; null once that was erased, or where it is lost. */
   data(event: number): Buffer | null {
-    const { body, data } = this.#body.get(event) ?? { body: null, data: null };
-    if (body === null || data !== null) return data;
+    const { body = null, large = null, data = null } = this.#body.get(event) ?? {};
+    if (body === null || large !== null) return data;
     const start = body.indexOf(DATA, ID_END, "latin1");
     return start < 0 ? null : body.subarray(start + DATA.length, -1);
   }

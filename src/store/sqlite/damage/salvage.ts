@@ -18,7 +18,7 @@ const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "start
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
 /** In SQL, of an event whose data was in a row that could not be read. */
 const LACKS_DATA = "large IS NOT NULL AND large NOT IN (SELECT num FROM large_data)";
-/** Made of deliveries. */
+const IS_OF_NONE = "num NOT IN (SELECT large FROM event WHERE large IS NOT NULL)";
 const COUNTS = "failure_count";
 const BATCH = 10_000;
 
@@ -49,19 +49,22 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   to.pragma("synchronous = OFF");
   to.pragma("foreign_keys = OFF");
   const indexes = makeTables(to, migrations);
-  const tables = tablesOf(to).filter(({ name }) => name !== COUNTS);
-  const losses = tables.flatMap((table) => copyTable(table, { from, to, file }));
+  const tables = tablesOf(to);
+  // The schema may be an older one.
+  const has = (table: string) => tables.some(({ name }) => name === table);
+  const losses = tables.filter(({ name }) => name !== COUNTS).flatMap((table) => copyTable(table, { from, to, file }));
   rebuildDeliveries({ from, to, gaps: losses.find(({ table }) => table === "delivery")?.gaps ?? [] });
   for (const sql of indexes) to.exec(sql);
   const lost = losses.map((loss) => ({ ...loss, rows: lostRows(loss, from, to) }));
   if (losses.some(({ table }) => table === "event" || table.startsWith("large_"))) {
-    to.exec(`DELETE FROM event WHERE ${LACKS_DATA};
-      DELETE FROM large_data WHERE num NOT IN (SELECT large FROM event WHERE large IS NOT NULL)`);
-    for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
+    if (has("large_data")) to.exec(`DELETE FROM event WHERE ${LACKS_DATA}; DELETE FROM large_data WHERE ${IS_OF_NONE}`);
+    for (const table of OF_EVENTS.filter(has))
+      to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
-  if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
-  to.exec(`DELETE FROM ${COUNTS}; ${COUNT_FAILURES}`);
-  if (losses.length > 0) new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
+  if (has("late_attempt") && losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
+  if (has(COUNTS)) to.exec(`DELETE FROM ${COUNTS}; ${COUNT_FAILURES}`);
+  if (losses.length > 0 && tables.some(({ columns }) => columns.includes("cause")))
+    new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
   const found = to.pragma("quick_check(1)", { simple: true });
   const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];
   if (found !== "ok" || broken.length > 0) throw hopeless(file, broken[0]?.table ?? "its pages");
@@ -151,8 +154,8 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
       .prepare<number[], number>(sql)
       .pluck()
       .get(...keys)!;
-  // They were noted anew.
-  if (table === "late_attempt") return 0;
+  // They were noted anew, or are of no event.
+  if (table === "late_attempt" || table === "large_batch") return 0;
   if (table === "large_data") return number(to, `SELECT count(*) FROM event WHERE ${LACKS_DATA}`);
   try {
     const all = wholeIndexes(from, table).map((index) => `SELECT 1 FROM ${table} INDEXED BY ${index}`);

@@ -1,14 +1,13 @@
 /**
  * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
  * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
- * delays another's by the commit that is under way, and what is large has a commit to itself. What fills the log is moved
- * into the database in a turn of its own, when those are answered that were committed, and something small went before it.
- * After small publishes, what is large and a move wait for one turn more: that is when the senders write. While another
- * tenant publishes, the next large piece waits for as long as the one before, and its move, took.
+ * delays another's by the commit that is under way. What fills the log is moved into the database in a turn of its own,
+ * when those are answered that were committed, and something small went before it. After small publishes, what is large
+ * and a move wait for one turn more: that is when the senders write. While another tenant publishes, what is large has a
+ * commit and a move to itself, and the next waits for as long as these took.
  *
- * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes
- * right after a commit waits a moment for company, and results of attempts may wait for a publish to ride with,
- * because losing them costs a duplicate at most.
+ * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes right
+ * after a commit waits a moment for company, and results of attempts, whose loss costs a duplicate, for a publish.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
@@ -18,16 +17,15 @@ import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
-/** More makes everyone wait for several milliseconds. */
-export const MAX_BYTES = 192 * 1024;
+const MAX_BYTES = 1024 * 1024;
+/** What is more than that is large: to write it, and to move it from the log, takes milliseconds. */
+export const LARGE_BYTES = 192 * 1024;
 /** Of the daemon's own work, such as results of attempts: a commit holds up everything else while it is made. */
 const MAX_OWN = 1000;
 /** What a row costs, in bytes that are written. */
 const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
-/** Commits that are made before what fills the log is moved. */
-const MOST_BEFORE_MOVE = 1;
 export const PATIENT_MS = 50;
 /** So many results are a load of their own: what waits for them, in memory above all, must not wait long. */
 const LOAD = 16;
@@ -67,6 +65,8 @@ interface Work extends WorkSize {
 interface Published extends Waiting {
   readonly work: Work;
 }
+
+const isSmallPublish = ({ events, published: of }: Work) => events > 0 && of !== undefined && of.bytes <= LARGE_BYTES;
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;
@@ -145,11 +145,10 @@ export class GroupCommit {
 
   #schedule(patient: boolean): void {
     if (this.#deferred) return;
-    const { clock } = this.#options;
-    const now = clock.monotonic();
-    const patience = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
-    let wait = patient ? patience : this.#lastEnd + GATHER_MS - now;
-    const isMuch = this.#bytes >= MAX_BYTES && this.#rests.left(now) === 0;
+    const now = this.#options.clock.monotonic();
+    let wait = this.#lastEnd + GATHER_MS - now;
+    if (patient) wait = this.#deliveries < LOAD ? PATIENT_MS : LOAD_PATIENT_MS;
+    const isMuch = this.#bytes > LARGE_BYTES && this.#rests.left(now) === 0;
     if (this.#events >= MAX_EVENTS || this.#deliveries >= MAX_DELIVERIES || isMuch) wait = 0;
     if (wait > 0) this.#comeAfter(wait);
     else this.#comeAgain();
@@ -163,11 +162,12 @@ export class GroupCommit {
     this.#holdsLong = false;
     const isFull = this.#sinceFull !== null;
     const rest = this.#rests.left(clock.monotonic());
-    const mostBytes = isHeld || isFull || rest > 0 ? MAX_BYTES : undefined;
-    const batch = (this.#sinceFull ?? 0) < MOST_BEFORE_MOVE ? this.#take(mostBytes) : [];
+    const mostBytes = isHeld || isFull || rest > 0 ? LARGE_BYTES : undefined;
+    const batch = (this.#sinceFull ?? 0) === 0 ? this.#take(mostBytes) : [];
     if (batch.length > 0) {
       this.#commitBatch(batch);
-      this.#holdsLong = batch.some(({ bytes }) => bytes > 0 && bytes <= MAX_BYTES);
+      // For one turn, or what is large would never come beside many small publishes.
+      this.#holdsLong = !isHeld && batch.some(isSmallPublish);
     } else if (isFull && !isHeld) {
       const begun = clock.monotonic();
       this.#sinceFull = null;
@@ -204,18 +204,19 @@ export class GroupCommit {
       if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
       else for (const work of batch) work.reject(told ?? error);
     }
-    const large = batch.find(({ bytes }) => bytes > MAX_BYTES);
+    const large = batch.find(({ bytes }) => bytes > LARGE_BYTES);
     this.#ended(begun, large !== undefined);
     if (large !== undefined) this.#rests.large(large.published!.tenant, this.#lastEnd - begun, this.#lastEnd);
-    else for (const { published } of batch) if (published) this.#rests.small(published.tenant, this.#lastEnd);
+    for (const { published } of batch.filter(isSmallPublish)) this.#rests.small(published!.tenant, this.#lastEnd);
   }
 
-  /** What a large piece added to the log is moved before the next one comes: two of them would take twice as long. */
+  /** What is large is moved before more of it comes, if anyone else is there: two of them would take twice as long. */
   #ended(begun: number, isLarge = false): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
     if (this.#sinceFull !== null) this.#sinceFull++;
-    else if (this.#options.log.isFull(isLarge ? 1 : undefined)) this.#sinceFull = 0;
+    else if (this.#options.log.isFull(isLarge && this.#rests.isShared(this.#lastEnd) ? 1 : undefined))
+      this.#sinceFull = 0;
     if (this.#sinceFull !== null) this.#comeAgain();
   }
 
@@ -239,14 +240,13 @@ export class GroupCommit {
       add(work);
     }
     this.#queue = this.#queue.slice(batch.length);
+    const isShared = this.#rests.isShared(this.#options.clock.monotonic());
     const fits = (next: Published) =>
       events + next.work.events <= MAX_EVENTS &&
       deliveries + next.work.deliveries <= MAX_DELIVERIES &&
-      bytes + next.work.bytes <= MAX_BYTES;
-    const isSmall = (next: Published) => next.work.bytes <= mostBytes;
-    for (let next = this.#published.takeFirst(isSmall); next !== undefined; next = this.#published.take(fits)) {
-      add(next.work);
-    }
+      bytes + next.work.bytes <= (isShared && next.work.bytes > LARGE_BYTES ? 0 : MAX_BYTES);
+    const first = this.#published.takeFirst(({ work }) => work.bytes <= mostBytes);
+    for (let next = first; next !== undefined; next = this.#published.take(fits)) add(next.work);
     this.#waiting -= batch.length;
     this.#events -= events;
     this.#deliveries -= deliveries;

@@ -245,7 +245,7 @@ ${COUNT_FAILURES}
     sql: `
   -- What the events of a large batch say, written before them.
   CREATE TABLE large_data (num INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
-  -- Rows of it that no event refers to yet.
+  -- Rows \`first\` to \`last\` of large_data: no event refers to them yet.
   CREATE TABLE large_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT;
   PRAGMA writable_schema = ON;
   UPDATE sqlite_schema SET sql = replace(sql, 'body BLOB', 'body BLOB,

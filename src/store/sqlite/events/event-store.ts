@@ -1,5 +1,4 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
-import { WebhookdError } from "../../../domain/errors.ts";
 import { type EventDraft, refusedFanOut } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
@@ -13,7 +12,7 @@ import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Events } from "./events.ts";
-import { bytesOf, isLarge, type LargeBatch, type LargeData } from "./large-data.ts";
+import { isLarge, type LargeBatch, type LargeData } from "./large-data.ts";
 import { Publish } from "./publish.ts";
 
 interface Parts {
@@ -51,7 +50,7 @@ export class SqliteEvents implements EventStore {
     hasRoom: HasRoom,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
-    const { counters, idempotency, index } = this.#parts;
+    const { counters, idempotency, index, large } = this.#parts;
     this.#engine.condition.requireSpace();
     const deliveries = this.#engine.read(() =>
       drafts.reduce((sum, { tenant, type }) => sum + index.fanOut(tenant, type), 0),
@@ -60,25 +59,30 @@ export class SqliteEvents implements EventStore {
     if (tooLarge !== null) throw tooLarge;
     const [{ tenant } = { tenant: "*" }] = drafts.every((draft) => draft.tenant === drafts[0]!.tenant) ? drafts : [];
     this.#publish.limit(drafts);
-    const batch = isLarge(drafts) ? await this.#writeData(drafts, tenant, now) : null;
-    const bytes = bytesOf(batch === null ? drafts : drafts.filter((_, at) => batch.parts[at] === undefined));
-    const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
-    try {
+    const commit = async (batch: LargeBatch | null, bytes: number) => {
+      const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
       const work = () => this.#publish.publish(drafts, now, hasRoom, batch);
       const publications = await idempotency.commit(once, now, work, size);
       counters.notePublished(drafts, publications, this.#engine.clock.now());
       return publications;
-    } catch (error) {
-      if (batch !== null) await this.#parts.large.drop(batch);
-      throw error;
-    }
-  }
-
-  /** Nothing of a publish that is refused, or of events that repeat others. */
-  async #writeData(drafts: readonly EventDraft[], tenant: string, now: number): Promise<LargeBatch> {
-    const repeats = this.#engine.read(() => this.#publish.repeats(drafts, now));
-    if (repeats instanceof WebhookdError) throw repeats;
-    return this.#parts.large.write(drafts, tenant, (at) => (repeats?.[at] ?? null) === null);
+    };
+    if (!isLarge(drafts))
+      return commit(
+        null,
+        drafts.reduce((sum, { data }) => sum + data.length, 0),
+      );
+    return large.inTurn(tenant, async () => {
+      // Nothing is written of what is refused, or repeats another.
+      const repeats = await this.#engine.commitOrRefuse(() => this.#publish.repeats(drafts, now));
+      const isNew = (at: number) => (repeats?.[at] ?? null) === null;
+      if (!drafts.some((_, at) => isNew(at))) return commit(null, 0);
+      const batch = await large.write(drafts, tenant, isNew);
+      try {
+        return await commit(batch, 0);
+      } finally {
+        large.end(batch);
+      }
+    });
   }
 
   async replay(

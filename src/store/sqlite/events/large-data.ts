@@ -6,47 +6,44 @@
 import type { Statement } from "better-sqlite3";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Engine } from "../engine/engine.ts";
-import { CHUNK_SIZE, MAX_BYTES } from "../engine/group-commit.ts";
+import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../numbers/codes.ts";
 
-/** Up to here a batch has one commit: a second one costs as much as the rest of it. */
+/** For so little, the last commit would be most of the work. */
 const WHOLE_BYTES = 256 * 1024;
-/** Rows that one commit removes. */
-const REMOVED = 16;
+/** Rows that one commit removes: to free the pages of a row, SQLite reads them. */
+const REMOVED = 4;
 
 /** Where the data of one draft is. */
-export interface LargePart {
+export interface DataRow {
   readonly num: number;
   readonly hash: Buffer;
 }
 
+/** What was written of a batch whose events are not there yet. */
 export interface LargeBatch {
   readonly first: number;
-  readonly last: number;
   /** By the place of the draft; undefined for one whose data was not written. */
-  readonly parts: readonly (LargePart | undefined)[];
+  readonly rows: readonly (DataRow | undefined)[];
 }
 
-export function isLarge(drafts: readonly EventDraft[]): boolean {
-  // A single event has one row, however large.
-  return drafts.length > 1 && bytesOf(drafts) > WHOLE_BYTES;
+interface Range {
+  readonly first: number;
+  readonly last: number;
 }
-
-export function bytesOf(drafts: readonly EventDraft[]): number {
-  return drafts.reduce((sum, { data }) => sum + data.length, 0);
-}
-
-type Range = Pick<LargeBatch, "first" | "last">;
 
 export class LargeData {
   readonly #engine: Engine;
   readonly #begin: Statement<[number, number]>;
   readonly #end: Statement<[number]>;
   readonly #add: Statement<[number, Uint8Array]>;
-  readonly #remove: Statement<[number]>;
   readonly #removeSome: Statement<[Range]>;
   readonly #left: Statement<[], Range>;
   #next: number;
+  /** The first numbers of batches whose events may still come. */
+  readonly #underWay = new Set<number>();
+  /** By tenant, the end of its last large batch. */
+  readonly #ends = new Map<string, Promise<unknown>>();
 
   constructor(engine: Engine) {
     const { db } = engine;
@@ -54,77 +51,111 @@ export class LargeData {
     this.#begin = db.prepare("INSERT OR IGNORE INTO large_batch (first, last) VALUES (?, ?)");
     this.#end = db.prepare("DELETE FROM large_batch WHERE first = ?");
     this.#add = db.prepare("INSERT INTO large_data (num, data) VALUES (?, ?)");
-    this.#remove = db.prepare("DELETE FROM large_data WHERE num = ?");
     this.#removeSome = db.prepare(
       `DELETE FROM large_data WHERE num BETWEEN @first AND @last AND EXISTS (SELECT 1 FROM large_batch WHERE first = @first)
        LIMIT ${REMOVED}`,
     );
     this.#left = db.prepare("SELECT first, last FROM large_batch");
     const last =
-      "SELECT max(coalesce((SELECT max(num) FROM large_data), 0), coalesce((SELECT max(last) FROM large_batch), 0))";
-    this.#next = 1 + db.prepare<[], number>(last).pluck().get()!;
+      "max(coalesce((SELECT max(num) FROM large_data), 0), coalesce((SELECT max(last) FROM large_batch), 0))";
+    this.#next = 1 + db.prepare<[], number>(`SELECT ${last}`).pluck().get()!;
   }
 
-  /** Writes the data of the drafts that are `wanted`. Whoever calls it ends it, by `ended` or by `drop`. */
+  /** One large batch of a tenant after the other: else the last commits of all of them would come at the end. */
+  async inTurn<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#ends.get(tenant);
+    const result = (before ?? Promise.resolve()).then(work);
+    const end = result.catch(() => {});
+    this.#ends.set(tenant, end);
+    try {
+      return await result;
+    } finally {
+      if (this.#ends.get(tenant) === end) this.#ends.delete(tenant);
+    }
+  }
+
+  /** Writes the data of the drafts that are `wanted`. Whoever calls it calls `end` when the events are there, or never will be. */
   async write(drafts: readonly EventDraft[], tenant: string, wanted: (at: number) => boolean): Promise<LargeBatch> {
-    const first = this.#next;
-    this.#next += drafts.length;
-    const last = this.#next - 1;
-    const parts: (LargePart | undefined)[] = drafts.map(() => undefined);
-    const commits: Promise<void>[] = [];
-    let [from, bytes] = [0, 0];
-    for (const [at, { data }] of drafts.entries()) {
-      if (wanted(at)) bytes += data.length;
-      const isLast = at === drafts.length - 1;
-      if (bytes <= MAX_BYTES && !isLast) continue;
-      const begin = from;
+    const [first, last] = [this.#next, this.#next + drafts.length - 1];
+    this.#next = last + 1;
+    this.#underWay.add(first);
+    const rows = Array.from({ length: drafts.length }, (): DataRow | undefined => undefined);
+    let isGivenUp = false;
+    const commits = partsOf(drafts, wanted).map(async ({ places, bytes }) => {
       const work = () => {
+        if (isGivenUp) return;
         this.#begin.run(first, last);
-        for (let place = begin; place <= at; place++) {
-          if (!wanted(place)) continue;
-          const num = first + place;
-          this.#add.run(num, drafts[place]!.data);
-          parts[place] = { num, hash: bodyHash(drafts[place]!.data) };
+        for (const at of places) {
+          const { data } = drafts[at]!;
+          this.#add.run(first + at, data);
+          rows[at] = { num: first + at, hash: bodyHash(data) };
         }
       };
-      commits.push(this.#engine.commit.run(work, { events: 0, deliveries: 0, published: { tenant, bytes } }));
-      [from, bytes] = [at + 1, 0];
-    }
+      try {
+        await this.#engine.commit.run(work, { events: 0, deliveries: 0, published: { tenant, bytes } });
+      } catch (error) {
+        isGivenUp = true;
+        throw error;
+      }
+    });
     // All of them have ended before anything is removed.
     const results = await Promise.allSettled(commits);
     const failed = results.find((result) => result.status === "rejected");
-    if (failed === undefined) return { first, last, parts };
-    await this.drop({ first, last });
+    if (failed === undefined) return { first, rows };
+    this.end({ first });
     throw failed.reason;
   }
 
-  /** Its events are there, which use all that was not `remove`d. Inside a transaction. */
-  ended({ first }: Range): void {
-    this.#end.run(first);
+  /** Its events are there and refer to its rows, but for those that are `left`. Inside a transaction. */
+  refer({ first }: LargeBatch, left: readonly DataRow[]): void {
+    if (this.#end.run(first).changes !== 1) throw new Error("the data of a large batch is not there");
+    for (const { num } of left) this.#begin.run(num, num);
   }
 
-  /** Inside a transaction. */
-  remove({ num }: Pick<LargePart, "num">): void {
-    this.#remove.run(num);
+  /** No more events of it come. */
+  end({ first }: Pick<LargeBatch, "first">): void {
+    this.#underWay.delete(first);
+    void this.dropLeft();
   }
 
-  /** Unless its events are there, after all. What cannot be removed now is at the next start. */
-  async drop({ first, last }: Range): Promise<void> {
-    const { commit } = this.#engine;
-    const some = () => {
-      const { changes } = this.#removeSome.run({ first, last });
-      if (changes < REMOVED) this.#end.run(first);
-      return changes;
-    };
+  /** Removes what no event refers to, of batches that were refused and of processes that ended. Never rejects. */
+  async dropLeft(): Promise<void> {
+    const { commit, read } = this.#engine;
     try {
-      while ((await commit.run(some, CHUNK_SIZE)) === REMOVED);
+      const left = read(() => this.#left.all()).filter(({ first }) => !this.#underWay.has(first));
+      for (const range of left) while ((await commit.run(() => this.#dropSome(range), CHUNK_SIZE)) === REMOVED);
     } catch {
-      // A full disk, most likely: nobody asks for these rows.
+      // The disk may be full. This comes again at the next look at its space.
     }
   }
 
-  /** Of a process that ended. */
-  async dropLeft(): Promise<void> {
-    for (const left of this.#engine.read(() => this.#left.all())) await this.drop(left);
+  #dropSome(range: Range): number {
+    const { changes } = this.#removeSome.run(range);
+    if (changes < REMOVED) this.#end.run(range.first);
+    return changes;
   }
+}
+
+export function isLarge(drafts: readonly EventDraft[]): boolean {
+  // A single event has one row, however large.
+  return drafts.length > 1 && drafts.reduce((sum, { data }) => sum + data.length, 0) > WHOLE_BYTES;
+}
+
+interface Part {
+  readonly places: readonly number[];
+  readonly bytes: number;
+}
+
+function partsOf(drafts: readonly EventDraft[], wanted: (at: number) => boolean): Part[] {
+  const parts: Part[] = [];
+  let [places, bytes]: [number[], number] = [[], 0];
+  for (const [at, { data }] of drafts.entries()) {
+    if (!wanted(at)) continue;
+    places.push(at);
+    bytes += data.length;
+    if (bytes <= LARGE_BYTES) continue;
+    parts.push({ places, bytes });
+    [places, bytes] = [[], 0];
+  }
+  return places.length === 0 ? parts : [...parts, { places, bytes }];
 }

@@ -2,7 +2,7 @@
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft, refusedPending, type TraceContext } from "../../../domain/events/event.ts";
+import { envelope, type EventDraft, headOf, refusedPending, type TraceContext } from "../../../domain/events/event.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type { HasRoom, Publication, Waiting } from "../../store.ts";
 import type { Labels } from "../attempts/labels.ts";
@@ -17,14 +17,14 @@ import {
   eventId,
   EventKeys,
   FRESH,
-  headOf,
+  hashOf,
   RandomChars,
   traceText,
   triggerCode,
   WAITING,
 } from "../numbers/codes.ts";
 import type { EndpointEntry, EndpointIndex, Route } from "../numbers/endpoint-index.ts";
-import type { LargeBatch, LargeData, LargePart } from "./large-data.ts";
+import type { DataRow, LargeBatch, LargeData } from "./large-data.ts";
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
@@ -104,7 +104,7 @@ export class Publish {
     this.#pending = new Pending(this.#db);
   }
 
-  /** What the drafts repeat, null if they have no keys; or the refusal of a publish of them. */
+  /** What the drafts repeat, null if they have no keys; or the refusal of a publish of them. Inside a transaction. */
   repeats(drafts: readonly EventDraft[], now: number): Repeated[] | null | WebhookdError {
     const repeats = drafts.some(({ idempotency }) => idempotency !== undefined)
       ? this.#idempotency.repeats(drafts, now)
@@ -124,25 +124,15 @@ export class Publish {
     if (this.#pending !== null) this.#deliveries.flush();
     const repeats = this.repeats(drafts, now);
     if (repeats instanceof WebhookdError) return repeats;
-    if (batch !== null) this.#large.ended(batch);
-    if (repeats === null) return drafts.map((draft, at) => this.#publish(draft, now, hasRoom, batch?.parts[at]));
-    return this.#add(drafts, repeats, now, hasRoom, batch);
-  }
-
-  #add(
-    drafts: readonly EventDraft[],
-    repeats: Repeated[],
-    now: number,
-    hasRoom: HasRoom,
-    batch: LargeBatch | null,
-  ): Publication[] {
+    const rows = batch?.rows ?? [];
+    const left = rows.filter((row, at) => row !== undefined && (repeats?.[at] ?? null) !== null);
+    if (batch !== null) this.#large.refer(batch, left as DataRow[]);
+    if (repeats === null) return drafts.map((draft, at) => this.#publish(draft, now, hasRoom, rows[at]));
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
       const repeated = repeats[at] ?? null;
-      const part = batch?.parts[at];
-      if (repeated !== null && part !== undefined) this.#large.remove(part);
       if (repeated === null) {
-        const publication = this.#publish(draft, now, hasRoom, part);
+        const publication = this.#publish(draft, now, hasRoom, rows[at]);
         this.#idempotency.published(draft, publication);
         publications.push(publication);
       } else if (typeof repeated === "number") {
@@ -172,19 +162,20 @@ export class Publish {
     return null;
   }
 
-  #publish(draft: EventDraft, now: number, hasRoom: HasRoom, part: LargePart | undefined): Publication {
+  #publish(draft: EventDraft, now: number, hasRoom: HasRoom, row: DataRow | undefined): Publication {
     const { type, createdAt, testFor, trace } = draft;
     const route = this.#index.route(draft.tenant, type);
     const endpoints = this.#recipients(route, testFor);
     const key = this.#keys.next(now);
     const random = this.#random.next();
     const event = eventId(key, random);
-    const body = envelope(event, type, createdAt, draft.data);
     const test = testFor !== undefined;
     const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, +test, +(endpoints.length === 0)];
-    const [stored, hash] = part === undefined ? [body, bodyHash(body)] : headOf(body, draft.data.length, part.hash);
-    const num = part?.num ?? null;
-    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), hash, stored, num);
+    const head = row === undefined ? null : headOf(event, type, createdAt);
+    let body = head === null ? envelope(event, type, createdAt, draft.data) : null;
+    const hash = head === null ? bodyHash(body!) : hashOf(head, row!.hash);
+    const [stored, large] = [head ?? body!, row?.num ?? null];
+    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), hash, stored, large);
     if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
@@ -194,7 +185,8 @@ export class Publish {
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
       if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
-      if (isFresh) fresh.push(firstClaim(event, endpoint, body, trigger, now, trace));
+      body ??= isFresh ? envelope(event, type, createdAt, draft.data) : null;
+      if (isFresh) fresh.push(firstClaim(event, endpoint, body!, trigger, now, trace));
       else waiting.push({ endpoint: endpoint.id, event, dueAt: now });
     }
     if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);

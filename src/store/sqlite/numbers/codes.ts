@@ -176,29 +176,25 @@ export function bodyHash(body: Uint8Array): Buffer {
   return Buffer.from(hash("sha256", body, "binary"), "binary");
 }
 
-/** In SQL, of an event: its data, where that is in a row of its own. */
+/** In SQL, where `event` is read: its data, if that is in a row of its own. */
 export const LARGE_DATA = "(SELECT data FROM large_data WHERE num = large)";
-/** What is kept in the event's own row, with a hash for it and the data: the envelope as far as the data. */
-export function headOf(body: Buffer, dataBytes: number, dataHash: Buffer): [head: Buffer, hash: Buffer] {
-  const head = body.subarray(0, body.length - dataBytes - 1);
-  return [head, hashOf(head, dataHash)];
-}
-
-function hashOf(head: Uint8Array, dataHash: Uint8Array): Buffer {
-  return bodyHash(Buffer.concat([head, dataHash]));
-}
 
 const CLOSE = Buffer.from("}");
+
+/** Of an event whose data is in a row of its own: its own row has the head of the envelope. */
+export function hashOf(head: Uint8Array, dataHash: Uint8Array): Buffer {
+  return bodyHash(Buffer.concat([head, dataHash]));
+}
 
 export interface StoredBody {
   /** The envelope, or its head; null once it was erased. */
   readonly body: Buffer | null;
   readonly body_hash: Buffer;
-  /** The rest of it, but for its last byte; null where `body` is all of it, or where the row of the data is lost. */
+  /** What comes after the head, but for the closing brace; null where `body` is all of it, or where the row is lost. */
   readonly data: Buffer | null;
 }
 
-/** An envelope, as far as it is known, and whether it is as it was written. */
+/** An envelope, as far as it is there, and whether it is as it was written. */
 export function wholeBody({ body: stored, body_hash: hash, data }: StoredBody): { body: Buffer; isIntact: boolean } {
   const body = stored ?? Buffer.alloc(0);
   if (data === null) return { body, isIntact: bodyHash(body).equals(hash) };

@@ -218,6 +218,40 @@ describe("group commit", () => {
     await Promise.all(all);
   });
 
+  it("commits what is large beside small publishes that never end", async () => {
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 30_000 } };
+    const large = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 300_000 } };
+    const all = [commit.run(add(0), small)];
+    stage.turn();
+    all.push(commit.run(add(1000), large));
+    for (let at = 1; at <= 6; at++) {
+      all.push(commit.run(add(at), small));
+      stage.pass(10);
+      stage.turn();
+    }
+    expect(rows()).toContain(1000);
+    for (let left = 6; left > 0; left--) stage.turn();
+    await Promise.all(all);
+  });
+
+  it("lets pieces that are large share a commit while nobody else publishes, and no longer than that", async () => {
+    const large = { events: 0, deliveries: 0, published: { tenant: "flood", bytes: 200_000 } };
+    const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } };
+    const alone = [1, 2, 3].map((at) => commit.run(add(at), large));
+    stage.turn();
+    await Promise.all(alone);
+    expect(begun).toBe(1);
+    const first = commit.run(add(10), small);
+    stage.pass(10);
+    stage.turn();
+    await first;
+    const before = begun;
+    const beside = [11, 12, 13].map((at) => commit.run(add(at), large));
+    for (let left = 8; left > 0; left--) stage.turn();
+    await Promise.all(beside);
+    expect(begun - before).toBe(3);
+  });
+
   it("moves what a large batch added to the log before the next one", async () => {
     const large = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 3 * 1024 * 1024 } };
     const small = { events: 100, deliveries: 100, published: { tenant: "flood", bytes: 100 * 1024 } };
