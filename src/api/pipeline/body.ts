@@ -1,7 +1,6 @@
 /**
- * Bodies: their bytes, from Node's own stream (h3's `arrayBuffer()` goes through web streams at five times the cost, and
- * its limits act only on top of that), and the faults of their fields, gathered into one `validation_failed`, whether
- * our own readers found them or valibot.
+ * Bodies: their bytes, from Node's own stream (h3's `arrayBuffer()` goes through web streams at five times the cost), and
+ * the faults of their fields, gathered into one `validation_failed`, whether our own readers found them or valibot.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
@@ -29,13 +28,11 @@ export function hasDeclaredBody(req: IncomingMessage): boolean {
 /** As Node recognises it. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-const JSON_ALONE = ["application/json"];
-
 /**
  * The media type, in lower case, if it is one of `known`, in UTF-8 and not encoded: a form or plain text could be sent
  * by any web page without a preflight.
  */
-export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = JSON_ALONE): string {
+export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["application/json"]): string {
   const { "content-type": given = "", "content-encoding": encoding } = req.headers;
   if (encoding === undefined && known.includes(given)) return given;
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
@@ -73,50 +70,44 @@ export function readBody(
   if (req instanceof PlainRequest) return req.body;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    /** Of a long body, filled as it comes: to join megabytes at its end would hold up everyone for milliseconds. */
+    /** A long body, as it comes: to join megabytes at its end would hold up everyone for milliseconds. */
     let whole: Buffer | null = null;
     let size = 0;
-    const refuse = (error: unknown) => {
-      req.off("data", take);
-      req.pause();
-      reject(error);
-    };
     const take = (chunk: Buffer) => {
       size += chunk.length;
       try {
         if (size > declared) hold?.(chunk.length);
         if (size > maxBytes) throw tooLarge(maxBytes);
         chunks.push(chunk);
-        if (size > SHORT_BYTES && size <= declared) {
-          whole ??= Buffer.allocUnsafeSlow(declared);
-          let at = size;
-          for (let last = chunks.pop(); last !== undefined; last = chunks.pop()) {
-            whole.set(last, (at -= last.length));
-            giveBack(last);
-          }
-        }
+        if (size > SHORT_BYTES && size <= declared)
+          whole = pour(chunks, size, whole ?? Buffer.allocUnsafeSlow(declared));
         const waited = size > SHORT_BYTES ? turn?.(chunk.length) : null;
         if (waited) {
           req.pause();
           void waited.then(() => req.resume());
         }
       } catch (error) {
-        refuse(error);
+        req.off("data", take).pause();
+        reject(error);
       }
     };
     // The client may have gone while its key was looked up; then no event would ever follow.
     if (req.destroyed) return reject(new ClientGone());
     // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
     req.on("close", () => req.readableEnded || reject(new ClientGone()));
-    req.on("end", () => resolve(whole ?? (chunks.length === 1 ? chunks[0]! : joined(chunks, size))));
+    const joined = () => (chunks.length === 1 ? chunks[0]! : pour(chunks, size, Buffer.allocUnsafe(size)));
+    req.on("end", () => resolve(whole ?? joined()));
     if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
     req.on("data", take);
   });
 }
 
-function joined(chunks: readonly Buffer[], size: number): Buffer {
-  const whole = Buffer.concat(chunks, size);
-  for (const chunk of chunks) giveBack(chunk);
+/** Moves what came into `whole`, where it ends at `end`. */
+function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
+  for (let last = chunks.pop(); last !== undefined; last = chunks.pop()) {
+    whole.set(last, (end -= last.length));
+    giveBack(last);
+  }
   return whole;
 }
 

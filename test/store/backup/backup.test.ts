@@ -196,7 +196,9 @@ describe("a backup", () => {
     );
     await store.close();
     const db = new Database(join(dir, "webhookd.db"));
-    const ofKind = db.prepare("SELECT pageno FROM dbstat WHERE name = 'event' AND pagetype = ?").pluck();
+    const ofKind = db
+      .prepare("SELECT pageno FROM dbstat WHERE name IN ('event', 'large_data') AND pagetype = ?")
+      .pluck();
     const pages = ofKind.all(kind) as number[];
     db.close();
     expect(pages.length).toBeGreaterThan(0);
