@@ -89,7 +89,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-large-batch-is-taken-for-left",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "    if (batch !== null) this.#large.refer(batch, left as DataRow[]);\n",
     replace: "",
     tests: ["test/store/sqlite/events/large-data.test.ts"],
@@ -138,14 +138,14 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-key-is-not-remembered",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "        this.#idempotency.published(draft, publication);\n",
     replace: "",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-repeated-publish-is-sent-again",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "{ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true }",
     replace: "{ ...publications[repeated]!, duplicate: true }",
     tests: ["test/store/sqlite.test.ts"],
@@ -271,7 +271,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "what-is-left-to-the-disk-is-due-when-it-happened",
-    file: "src/store/sqlite/events/publish.ts",
+    file: "src/store/sqlite/events/event-store.ts",
     find: "isFresh ? FRESH : WAITING, triggerCode(trigger), now);",
     replace: "isFresh ? FRESH : WAITING, triggerCode(trigger), createdAt);",
     tests: ["test/store/sqlite.test.ts"],

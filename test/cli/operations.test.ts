@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { aBackup } from "../../src/api/daemon/backups.ts";
 import { aPause } from "../../src/api/daemon/sending.ts";
@@ -84,11 +84,11 @@ describe("webhookd status", () => {
     const io = new FakeIo();
     let looks = 0;
     io.monotonic = () => looks++ * 29_500;
-    const limit = vi.spyOn(AbortSignal, "timeout");
+    const begun = performance.now();
     expect(await webhookd(io, "status", "--wait", "--socket", join(dir, "s.sock"))).toBe(EXIT.wait_ran_out);
     expect(io.err).toContain("no answer in time");
-    expect(limit.mock.calls).toEqual([[1000], [1000]]);
-    limit.mockRestore();
+    // Two looks, a second each. A question has ten seconds where nobody says less.
+    expect(performance.now() - begun).toBeLessThan(9000);
     silent.close();
     rmSync(dir, { recursive: true });
   });

@@ -1,19 +1,45 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
-import { type EventDraft, refusedFanOut } from "../../../domain/events/event.ts";
+import type { Trigger } from "../../../domain/deliveries/attempt.ts";
+import type { Claim } from "../../../domain/deliveries/delivery.ts";
+import { WebhookdError } from "../../../domain/errors.ts";
+import { envelope, type EventDraft, headOf, refusedFanOut, refusedPending } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { EventStore, HasRoom, Publication, Replay as Replayed, ReplayScope, Withdrawal } from "../../store.ts";
+import type {
+  EventStore,
+  HasRoom,
+  Publication,
+  Replay as Replayed,
+  ReplayScope,
+  Waiting,
+  Withdrawal,
+} from "../../store.ts";
 import type { Labels } from "../attempts/labels.ts";
-import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { Pending } from "../deliveries/deliveries.ts";
+import { type Engine, RowBatch } from "../engine/engine.ts";
+import {
+  bodyHash,
+  deliveryId,
+  eventId,
+  EventKeys,
+  FRESH,
+  hashOf,
+  RandomChars,
+  traceText,
+  triggerCode,
+  WAITING,
+} from "../numbers/codes.ts";
+import type { EndpointEntry, EndpointIndex, Route } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Events } from "./events.ts";
-import { isLarge, type LargeBatch, type LargeData } from "./large-data.ts";
-import { Publish } from "./publish.ts";
+import type { DataRow, LargeBatch, LargeData } from "./large-data.ts";
+
+/** A larger batch is written in parts. For less, the last of its commits would be most of the work. */
+const WHOLE_BYTES = 256 * 1024;
 
 interface Parts {
   readonly events: Events;
@@ -62,27 +88,16 @@ export class SqliteEvents implements EventStore {
     const commit = async (batch: LargeBatch | null, bytes: number) => {
       const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
       const work = () => this.#publish.publish(drafts, now, hasRoom, batch);
-      const publications = await idempotency.commit(once, now, work, size);
+      const publications = await (once === undefined
+        ? this.#engine.commitOrRefuse(work, size)
+        : idempotency.commit(once, now, work, size));
       counters.notePublished(drafts, publications, this.#engine.clock.now());
       return publications;
     };
-    if (!isLarge(drafts))
-      return commit(
-        null,
-        drafts.reduce((sum, { data }) => sum + data.length, 0),
-      );
-    return large.inTurn(tenant, async () => {
-      // Nothing is written of what is refused, or repeats another.
-      const repeats = await this.#engine.commitOrRefuse(() => this.#publish.repeats(drafts, now));
-      const isNew = (at: number) => (repeats?.[at] ?? null) === null;
-      if (!drafts.some((_, at) => isNew(at))) return commit(null, 0);
-      const batch = await large.write(drafts, tenant, isNew);
-      try {
-        return await commit(batch, 0);
-      } finally {
-        large.end(batch);
-      }
-    });
+    const bytes = drafts.reduce((sum, { data }) => sum + data.length, 0);
+    if (drafts.length === 1 || bytes <= WHOLE_BYTES) return commit(null, bytes);
+    const repeats = () => this.#engine.commitOrRefuse(() => this.#publish.repeats(drafts, now));
+    return large.publish(drafts, tenant, repeats, (batch) => commit(batch, 0));
   }
 
   async replay(
@@ -110,5 +125,176 @@ export class SqliteEvents implements EventStore {
   async erase(tenant: string | null, event: string): Promise<Withdrawal> {
     const found = this.#engine.read(() => this.#parts.events.find(tenant, event));
     return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
+  }
+}
+
+const FIRST = { number: 1, round: 1, retry: 0, fresh: true } as const;
+
+type EventRow = [
+  key: number,
+  random: string,
+  tenant: number,
+  type: number,
+  createdAt: number,
+  test: number,
+  unmatched: number,
+  trace: string | null,
+  bodyHash: Uint8Array,
+  body: Uint8Array,
+  large: number | null,
+];
+
+type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
+
+/** An event, and what it is owed to, in one transaction. */
+class Publish {
+  readonly #index: EndpointIndex;
+  readonly #idempotency: IdempotencyKeys;
+  readonly #db: Engine["db"];
+  readonly #limitOf: (tenant: string) => number;
+  /** Null while no tenant that publishes has a limit. */
+  #pending: Pending | null = null;
+  readonly #manual: ManualAttempts;
+  readonly #fresh: FreshMark;
+  readonly #labels: Labels;
+  readonly #large: LargeData;
+  readonly #keys: EventKeys;
+  readonly #random: RandomChars;
+  readonly #events: RowBatch<EventRow>;
+  readonly #deliveries: RowBatch<DeliveryRow>;
+
+  constructor(engine: Engine, parts: Parts) {
+    const { db, random } = engine;
+    this.#index = parts.index;
+    this.#idempotency = parts.idempotency;
+    this.#db = db;
+    this.#limitOf = (tenant) => parts.shares.get(tenant)?.maxPending ?? parts.maxPendingPerTenant;
+    this.#manual = parts.manual;
+    this.#fresh = parts.fresh;
+    this.#labels = parts.labels;
+    this.#large = parts.large;
+    this.#keys = new EventKeys(parts.fresh.lastEvent);
+    this.#random = new RandomChars(random);
+    this.#events = engine.mirror(
+      new RowBatch(
+        db,
+        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body, large)",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      ),
+    );
+    this.#deliveries = engine.mirror(
+      new RowBatch(
+        db,
+        "INSERT INTO delivery (event, endpoint, status, attempts, round, retry, trigger, due_at)",
+        "(?, ?, ?, 0, 1, 0, ?, ?)",
+      ),
+    );
+  }
+
+  /** Not inside a transaction: begins to count what is pending when the first who has a limit publishes. */
+  limit(drafts: readonly EventDraft[]): void {
+    if (this.#pending !== null || !drafts.some(({ tenant }) => this.#limitOf(tenant) > 0)) return;
+    this.#pending = new Pending(this.#db);
+  }
+
+  /** What the drafts repeat, null if they have no keys; or the refusal of a publish of them. Inside a transaction. */
+  repeats(drafts: readonly EventDraft[], now: number): Repeated[] | null | WebhookdError {
+    const repeats = drafts.some(({ idempotency }) => idempotency !== undefined)
+      ? this.#idempotency.repeats(drafts, now)
+      : null;
+    if (repeats instanceof WebhookdError || this.#pending === null) return repeats;
+    return this.#tooMany(this.#pending, drafts, repeats) ?? repeats;
+  }
+
+  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  publish(
+    drafts: readonly EventDraft[],
+    now: number,
+    hasRoom: HasRoom,
+    batch: LargeBatch | null,
+  ): Publication[] | WebhookdError {
+    // What came before it in the transaction counts too.
+    if (this.#pending !== null) this.#deliveries.flush();
+    const repeats = this.repeats(drafts, now);
+    if (repeats instanceof WebhookdError) return repeats;
+    const rows = batch?.rows ?? [];
+    const left = rows.filter((row, at) => row !== undefined && (repeats?.[at] ?? null) !== null);
+    if (batch !== null) this.#large.refer(batch, left as DataRow[]);
+    if (repeats === null) return drafts.map((draft, at) => this.#publish(draft, now, hasRoom, rows[at]));
+    const publications: Publication[] = [];
+    for (const [at, draft] of drafts.entries()) {
+      const repeated = repeats[at] ?? null;
+      if (repeated === null) {
+        const publication = this.#publish(draft, now, hasRoom, rows[at]);
+        this.#idempotency.published(draft, publication);
+        publications.push(publication);
+      } else if (typeof repeated === "number") {
+        publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
+      } else {
+        publications.push(repeated);
+      }
+    }
+    return publications;
+  }
+
+  /** Tests are one delivery each, and somebody waits for them. */
+  #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
+    const added = new Map<string, { readonly number: number; deliveries: number }>();
+    for (const [at, { tenant, type, testFor }] of drafts.entries()) {
+      if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
+      const route = this.#index.route(tenant, type);
+      const sum = added.get(tenant) ?? { number: route.tenant, deliveries: 0 };
+      sum.deliveries += this.#recipients(route, undefined).length;
+      added.set(tenant, sum);
+    }
+    for (const [tenant, { number, deliveries }] of added) {
+      const limit = this.#limitOf(tenant);
+      const refusal = refusedPending(tenant, { pending: pending.of(number), deliveries, limit });
+      if (refusal !== null) return refusal;
+    }
+    return null;
+  }
+
+  #publish(draft: EventDraft, now: number, hasRoom: HasRoom, row: DataRow | undefined): Publication {
+    const { type, createdAt, testFor, trace } = draft;
+    const route = this.#index.route(draft.tenant, type);
+    const endpoints = this.#recipients(route, testFor);
+    const key = this.#keys.next(now);
+    const random = this.#random.next();
+    const event = eventId(key, random);
+    const test = testFor !== undefined;
+    const [tenant, typeNumber, testing, lost] = [route.tenant, route.type, +test, +(endpoints.length === 0)];
+    const head = row === undefined ? null : headOf(event, type, createdAt);
+    let body = head === null ? envelope(event, type, createdAt, draft.data) : null;
+    const hash = head === null ? bodyHash(body!) : hashOf(head, row!.hash);
+    const [stored, large] = [head ?? body!, row?.num ?? null];
+    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), hash, stored, large);
+    if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
+    const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
+    const trigger: Trigger = test ? "test" : "ladder";
+    for (const endpoint of endpoints) {
+      // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
+      const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
+      this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
+      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
+      if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
+      if (!isFresh) {
+        waiting.push({ endpoint: endpoint.id, event, dueAt: now });
+        continue;
+      }
+      const delivery = deliveryId(event, endpoint.number);
+      body ??= envelope(event, type, createdAt, draft.data);
+      fresh.push({ ...FIRST, event, delivery, endpoint: endpoint.id, body, trace, trigger, dueAt: now });
+    }
+    if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);
+    return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
+  }
+
+  #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
+    if (testFor !== undefined) {
+      const endpoint = this.#index.byId(testFor);
+      return endpoint === undefined || endpoint.deleted ? [] : [endpoint];
+    }
+    return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
   }
 }

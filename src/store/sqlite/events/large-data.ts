@@ -9,8 +9,6 @@ import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../numbers/codes.ts";
 
-/** For so little, the last commit would be most of the work. */
-const WHOLE_BYTES = 256 * 1024;
 /** Rows that one commit removes: to free the pages of a row, SQLite reads them. */
 const REMOVED = 4;
 
@@ -61,21 +59,35 @@ export class LargeData {
     this.#next = 1 + db.prepare<[], number>(`SELECT ${last}`).pluck().get()!;
   }
 
-  /** One large batch of a tenant after the other: else the last commits of all of them would come at the end. */
-  async inTurn<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#ends.get(tenant);
-    const result = (before ?? Promise.resolve()).then(work);
+  /**
+   * `commit` is the last commit; of null if nothing was written, because all of it repeats something. Nothing is written
+   * either if `repeats` throws a refusal. One batch of a tenant comes after the other: else the last commits of all of
+   * them would come at the end.
+   */
+  async publish<T>(
+    drafts: readonly EventDraft[],
+    tenant: string,
+    repeats: () => Promise<readonly unknown[] | null>,
+    commit: (batch: LargeBatch | null) => Promise<T>,
+  ): Promise<T> {
+    const result = (this.#ends.get(tenant) ?? Promise.resolve()).then(async () => {
+      const known = await repeats();
+      const isNew = (at: number) => (known?.[at] ?? null) === null;
+      if (!drafts.some((_, at) => isNew(at))) return commit(null);
+      const batch = await this.#write(drafts, tenant, isNew);
+      try {
+        return await commit(batch);
+      } finally {
+        this.#finish(batch.first);
+      }
+    });
     const end = result.catch(() => {});
     this.#ends.set(tenant, end);
-    try {
-      return await result;
-    } finally {
-      if (this.#ends.get(tenant) === end) this.#ends.delete(tenant);
-    }
+    void end.then(() => this.#ends.get(tenant) === end && this.#ends.delete(tenant));
+    return result;
   }
 
-  /** Writes the data of the drafts that are `wanted`. Whoever calls it calls `end` when the events are there, or never will be. */
-  async write(drafts: readonly EventDraft[], tenant: string, wanted: (at: number) => boolean): Promise<LargeBatch> {
+  async #write(drafts: readonly EventDraft[], tenant: string, wanted: (at: number) => boolean): Promise<LargeBatch> {
     const [first, last] = [this.#next, this.#next + drafts.length - 1];
     this.#next = last + 1;
     this.#underWay.add(first);
@@ -102,7 +114,7 @@ export class LargeData {
     const results = await Promise.allSettled(commits);
     const failed = results.find((result) => result.status === "rejected");
     if (failed === undefined) return { first, rows };
-    this.end({ first });
+    this.#finish(first);
     throw failed.reason;
   }
 
@@ -113,7 +125,7 @@ export class LargeData {
   }
 
   /** No more events of it come. */
-  end({ first }: Pick<LargeBatch, "first">): void {
+  #finish(first: number): void {
     this.#underWay.delete(first);
     void this.dropLeft();
   }
@@ -134,11 +146,6 @@ export class LargeData {
     if (changes < REMOVED) this.#end.run(range.first);
     return changes;
   }
-}
-
-export function isLarge(drafts: readonly EventDraft[]): boolean {
-  // A single event has one row, however large.
-  return drafts.length > 1 && drafts.reduce((sum, { data }) => sum + data.length, 0) > WHOLE_BYTES;
 }
 
 interface Part {
