@@ -29,10 +29,11 @@ export const streamChanges: Operation = {
       description: "An endless stream of messages, with a comment every 15 s while nothing happens.",
       schema: v.string(),
       example:
-        'event: ready\ndata: {}\n\nid: mi7x0k3q-0\n\nid: mi7x0k3q-1\nevent: attempt\ndata: {"at":"2026-11-20T09:55:00.142Z","tenant":"default",' +
+        'event: ready\ndata: {}\n\nid: mi7x0k3q-0\n\nevent: attempt\ndata: {"at":"2026-11-20T09:55:00.142Z","tenant":"default",' +
         '"endpoint":"ep_06fbqxvx8r4m8q2v6ng0c3kz7t","event":"evt_06fbqxw6v8s2d4f6g8h0j2k4m6",' +
         '"delivery":"dlv_06fbqxw6v8s2d4f6g8h0j2k4n0","status":"pending","number":1,"outcome":"failed",' +
-        '"error":"http_status","status_code":503,"duration_ms":12,"next_attempt_at":"2026-11-20T09:55:30.142Z"}\n\n',
+        '"error":"http_status","status_code":503,"duration_ms":12,"next_attempt_at":"2026-11-20T09:55:30.142Z"}\n\n' +
+        "id: mi7x0k3q-1\n\n",
       type: "text/event-stream",
     },
   },
@@ -77,16 +78,13 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
     (endpoint === undefined || what.endpoint === endpoint) &&
     (principal.endpoints === null || principal.endpoints.includes(what.endpoint)) &&
     (status === undefined || what.status === status);
-  const textOf = ({ changes, counts, hasGap, number }: Batch, seen = 0) => {
+  const textOf = ({ changes, counts, hasGap, number }: Batch) => {
     if (hasGap) return `${messageText("reload", { reason: MISSED })}${idText(feed.life, number)}`;
-    // Each has its own id, so that whoever is cut off amid a batch is told the rest of it. What it does not see counts, too.
-    const told = changes.flatMap((change, at) =>
-      at >= seen && wants(change) ? [{ upTo: `${number}.${at + 1}`, text: changeText(change) }] : [],
-    );
+    const texts = changes.filter(wants).map(changeText);
     const counted = counts.filter(wants);
-    if (counted.length > 0) told.push({ upTo: "", text: countsText(counted) });
-    const last = told.length - 1;
-    return told.map(({ upTo, text }, at) => `id: ${feed.life}-${at === last ? number : upTo}\n${text}`).join("");
+    if (counted.length > 0) texts.push(countsText(counted));
+    // Only the last one has the id: a batch that was cut off is sent again whole.
+    return texts.length === 0 ? "" : `${texts.join("")}${idText(feed.life, number)}`;
   };
   await feed.open().catch((error: unknown) => {
     place.leave();
@@ -101,8 +99,8 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
 
 function streamOf(
   { feed, clock }: ApiParts,
-  { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch, seen?: number) => string },
-  last: Seen | null,
+  { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch) => string },
+  last: number | null,
 ) {
   /** What it missed and what came since, in order. Made into text only as the client reads: it may be much. */
   const waiting: (Batch | string)[] = [];
@@ -137,16 +135,11 @@ function streamOf(
       stream.push(null);
     },
   };
-  const subscription: Subscription = feed.subscribe(listener, last && last.number);
+  const subscription: Subscription = feed.subscribe(listener, last);
   const { missed, number } = subscription;
   let seen = number;
   waiting.push(missed === null ? messageText("reload", { reason: GONE }) : messageText("ready", {}));
-  const [first, ...others] = missed ?? [];
-  if (first !== undefined) {
-    const isBegun = last !== null && last.changes > 0 && first.number === last.number + 1;
-    waiting.push(isBegun ? textOf(first, last.changes) : first);
-  }
-  waiting.push(...others, idText(feed.life, number));
+  waiting.push(...(missed ?? []), idText(feed.life, number));
   const beat = () => {
     cancel = clock.after(HEARTBEAT_MS, beat);
     // Whoever still has something to read needs no sign of life.
@@ -169,19 +162,10 @@ export function idText(life: string, number: number): string {
   return `id: ${life}-${number}\n\n`;
 }
 
-/** What a client has seen: all batches up to a number, and so many changes of the next one. */
-export interface Seen {
-  readonly number: number;
-  readonly changes: number;
-}
-
-/** Of an id that this process gave; for any other a number that nothing came after. */
-export function parseLastId(life: string, id: string): Seen {
-  const [, of, number, changes] = /^([0-9a-z]+)-(\d{1,15})(?:\.(\d{1,4}))?$/.exec(id) ?? [];
-  if (of !== life) return { number: -1, changes: 0 };
-  return changes === undefined
-    ? { number: Number(number), changes: 0 }
-    : { number: Number(number) - 1, changes: Number(changes) };
+/** The number in an id that this process gave; -1, which nothing came after, for any other. */
+export function parseLastId(life: string, id: string): number {
+  const number = /^([0-9a-z]+)-(\d{1,15})$/.exec(id);
+  return number?.[1] === life ? Number(number[2]) : -1;
 }
 
 /** Made once, however many clients there are. */
