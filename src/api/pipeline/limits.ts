@@ -149,6 +149,26 @@ export class FailureThrottle {
   }
 }
 
+/** Refusals of one key that are answered at once, in a second. */
+const AT_ONCE = 200;
+const LATER_MS = 100;
+
+/** Who repeats at once what was refused is answered later: else the daemon would be busy with that, and others wait. */
+export class Refusals {
+  #second = Number.NaN;
+  readonly #counts = new Map<string, number>();
+
+  /** How long to wait before this one is answered. `now` is monotonic. */
+  waitMs(keyId: string, now: number): number {
+    const second = Math.floor(now / 1000);
+    if (second !== this.#second) this.#counts.clear();
+    this.#second = second;
+    const count = (this.#counts.get(keyId) ?? 0) + 1;
+    this.#counts.set(keyId, count);
+    return count > AT_ONCE ? LATER_MS : 0;
+  }
+}
+
 /** What there is only so much of. */
 export type Scarce = "publishes" | "bytes" | "reads" | "streams";
 

@@ -22,7 +22,7 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { type Holding, RateLimit, Shares, TenantRates } from "./limits.ts";
+import { type Holding, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
@@ -36,6 +36,8 @@ const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
+/** Of who asks for too much. */
+const REFUSALS: ReadonlySet<string> = new Set(["rate_limited", "overloaded"]);
 const MAX_READS = 128;
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
@@ -59,6 +61,7 @@ export class Pipeline {
   readonly #shares: Shares;
   /** Of the unix socket alone, so that whatever others do, the operator is served. */
   readonly #reserve: Shares;
+  readonly #refusals = new Refusals();
   readonly #repeats: Repeats;
   readonly #trail: AuditTrail;
 
@@ -139,6 +142,7 @@ export class Pipeline {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
     this.#countAgainstRate(principal, exchange);
+    exchange.keyId = isTrusted ? null : principal.keyId;
     if (resource === undefined) throw notFound();
     const served = resource.methods.get(req.method === "HEAD" ? "GET" : req.method!);
     if (served === undefined) {
@@ -227,6 +231,10 @@ export class Pipeline {
     try {
       this.#write(exchange, await answer);
     } catch (error) {
+      const { clock } = this.#parts;
+      const isRefused = exchange.keyId !== null && error instanceof WebhookdError && REFUSALS.has(error.code);
+      const wait = isRefused ? this.#refusals.waitMs(exchange.keyId!, clock.monotonic()) : 0;
+      if (wait > 0) await new Promise<void>((resolve) => clock.after(wait, resolve));
       this.#write(exchange, this.#problem(error, exchange));
     }
     return null;
