@@ -228,7 +228,9 @@ async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Prom
   if (positionIn(await keyboard.terminal.screen()) !== 1) await keyboard.terminal.press("g");
   await keyboard.terminal.until((screen) => positionIn(screen) === 1);
   await keyboard.terminal.press("C-d");
-  const middle = positionIn(await keyboard.terminal.until((screen) => positionIn(screen) > 20));
+  await keyboard.terminal.until((screen) => positionIn(screen) > 20);
+  // Of a whole frame: where the cursor was in half of one is not where the key starts from.
+  const middle = positionIn(await keyboard.terminal.settled((screen) => `${positionIn(screen)}`));
   const isThere = (screen: string) => {
     // Not only elsewhere: until the last page is read, the cursor is at its beginning, and the next key counts from there.
     if (label === "last row") return / (\d+) of \1\b/.test(screen);
