@@ -167,26 +167,25 @@ function filterOf({ filter }: Draft): JobFilter {
   return { ...rest, ...(code !== undefined && { statusCode: statusCodes(code) }) };
 }
 
+/** The order that a store finds them in means nothing. */
+function largestFirst<T extends { readonly endpoint: string }>(all: readonly T[], sizeOf: (one: T) => number): T[] {
+  return all.toSorted((one, other) => sizeOf(other) - sizeOf(one) || (one.endpoint < other.endpoint ? -1 : 1));
+}
+
 function presentPlan(action: JobAction, { matched, endpoints, left }: JobPlan, ratePerSecond: number) {
   const longest = Math.max(0, ...endpoints.map((endpoint) => endpoint.matched));
-  // The order that a store finds them in means nothing.
-  const largestFirst = endpoints.toSorted(
-    (one, other) => other.matched - one.matched || (one.endpoint < other.endpoint ? -1 : 1),
-  );
   return {
     action,
     matched,
     timed_out: endpoints.reduce((sum, { timedOut }) => sum + timedOut, 0),
     // The first second's worth goes at once.
     eta_seconds: action === "cancel" ? 0 : Math.max(0, Math.ceil(longest / ratePerSecond - 1)),
-    endpoints: largestFirst.map(({ endpoint, matched: each, timedOut }) => ({
+    endpoints: largestFirst(endpoints, (one) => one.matched).map(({ endpoint, matched: each, timedOut }) => ({
       endpoint,
       matched: each,
       timed_out: timedOut,
     })),
-    left_alone: left.toSorted(
-      (one, other) => other.deliveries - one.deliveries || (one.endpoint < other.endpoint ? -1 : 1),
-    ),
+    left_alone: largestFirst(left, (one) => one.deliveries),
   };
 }
 

@@ -76,9 +76,12 @@ export class Keys {
     );
   }
 
-  add({ id, name, hash, scopes, tenant, expiresAt, portal = null }: NewApiKey, now: number): void {
+  isMadeByRevoked({ portal = null }: NewApiKey): boolean {
     const maker = portal === null || portal.madeBy === null ? null : this.get(portal.madeBy);
-    if (maker !== null && maker.revokedAt !== null) throw madeByRevoked();
+    return maker !== null && maker.revokedAt !== null;
+  }
+
+  add({ id, name, hash, scopes, tenant, expiresAt, portal = null }: NewApiKey, now: number): void {
     const link = portal && JSON.stringify(portal);
     this.#insert.run(id, name, hash, JSON.stringify(scopes), tenant, now, expiresAt, link);
   }
@@ -190,7 +193,8 @@ export class SqliteKeys implements KeyStore {
   }
 
   async add(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
-    await this.#idempotency.commit(once, now, () => this.#keys.add(key, now));
+    const add = () => (this.#keys.isMadeByRevoked(key) ? madeByRevoked() : this.#keys.add(key, now));
+    await this.#idempotency.commit(once, now, add);
   }
 
   async get(id: string): Promise<ApiKey | null> {

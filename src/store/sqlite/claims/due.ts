@@ -42,6 +42,10 @@ interface AheadRow {
   readonly first: 0 | 1;
 }
 
+/** In SQL, of a delivery `d` and its event `e`: a `ClaimRow`. */
+export const CLAIM = `d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body,
+  ${LARGE_DATA} AS data`;
+
 const LADDER = triggerCode("ladder");
 /** Rows that one look for first attempts passes. */
 const LOOKED_AT = 1024;
@@ -62,7 +66,7 @@ export class Due {
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
     this.#page = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, ${LARGE_DATA} AS data
+      `SELECT ${CLAIM}
        FROM delivery d INDEXED BY delivery_waiting CROSS JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) > (?, ?) AND d.due_at <= ?
        ORDER BY d.due_at, d.event LIMIT ?`,
@@ -75,7 +79,7 @@ export class Due {
     );
     this.#random = db.prepare<[number], string>("SELECT random FROM event WHERE key = ?").pluck();
     this.#one = db.prepare(
-      `SELECT d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, ${LARGE_DATA} AS data
+      `SELECT ${CLAIM}
        FROM delivery d JOIN event e ON e.key = d.event
        WHERE d.status = ${WAITING} AND d.event = ? AND d.endpoint = ?`,
     );

@@ -11,9 +11,8 @@ import {
   eventId,
   parseDeliveryId,
   keyOf,
-  LARGE_DATA,
 } from "../numbers/codes.ts";
-import { claimOf, type ClaimRow, type Due } from "./due.ts";
+import { CLAIM, claimOf, type ClaimRow, type Due } from "./due.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { storageFull } from "../engine/condition.ts";
 import type { Meta } from "../engine/meta.ts";
@@ -70,7 +69,7 @@ export class ManualAttempts {
     this.#count = db.prepare<[], number>("SELECT count(*) FROM manual_attempt").pluck();
     this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#claim = db.prepare(
-      `SELECT d.event, d.status, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body, ${LARGE_DATA} AS data, e.test, m.urgent
+      `SELECT ${CLAIM}, d.status, e.test, m.urgent
        FROM manual_attempt m
        CROSS JOIN delivery d ON d.event = m.event AND d.endpoint = m.endpoint
        CROSS JOIN event e ON e.key = m.event
