@@ -1,4 +1,5 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
+import { randomFillSync } from "node:crypto";
 import { catalogue } from "../domain/events/event-type.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
@@ -17,7 +18,7 @@ import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
 import { jobRoutes } from "./jobs/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
 import type { ApiParts } from "./parts.ts";
-import { Pipeline, pooledRandom } from "./pipeline/pipeline.ts";
+import { Pipeline } from "./pipeline/pipeline.ts";
 import { rejection } from "./pipeline/reply.ts";
 import type { Route } from "./pipeline/route.ts";
 import { portalLinkRoutes } from "./portal/links.ts";
@@ -86,5 +87,19 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     plain: pipeline.plain(),
     reject: rejection(() => pipeline.newRequestId()),
     handler: (trusted) => pipeline.handler(trusted),
+  };
+}
+
+/** One call of the generator for many small draws. */
+function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
   };
 }

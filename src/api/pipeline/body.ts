@@ -9,6 +9,7 @@ import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../
 import { parseJson } from "../../domain/json/json.ts";
 import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { listed } from "../../domain/wording.ts";
+import { type BodyMemory, giveBack, pour } from "../server/body-memory.ts";
 import { PlainRequest } from "../server/plain-requests.ts";
 
 /** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
@@ -53,6 +54,8 @@ export interface BodyRules {
   readonly hold?: (bytes: number) => void;
   /** When more of a long body may be read; null: at once. */
   readonly turn?: (bytes: number) => Promise<void> | null;
+  /** For what is long. */
+  readonly memory: BodyMemory;
 }
 
 /** What is read of each body without waiting for a turn. */
@@ -62,7 +65,7 @@ const SHORT_BYTES = 128 * 1024;
 export function readBody(
   req: IncomingMessage | PlainRequest,
   res: ServerResponse,
-  { maxBytes, hold, turn }: BodyRules,
+  { maxBytes, hold, turn, memory }: BodyRules,
 ): Promise<Buffer> | Buffer {
   const declared = Number(req.headers["content-length"] ?? 0);
   if (declared > maxBytes) throw tooLarge(maxBytes);
@@ -75,26 +78,31 @@ export function readBody(
     let size = 0;
     const take = (chunk: Buffer) => {
       size += chunk.length;
+      chunks.push(chunk);
       try {
         if (size > declared) hold?.(chunk.length);
         if (size > maxBytes) throw tooLarge(maxBytes);
-        chunks.push(chunk);
-        if (size > SHORT_BYTES && size <= declared)
-          whole = pour(chunks, size, whole ?? Buffer.allocUnsafeSlow(declared));
+        if (size > SHORT_BYTES && size <= declared) whole = pour(chunks, size, whole ?? memory.take(declared));
         const waited = size > SHORT_BYTES ? turn?.(chunk.length) : null;
         if (waited) {
           req.pause();
           void waited.then(() => req.resume());
         }
       } catch (error) {
-        req.off("data", take).pause();
-        reject(error);
+        giveUp(error);
       }
+    };
+    const giveUp = (error: unknown) => {
+      req.off("data", take).pause();
+      for (const chunk of chunks.splice(0)) giveBack(chunk);
+      if (whole !== null) memory.giveBack(whole);
+      whole = null;
+      reject(error);
     };
     // The client may have gone while its key was looked up; then no event would ever follow.
     if (req.destroyed) return reject(new ClientGone());
     // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
-    req.on("close", () => req.readableEnded || reject(new ClientGone()));
+    req.on("close", () => req.readableEnded || giveUp(new ClientGone()));
     const joined = () => (chunks.length === 1 ? chunks[0]! : pour(chunks, size, Buffer.allocUnsafe(size)));
     req.on("end", () => resolve(whole ?? joined()));
     if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
@@ -102,33 +110,12 @@ export function readBody(
   });
 }
 
-/** Moves what came into `whole`, where it ends at `end`. */
-function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
-  for (let last = chunks.pop(); last !== undefined; last = chunks.pop()) {
-    whole.set(last, (end -= last.length));
-    giveBack(last);
-  }
-  return whole;
-}
-
-/** Less than that is quickly collected. */
-const LONG_BYTES = 16 * 1024;
-
-/**
- * Gives the memory of bytes that nobody reads again back at once, if it is theirs alone. As garbage, long bodies would
- * pile up until V8 collects them, and make it do so more often, while everybody waits.
- */
-export function giveBack(bytes: Uint8Array): void {
-  const { buffer, byteLength } = bytes;
-  if (byteLength > LONG_BYTES && byteLength === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
-}
-
 function tooLarge(maxBytes: number): WebhookdError {
   return new WebhookdError("payload_too_large", `the body is larger than ${maxBytes} bytes`);
 }
 
 /** Bytes of bodies that one turn of the event loop takes in and apart, some milliseconds; what a piece costs beside them. */
-const [TURN_BYTES, PIECE_COST] = [1024 * 1024, 4096];
+const [TURN_BYTES, PIECE_COST] = [256 * 1024, 4096];
 /** Up to this cost it is short; so much of that begins at once in a turn. */
 const [SHORT_COST, SHORT_TURN_COST] = [16 * 1024, 256 * 1024];
 

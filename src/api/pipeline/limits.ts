@@ -149,23 +149,36 @@ export class FailureThrottle {
   }
 }
 
-/** Refusals of one key that are answered at once, in a second. */
-const AT_ONCE = 200;
-const LATER_MS = 100;
+/** Of who asks for too much, or has no key. */
+const REFUSALS: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "unauthorized"]);
 
-/** Who repeats at once what was refused is answered later: else the daemon would be busy with that, and others wait. */
+export function isRefusal({ code }: WebhookdError): boolean {
+  return REFUSALS.has(code);
+}
+
+/** Refusals that are answered at once; the pace of more; and how long any of them waits. */
+const AT_ONCE = 64;
+const PER_SECOND = 20;
+const MOST_MS = 2000;
+
+/**
+ * Who repeats at once what was refused is answered later, one after the other: else the daemon would be busy with that,
+ * and others wait. It is told by its key, or by its address if it has none.
+ */
 export class Refusals {
-  #second = Number.NaN;
-  readonly #counts = new Map<string, number>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   /** How long to wait before this one is answered. `now` is monotonic. */
-  waitMs(keyId: string, now: number): number {
-    const second = Math.floor(now / 1000);
-    if (second !== this.#second) this.#counts.clear();
-    this.#second = second;
-    const count = (this.#counts.get(keyId) ?? 0) + 1;
-    this.#counts.set(keyId, count);
-    return count > AT_ONCE ? LATER_MS : 0;
+  waitMs(who: string, now: number): number {
+    let bucket = this.#buckets.get(who);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
+      this.#buckets.set(who, (bucket = new TokenBucket(PER_SECOND)));
+    }
+    const wait = Math.max(0, bucket.readyAt(AT_ONCE) - now);
+    if (wait > MOST_MS) return MOST_MS;
+    bucket.take(now);
+    return wait;
   }
 }
 

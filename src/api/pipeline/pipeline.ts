@@ -2,14 +2,13 @@
  * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
  * every error, wherever it is thrown, becomes one problem document.
  */
-import { randomFillSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { BodyTurns, ClientGone, giveBack, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import { type BodyRules, BodyTurns, ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import {
   type Exchange,
   isLong,
@@ -22,10 +21,11 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { type Holding, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
+import { type Holding, isRefusal, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
+import { BodyMemory } from "../server/body-memory.ts";
 import type { PlainHead } from "../server/plain-head.ts";
 import { type Plain, PlainRequest } from "../server/plain-requests.ts";
 import { Repeats } from "./repeats.ts";
@@ -36,8 +36,6 @@ const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
-/** Of who asks for too much. */
-const REFUSALS: ReadonlySet<string> = new Set(["rate_limited", "overloaded"]);
 const MAX_READS = 128;
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
@@ -58,6 +56,7 @@ export class Pipeline {
   readonly #rateLimit: RateLimit | null;
   readonly #tenantRates: TenantRates;
   readonly #bodyTurns: BodyTurns;
+  readonly #bodyMemory: BodyMemory;
   readonly #shares: Shares;
   /** Of the unix socket alone, so that whatever others do, the operator is served. */
   readonly #reserve: Shares;
@@ -78,6 +77,7 @@ export class Pipeline {
     this.#rateLimit = server.rateLimit === 0 ? null : new RateLimit(server.rateLimit);
     this.#tenantRates = new TenantRates(parts.shares);
     this.#bodyTurns = new BodyTurns(parts.shares, (run) => parts.clock.nextTurn(run));
+    this.#bodyMemory = new BodyMemory(parts.clock);
     const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
     this.#shares = new Shares(most);
     this.#reserve = new Shares(most);
@@ -186,7 +186,7 @@ export class Pipeline {
       }
       if (route.method === "GET" && route.access !== "open") holding.take("reads");
       const turn = (bytes: number) => this.#bodyTurns.take(principal.tenant, bytes);
-      const { body, type } = await readTyped(exchange, route, holding, turn);
+      const { body, type } = await readTyped(exchange, route, holding, { turn, memory: this.#bodyMemory });
       const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
       const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
@@ -216,7 +216,7 @@ export class Pipeline {
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
-      giveBack(body);
+      this.#bodyMemory.giveBack(body);
       isKept = route.method === "GET" && isLong(reply.body);
       return reply;
     } finally {
@@ -232,8 +232,9 @@ export class Pipeline {
       this.#write(exchange, await answer);
     } catch (error) {
       const { clock } = this.#parts;
-      const isRefused = exchange.keyId !== null && error instanceof WebhookdError && REFUSALS.has(error.code);
-      const wait = isRefused ? this.#refusals.waitMs(exchange.keyId!, clock.monotonic()) : 0;
+      const isRefused = !exchange.isTrusted && error instanceof WebhookdError && isRefusal(error);
+      const who = () => exchange.keyId ?? this.#proxies.clientOf(exchange.req);
+      const wait = isRefused ? this.#refusals.waitMs(who(), clock.monotonic()) : 0;
       if (wait > 0) await new Promise<void>((resolve) => clock.after(wait, resolve));
       this.#write(exchange, this.#problem(error, exchange));
     }
@@ -272,21 +273,12 @@ function takeStream(holding: Holding): Holding {
   return holding;
 }
 
-/** One call of the generator for many small draws. */
-export function pooledRandom(): (length: number) => Uint8Array {
-  let pool = Buffer.alloc(0);
-  let used = 0;
-  return (length) => {
-    if (used + length > pool.length) {
-      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
-      used = 0;
-    }
-    used += length;
-    return pool.subarray(used - length, used);
-  };
-}
-
-async function readTyped({ req, res }: Exchange, route: Route, holding: Holding, turn: Call["turn"]) {
+async function readTyped(
+  { req, res }: Exchange,
+  route: Route,
+  holding: Holding,
+  rules: Pick<BodyRules, "turn" | "memory">,
+) {
   let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
   const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
   const hold = (bytes: number) => {
@@ -294,7 +286,7 @@ async function readTyped({ req, res }: Exchange, route: Route, holding: Holding,
     if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
     if (route.body?.metered) holding.take("bytes", bytes);
   };
-  const body = mayHaveBody(req) ? await readBody(req, res, { maxBytes, hold, turn }) : NO_BODY;
+  const body = mayHaveBody(req) ? await readBody(req, res, { ...rules, maxBytes, hold }) : NO_BODY;
   if (route.body === undefined && body.length > 0) throw new WebhookdError("bad_request", "this route takes no body");
   return { body, type };
 }

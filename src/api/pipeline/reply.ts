@@ -1,6 +1,5 @@
 /** A request over Node's HTTP, what a route answers it with, and how that is written; errors are RFC 9457 problems. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
 import { pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
@@ -61,7 +60,7 @@ const PATIENCE_MS = 30_000;
 export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[], patienceMs = PATIENCE_MS): void {
   const { req, res } = exchange;
   const { status, body } = reply;
-  if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(res, req.socket);
+  if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(req as IncomingMessage, res);
   res.writeHead(status, headersOf(exchange, reply, forPages));
   if (!(body instanceof Readable)) {
     res.end(body);
@@ -99,16 +98,17 @@ function bodyLength({ headers }: IncomingMessage): number {
 }
 
 /**
- * Says nothing after this answer, and reads no more. Node would read the body to its end first, whatever its length, or
+ * Says nothing after this answer, and reads no more. Node would read the body to its end first, megabytes in a turn, or
  * else reset the connection, and a reset may overtake the answer.
  */
-function hangUpAfter(res: ServerResponse, socket: Socket): void {
+function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
+  const { socket } = req;
   res.shouldKeepAlive = false;
-  // Called by Node once the answer is out.
+  // Both are called by Node once the answer is out: to read what is left, and to close.
+  Object.assign(req, { _dump: () => {} });
   socket.destroySoon = () => {
     socket.end();
-    // In the turn after Node's own, which goes on reading.
-    setImmediate(() => (socket as { _handle?: { readStop(): void } | null })._handle?.readStop());
+    (socket as { _handle?: { readStop(): void } | null })._handle?.readStop();
     AbortSignal.timeout(LINGER_MS).addEventListener("abort", () => socket.destroy());
   };
 }

@@ -6,6 +6,7 @@
 import { type IncomingMessage, type Server as HttpServer, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { giveBack } from "./body-memory.ts";
 import { PlainHead } from "./plain-head.ts";
 
 export interface Plain {
@@ -188,6 +189,8 @@ class PlainConnection {
     if (unread.length > 0) socket.unshift(unread);
     this.#requests.giveToNode(socket);
     socket.resume();
+    // Node has read it by then, and keeps copies of what it needs.
+    setImmediate(() => socket.readableLength === 0 && giveBack(unread));
   }
 
   /** The clock comes by, every `intervalMs`. */

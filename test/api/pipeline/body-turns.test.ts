@@ -32,12 +32,12 @@ describe("work on bodies", () => {
       else void waited.then(() => done++);
     }
     const inTurns = [done];
-    for (let turns = 0; turns < 25; turns++) {
+    for (let turns = 0; turns < 110; turns++) {
       const before = done;
       await turn();
       inTurns.push(done - before);
     }
-    expect({ done, most: Math.max(...inTurns) }).toEqual({ done: 400, most: 16 });
+    expect({ done, most: Math.max(...inTurns) }).toEqual({ done: 400, most: 4 });
     await turn();
     await turn();
     expect(isResting()).toBe(true);
@@ -48,9 +48,9 @@ describe("work on bodies", () => {
     for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
     await turn();
     let done = 0;
-    for (let at = 0; at < 10; at++) void bodies.take("victim", 32 * KIB)!.then(() => done++);
+    for (let at = 0; at < 3; at++) void bodies.take("victim", 32 * KIB)!.then(() => done++);
     await turn();
-    expect(done).toBe(10);
+    expect(done).toBe(3);
   });
 
   it("that is short waits for none that is long, and is bounded too", async () => {
@@ -58,8 +58,8 @@ describe("work on bodies", () => {
     for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
     await turn();
     for (let at = 0; at < 50; at++) expect(bodies.take("victim", KIB)).toBeNull();
-    const waiting = Array.from({ length: 100 }, () => bodies.take("victim", KIB)).filter((each) => each !== null);
-    expect(waiting.length).toBeGreaterThan(80);
+    const waiting = Array.from({ length: 20 }, () => bodies.take("victim", KIB)).filter((each) => each !== null);
+    expect(waiting.length).toBeGreaterThan(15);
     let done = 0;
     for (const each of waiting) void each.then(() => done++);
     await turn();

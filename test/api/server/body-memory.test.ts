@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { BodyMemory } from "../../../src/api/server/body-memory.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { ApiServer } from "../server.ts";
+import { aStore } from "../sqlite.ts";
+
+const KIB = 1024;
+
+describe("the memory of long bodies", () => {
+  it("is used again for the next that fits, and for one at a time", () => {
+    const memory = new BodyMemory(new ManualClock());
+    const first = memory.take(700 * KIB);
+    memory.giveBack(first);
+    const second = memory.take(600 * KIB);
+    expect(second.buffer).toBe(first.buffer);
+    expect(second).toHaveLength(600 * KIB);
+    expect(memory.take(700 * KIB).buffer).not.toBe(first.buffer);
+    memory.giveBack(second);
+    expect(memory.take(1100 * KIB).buffer).not.toBe(first.buffer);
+  });
+
+  it("is freed once no long body has come for a while", () => {
+    const clock = new ManualClock();
+    const memory = new BodyMemory(clock);
+    const [first, second] = [memory.take(300 * KIB), memory.take(3000 * KIB)];
+    memory.giveBack(first);
+    clock.advance(4000);
+    expect(first.buffer.byteLength).toBe(512 * KIB);
+    memory.giveBack(second);
+    clock.advance(10_000);
+    expect([first.buffer.byteLength, second.buffer.byteLength]).toEqual([0, 0]);
+  });
+
+  it("is freed at once if it was not taken here", () => {
+    const body = Buffer.allocUnsafeSlow(100 * KIB);
+    new BodyMemory(new ManualClock()).giveBack(body);
+    expect(body).toHaveLength(0);
+  });
+});
+
+it("keeps what came in it, however many long bodies come after one another and at once", async () => {
+  const api = await ApiServer.start(await aStore());
+  const publish = async (at: number) => {
+    const text = String.fromCharCode(97 + at).repeat(30_000);
+    const events = Array.from({ length: 10 + at }, () => ({ type: "goal.achieved", data: { text } }));
+    const { body } = await api.post("/v1/webhooks/events/batch", { events });
+    return (body as { data: { id: string }[] }).data.map(({ id }) => ({ id, text }));
+  };
+  const published = [await publish(0), await publish(1), ...(await Promise.all([2, 3, 4].map(publish)))].flat();
+  for (const { id, text } of published) {
+    const { body } = await api.get(`/v1/webhooks/events/${id}`);
+    expect((body as { data: object }).data).toEqual({ text });
+  }
+});
