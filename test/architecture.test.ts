@@ -167,7 +167,7 @@ const RULES: Rule[] = [
   {
     from: "src/api/server",
     may: ["src/api/server", NODE],
-    types: ["src/log.ts", "src/native.ts"],
+    types: ["src/clock.ts", "src/log.ts", "src/native.ts"],
     why: "connections and bytes: nothing of what is asked",
   },
   {
@@ -179,6 +179,7 @@ const RULES: Rule[] = [
     from: "src/api/pipeline",
     may: [
       "src/api/pipeline",
+      "src/api/server/body-memory.ts",
       "src/api/server/connections.ts",
       "src/api/server/plain-requests.ts",
       "src/domain",

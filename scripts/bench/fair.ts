@@ -30,7 +30,7 @@ const STATUS_EVERY_MS = 100;
 const WARM_MS = 4000;
 /** Until an attack is in full swing, and until nothing of it is left. */
 const SWELL_MS = 1500;
-const CALM_MS = 1500;
+const CALM_MS = 3000;
 /** An answer or an arrival that takes longer counts as one that never came. */
 const SETTLE_MS = 10_000;
 /** The attacker's priority below the bench's, as far as there is a lower one. */

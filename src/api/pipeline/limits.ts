@@ -1,4 +1,5 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
+import type { Clock } from "../../clock.ts";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { TenantShares } from "../../domain/time/timetable.ts";
@@ -149,36 +150,44 @@ export class FailureThrottle {
   }
 }
 
-/** Of who asks for too much, or has no key. */
-const REFUSALS: ReadonlySet<string> = new Set(["rate_limited", "overloaded", "unauthorized"]);
-
-export function isRefusal({ code }: WebhookdError): boolean {
-  return REFUSALS.has(code);
-}
-
-/** Refusals that are answered at once; the pace of more; and how long any of them waits. */
-const AT_ONCE = 64;
-const PER_SECOND = 20;
-const MOST_MS = 2000;
+/** Refusals that are answered at once; the pace of more; and how long any of them waits, less than a stop takes. */
+const AT_ONCE = 128;
+const PER_SECOND = 25;
+const MOST_MS = 1500;
+/** A quarter of the connections: those who wait hold theirs, or have sent many requests in one. */
+const MOST_WAITING = 128;
 
 /**
  * Who repeats at once what was refused is answered later, one after the other: else the daemon would be busy with that,
  * and others wait. It is told by its key, or by its address if it has none.
  */
 export class Refusals {
+  readonly #clock: Clock;
   readonly #buckets = new Map<string, TokenBucket>();
+  #waiting = 0;
 
-  /** How long to wait before this one is answered. `now` is monotonic. */
-  waitMs(who: string, now: number): number {
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves when this one may be answered; null: at once. */
+  turn(who: string): Promise<void> | null {
     let bucket = this.#buckets.get(who);
     if (bucket === undefined) {
       if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
       this.#buckets.set(who, (bucket = new TokenBucket(PER_SECOND)));
     }
+    const now = this.#clock.monotonic();
     const wait = Math.max(0, bucket.readyAt(AT_ONCE) - now);
-    if (wait > MOST_MS) return MOST_MS;
-    bucket.take(now);
-    return wait;
+    if (wait <= MOST_MS) bucket.take(now);
+    if (wait === 0 || this.#waiting >= MOST_WAITING) return null;
+    this.#waiting++;
+    return new Promise((resolve) => {
+      this.#clock.after(Math.min(wait, MOST_MS), () => {
+        this.#waiting--;
+        resolve();
+      });
+    });
   }
 }
 
@@ -238,6 +247,9 @@ function amountsOf(all: Map<string, Amounts>, name: string): Amounts {
   return amounts;
 }
 
+/** A refusal of who has too much under way: 503 where everybody has, 429 for a share. */
+export class OverShare extends WebhookdError {}
+
 /** What one request has taken. */
 export class Holding {
   readonly #most: Readonly<Record<Scarce, number>>;
@@ -262,11 +274,11 @@ export class Holding {
   take(what: Scarce, amount = 1): void {
     const free = this.#most[what] - this.#all[what];
     const [tooMany, enough, retryAfterSeconds] = WORDS[what];
-    if (amount > free) throw new WebhookdError("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
+    if (amount > free) throw new OverShare("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
     const mine = Math.max(this.#key?.[what] ?? 0, this.#tenant?.[what] ?? 0);
     if (mine > 0 && mine >= TIMES_FREE * free) {
       const detail = `this key or its tenant already has its share of the ${enough}; the rest is kept for others`;
-      throw new WebhookdError("rate_limited", detail, { retryAfterSeconds });
+      throw new OverShare("rate_limited", detail, { retryAfterSeconds });
     }
     this.#add(what, amount);
   }

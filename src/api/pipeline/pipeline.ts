@@ -21,11 +21,12 @@ import {
   problem,
   type Reply,
 } from "./reply.ts";
-import { type Holding, isRefusal, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
+import { type Holding, OverShare, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
 import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
 import { BodyMemory } from "../server/body-memory.ts";
+import { peerOf } from "../server/connections.ts";
 import type { PlainHead } from "../server/plain-head.ts";
 import { type Plain, PlainRequest } from "../server/plain-requests.ts";
 import { Repeats } from "./repeats.ts";
@@ -36,6 +37,8 @@ const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
+/** Of who has no good key, and of who tried too many. */
+const KEYLESS: ReadonlySet<string> = new Set(["unauthorized", "rate_limited"]);
 const MAX_READS = 128;
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
@@ -60,7 +63,7 @@ export class Pipeline {
   readonly #shares: Shares;
   /** Of the unix socket alone, so that whatever others do, the operator is served. */
   readonly #reserve: Shares;
-  readonly #refusals = new Refusals();
+  readonly #refusals: Refusals;
   readonly #repeats: Repeats;
   readonly #trail: AuditTrail;
 
@@ -81,6 +84,7 @@ export class Pipeline {
     const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
     this.#shares = new Shares(most);
     this.#reserve = new Shares(most);
+    this.#refusals = new Refusals(parts.clock);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts.store, parts.log);
     this.#resources = byPath(routes);
@@ -141,8 +145,8 @@ export class Pipeline {
     if (!isOpen && this.#parts.phase.now === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
-    this.#countAgainstRate(principal, exchange);
     exchange.keyId = isTrusted ? null : principal.keyId;
+    this.#countAgainstRate(principal, exchange);
     if (resource === undefined) throw notFound();
     const served = resource.methods.get(req.method === "HEAD" ? "GET" : req.method!);
     if (served === undefined) {
@@ -231,11 +235,13 @@ export class Pipeline {
     try {
       this.#write(exchange, await answer);
     } catch (error) {
-      const { clock } = this.#parts;
-      const isRefused = !exchange.isTrusted && error instanceof WebhookdError && isRefusal(error);
-      const who = () => exchange.keyId ?? this.#proxies.clientOf(exchange.req);
-      const wait = isRefused ? this.#refusals.waitMs(who(), clock.monotonic()) : 0;
-      if (wait > 0) await new Promise<void>((resolve) => clock.after(wait, resolve));
+      const { keyId, isTrusted, req } = exchange;
+      // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
+      const isPaced =
+        error instanceof OverShare || (keyId === null && error instanceof WebhookdError && KEYLESS.has(error.code));
+      if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
+        await this.#refusals.turn(keyId ?? peerOf(this.#proxies.clientOf(req)));
+      }
       this.#write(exchange, this.#problem(error, exchange));
     }
     return null;

@@ -21,7 +21,7 @@ export interface Exchange {
   allow: string | undefined;
   /** What is left of the key's rate. */
   limit: readonly Header[] | undefined;
-  /** Null until its key is known and within its rate, and for whoever has none. */
+  /** Null until its key is known, and for whoever has none. */
   keyId: string | null;
   /** The id of what it is about, where the path does not say it. */
   object: string | undefined;

@@ -22,15 +22,24 @@ export function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
   return whole;
 }
 
-/** Without a long body for so long, what is kept for the next ones is freed. */
-const KEPT_MS = 5000;
+/** What nobody needed for so long is freed. */
+const IDLE_MS = 5000;
+/** Never more than this is kept, as many bytes as may be in flight by default. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Of one size. */
+interface Kept {
+  readonly free: ArrayBuffer[];
+  /** How many of them nobody needed since the last look. */
+  idle: number;
+}
 
 /** For long bodies, and kept for the next ones: it neither grows nor shrinks with each of them. */
 export class BodyMemory {
   readonly #clock: Clock;
-  readonly #kept = new Map<number, ArrayBuffer[]>();
+  readonly #kept = new Map<number, Kept>();
   readonly #taken = new WeakSet<ArrayBufferLike>();
-  #usedAt = 0;
+  #bytes = 0;
   #isWatching = false;
 
   constructor(clock: Clock) {
@@ -39,10 +48,15 @@ export class BodyMemory {
 
   /** What was there before is still in it. */
   take(bytes: number): Buffer {
-    this.#usedAt = this.#clock.monotonic();
     // The pages of what is not used are never touched.
     const size = 2 ** Math.ceil(Math.log2(bytes));
-    const memory = this.#kept.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size).buffer;
+    const kept = this.#kept.get(size);
+    const known = kept?.free.pop();
+    if (known !== undefined) {
+      kept!.idle = Math.min(kept!.idle, kept!.free.length);
+      this.#bytes -= size;
+    }
+    const memory = known ?? Buffer.allocUnsafeSlow(size).buffer;
     this.#taken.add(memory);
     return Buffer.from(memory, 0, bytes);
   }
@@ -51,20 +65,27 @@ export class BodyMemory {
   giveBack(body: Uint8Array): void {
     const memory = body.buffer as ArrayBuffer;
     if (!this.#taken.delete(memory)) return giveBack(body);
-    const kept = this.#kept.get(memory.byteLength);
-    if (kept === undefined) this.#kept.set(memory.byteLength, [memory]);
-    else kept.push(memory);
+    const size = memory.byteLength;
+    if (this.#bytes + size > MOST_BYTES) return void memory.transfer(0);
+    this.#bytes += size;
+    const kept = this.#kept.get(size) ?? { free: [], idle: 0 };
+    this.#kept.set(size, kept);
+    kept.free.push(memory);
     this.#watch();
   }
 
   #watch(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    this.#clock.after(KEPT_MS, () => {
+    this.#clock.after(IDLE_MS, () => {
       this.#isWatching = false;
-      if (this.#clock.monotonic() - this.#usedAt < KEPT_MS) return this.#watch();
-      for (const memory of [...this.#kept.values()].flat()) memory.transfer(0);
-      this.#kept.clear();
+      for (const [size, kept] of this.#kept) {
+        // The last ones are taken first.
+        for (const memory of kept.free.splice(0, kept.idle)) memory.transfer(0);
+        this.#bytes -= size * kept.idle;
+        kept.idle = kept.free.length;
+      }
+      if (this.#bytes > 0) this.#watch();
     });
   }
 }

@@ -1,20 +1,46 @@
 import { expect, it } from "vitest";
 import { Refusals } from "../../../src/api/pipeline/limits.ts";
+import { ManualClock } from "../../harness/clock.ts";
 
-const waits = (refusals: Refusals, who: string, at: number, count: number) =>
-  Array.from({ length: count }, () => refusals.waitMs(who, at));
+/** When each of so many refusals was answered, in milliseconds. */
+function aLoop() {
+  const clock = new ManualClock();
+  const refusals = new Refusals(clock);
+  const refuse = (who: string, count: number) => {
+    const at: number[] = [];
+    for (let each = 0; each < count; each++) {
+      const turn = refusals.turn(who);
+      if (turn === null) at.push(clock.monotonic());
+      else void turn.then(() => at.push(clock.monotonic()));
+    }
+    return at;
+  };
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      clock.advance(10);
+      await new Promise(setImmediate);
+    }
+  };
+  return { refuse, pass };
+}
 
-it("answers who repeats refused requests in a loop later and later, one after the other, and nobody else", () => {
-  const refusals = new Refusals();
-  expect(waits(refusals, "loop", 1000, 64)).toEqual(Array(64).fill(0));
-  expect(waits(refusals, "loop", 1000, 3)).toEqual([50, 100, 150]);
-  expect(waits(refusals, "other", 1000, 10)).toEqual(Array(10).fill(0));
-  // What was saved up comes back at the same pace.
-  expect(waits(refusals, "loop", 5150, 64).filter((ms) => ms === 0)).toHaveLength(64);
+it("answers who repeats refused requests in a loop one after the other, and nobody else later", async () => {
+  const { refuse, pass } = aLoop();
+  expect(refuse("loop", 128)).toHaveLength(128);
+  const later = refuse("loop", 3);
+  expect(later).toEqual([]);
+  expect(refuse("other", 10)).toHaveLength(10);
+  await pass(1000);
+  expect(later).toEqual([40, 80, 120]);
+  // What may be answered at once comes back at the same pace.
+  await pass(6000);
+  expect(refuse("loop", 128)).toHaveLength(128);
 });
 
-it("lets nobody wait for long", () => {
-  const refusals = new Refusals();
-  expect(Math.max(...waits(refusals, "loop", 1000, 10_000))).toBe(2000);
-  expect(refusals.waitMs("loop", 1000 + 2000 + 3200)).toBe(0);
+it("lets nobody wait for long, and only so many at once", async () => {
+  const { refuse, pass } = aLoop();
+  const answered = refuse("loop", 1000);
+  expect(answered).toHaveLength(1000 - 128);
+  await pass(1500);
+  expect(answered).toHaveLength(1000);
 });

@@ -19,16 +19,29 @@ describe("the memory of long bodies", () => {
     expect(memory.take(1100 * KIB).buffer).not.toBe(first.buffer);
   });
 
-  it("is freed once no long body has come for a while", () => {
+  it("is freed once nobody has needed it for a while, though others still come", () => {
     const clock = new ManualClock();
     const memory = new BodyMemory(clock);
-    const [first, second] = [memory.take(300 * KIB), memory.take(3000 * KIB)];
-    memory.giveBack(first);
-    clock.advance(4000);
-    expect(first.buffer.byteLength).toBe(512 * KIB);
-    memory.giveBack(second);
+    const burst = Array.from({ length: 8 }, () => memory.take(3000 * KIB));
+    for (const body of burst) memory.giveBack(body);
+    for (let seconds = 0; seconds < 12; seconds++) {
+      clock.advance(1000);
+      memory.giveBack(memory.take(3000 * KIB));
+    }
+    expect(burst.filter(({ buffer }) => buffer.byteLength > 0)).toHaveLength(1);
     clock.advance(10_000);
-    expect([first.buffer.byteLength, second.buffer.byteLength]).toEqual([0, 0]);
+    expect(burst.filter(({ buffer }) => buffer.byteLength > 0)).toHaveLength(0);
+  });
+
+  it("is never more than 64 MiB that nobody uses", () => {
+    const memory = new BodyMemory(new ManualClock());
+    const burst = [200, 400, 800, 1600, 3200].flatMap((size) =>
+      Array.from({ length: 20 }, () => memory.take(size * KIB)),
+    );
+    for (const body of burst) memory.giveBack(body);
+    const kept = burst.reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+    expect(kept).toBeGreaterThan(60 * KIB * KIB);
+    expect(kept).toBeLessThanOrEqual(64 * KIB * KIB);
   });
 
   it("is freed at once if it was not taken here", () => {
