@@ -11,6 +11,7 @@ import { AuditTrail } from "./audit-trail.ts";
 import { type BodyRules, BodyTurns, ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
 import {
   type Exchange,
+  hasMuchLeft,
   isLong,
   newExchange,
   NO_PARAMS,
@@ -37,7 +38,6 @@ const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
-/** Of who has no good key, and of who tried too many. */
 const KEYLESS: ReadonlySet<string> = new Set(["unauthorized", "rate_limited"]);
 const MAX_READS = 128;
 /** Half of the connections that the listener takes. */
@@ -237,10 +237,12 @@ export class Pipeline {
     } catch (error) {
       const { keyId, isTrusted, req } = exchange;
       // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
-      const isPaced =
-        error instanceof OverShare || (keyId === null && error instanceof WebhookdError && KEYLESS.has(error.code));
+      const isPaced = error instanceof OverShare || (keyId === null && KEYLESS.has((error as WebhookdError).code));
+      keyId === null && error instanceof WebhookdError && KEYLESS.has(error.code);
       if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
-        await this.#refusals.turn(keyId ?? peerOf(this.#proxies.clientOf(req)));
+        const turn = this.#refusals.turn(keyId ?? peerOf(this.#proxies.clientOf(req)));
+        if (turn !== null && hasMuchLeft(req)) req.socket.pause();
+        await turn;
       }
       this.#write(exchange, this.#problem(error, exchange));
     }

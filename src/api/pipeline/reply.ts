@@ -4,6 +4,7 @@ import { pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
+import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
 
 /** A request, and what is known of it by the time it is answered. */
@@ -60,7 +61,7 @@ const PATIENCE_MS = 30_000;
 export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[], patienceMs = PATIENCE_MS): void {
   const { req, res } = exchange;
   const { status, body } = reply;
-  if (!req.complete && bodyLength(req) > MAX_DRAINED) hangUpAfter(req as IncomingMessage, res);
+  if (hasMuchLeft(req)) hangUpAfter(req, res);
   res.writeHead(status, headersOf(exchange, reply, forPages));
   if (!(body instanceof Readable)) {
     res.end(body);
@@ -92,9 +93,13 @@ const MAX_DRAINED = 64 * 1024;
 /** For the client to read the answer, although it is still sending. */
 const LINGER_MS = 1000;
 
-/** As declared; of one that comes in chunks nobody knows. */
-function bodyLength({ headers }: IncomingMessage): number {
-  return headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Number.POSITIVE_INFINITY;
+/**
+ * Whether more of its body may be to come than is drained, so that no more of it is read once it is refused. Of one that
+ * comes in chunks nobody knows.
+ */
+export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > MAX_DRAINED;
 }
 
 /**
@@ -104,9 +109,11 @@ function bodyLength({ headers }: IncomingMessage): number {
 function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
   res.shouldKeepAlive = false;
-  // Both are called by Node once the answer is out: to read what is left, and to close.
-  Object.assign(req, { _dump: () => {} });
+  // Called by Node once the answer is out, to read what is left, and to close.
+  Object.assign(req, { _dump: () => {}, _read: () => {} });
   socket.destroySoon = () => {
+    const come = req.read() as Buffer | null;
+    if (come !== null) giveBack(come);
     socket.end();
     (socket as { _handle?: { readStop(): void } | null })._handle?.readStop();
     AbortSignal.timeout(LINGER_MS).addEventListener("abort", () => socket.destroy());
