@@ -238,7 +238,6 @@ export class Pipeline {
       const { keyId, isTrusted, req } = exchange;
       // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
       const isPaced = error instanceof OverShare || (keyId === null && KEYLESS.has((error as WebhookdError).code));
-      keyId === null && error instanceof WebhookdError && KEYLESS.has(error.code);
       if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
         const turn = this.#refusals.turn(keyId ?? peerOf(this.#proxies.clientOf(req)));
         if (turn !== null && hasMuchLeft(req)) req.socket.pause();
