@@ -1,6 +1,6 @@
 /** The API: its resources as one table of routes, and the pipeline that every request passes. */
-import { randomFillSync } from "node:crypto";
 import { catalogue } from "../domain/events/event-type.ts";
+import { pooledRandom } from "../domain/id.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
 import { configurationRoutes } from "./daemon/configuration.ts";
@@ -87,19 +87,5 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     plain: pipeline.plain(),
     reject: rejection(() => pipeline.newRequestId()),
     handler: (trusted) => pipeline.handler(trusted),
-  };
-}
-
-/** One call of the generator for many small draws. */
-function pooledRandom(): (length: number) => Uint8Array {
-  let pool = Buffer.alloc(0);
-  let used = 0;
-  return (length) => {
-    if (used + length > pool.length) {
-      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
-      used = 0;
-    }
-    used += length;
-    return pool.subarray(used - length, used);
   };
 }

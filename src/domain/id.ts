@@ -1,4 +1,5 @@
 /** Ids, and the names of tenants. An id is a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
+import { randomFillSync } from "node:crypto";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -9,6 +10,20 @@ const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError("an id needs 10 random bytes");
   return `${prefix}_${encodeBase32(now, 10)}${encodeBytes(random.subarray(0, 10))}`;
+}
+
+/** For the random part of ids: one call of the generator for many of them. */
+export function pooledRandom(): (length: number) => Uint8Array {
+  let pool = Buffer.alloc(0);
+  let used = 0;
+  return (length) => {
+    if (used + length > pool.length) {
+      pool = randomFillSync(Buffer.allocUnsafeSlow(Math.max(4096, length)));
+      used = 0;
+    }
+    used += length;
+    return pool.subarray(used - length, used);
+  };
 }
 
 /** Whether the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused. */

@@ -220,7 +220,7 @@ export class Pipeline {
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
       // Awaited here: what it holds is given back once it is answered.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
-      this.#bodyMemory.giveBack(body);
+      if (!(req instanceof PlainRequest)) this.#bodyMemory.giveBack(body);
       isKept = route.method === "GET" && isLong(reply.body);
       return reply;
     } finally {
