@@ -43,14 +43,8 @@ export class RateLimit {
     return this.#headers(bucket, now);
   }
 
-  /** A new one where the memory has started anew, also between a request and what it carries. */
   #bucket(keyId: string): TokenBucket {
-    let bucket = this.#buckets.get(keyId);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
-      this.#buckets.set(keyId, (bucket = new TokenBucket(this.#perSecond)));
-    }
-    return bucket;
+    return bucketOf(this.#buckets, keyId, this.#perSecond);
   }
 
   #headers(bucket: TokenBucket, now: number): readonly Header[] {
@@ -61,6 +55,16 @@ export class RateLimit {
       ["ratelimit", `"key";r=${bucket.left(this.#perSecond, now)};t=${seconds}`],
     ];
   }
+}
+
+/** A new one where the memory has started anew, also between a request and what it carries. */
+function bucketOf(buckets: Map<string, TokenBucket>, name: string, perSecond: number): TokenBucket {
+  let bucket = buckets.get(name);
+  if (bucket === undefined) {
+    if (buckets.size >= MAX_KEYS) buckets.clear();
+    buckets.set(name, (bucket = new TokenBucket(perSecond)));
+  }
+  return bucket;
 }
 
 /** `[tenants.NAME] rate_per_second`: how many events a second each tenant may publish, with one second's worth saved up. */
@@ -172,11 +176,7 @@ export class Refusals {
 
   /** Resolves when this one may be answered; null: at once. */
   turn(who: string): Promise<void> | null {
-    let bucket = this.#buckets.get(who);
-    if (bucket === undefined) {
-      if (this.#buckets.size >= MAX_KEYS) this.#buckets.clear();
-      this.#buckets.set(who, (bucket = new TokenBucket(PER_SECOND)));
-    }
+    const bucket = bucketOf(this.#buckets, who, PER_SECOND);
     const now = this.#clock.monotonic();
     const wait = Math.max(0, bucket.readyAt(AT_ONCE) - now);
     if (wait <= MOST_MS) bucket.take(now);

@@ -103,13 +103,13 @@ export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Says nothing after this answer, and reads no more. Node would read the body to its end first, megabytes in a turn, or
+ * Says nothing after this answer, and reads no more. Node would read the body to its end first, whatever its length, or
  * else reset the connection, and a reset may overtake the answer.
  */
 function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
   res.shouldKeepAlive = false;
-  // Called by Node once the answer is out, to read what is left, and to close.
+  // What Node would read by; and what it calls once the answer is out.
   Object.assign(req, { _dump: () => {}, _read: () => {} });
   socket.destroySoon = () => {
     const come = req.read() as Buffer | null;
