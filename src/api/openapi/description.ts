@@ -2,15 +2,20 @@
 import * as v from "valibot";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { ApiParts } from "../parts.ts";
-import { type Route, type Operation } from "../pipeline/route.ts";
-import { jsonText, type Reply } from "../pipeline/reply.ts";
+import { IF_NONE_MATCH, type Operation, type Route, UNCHANGED } from "../pipeline/route.ts";
+import type { Header } from "../pipeline/reply.ts";
+import type { Caching, Representation } from "../pipeline/representation.ts";
 import { AnyObject } from "../pipeline/shapes.ts";
 
 export const getDescription: Operation = {
   id: "getDescription",
   tag: "Daemon",
   summary: "Read this description as OpenAPI 3.1",
-  replies: { 200: { description: "The description.", schema: AnyObject, example: { openapi: "3.1.0" } } },
+  headers: IF_NONE_MATCH,
+  replies: {
+    200: { description: "The description.", schema: AnyObject, example: { openapi: "3.1.0" }, headers: ["etag"] },
+    304: UNCHANGED,
+  },
 };
 
 export const readDocs: Operation = {
@@ -19,17 +24,24 @@ export const readDocs: Operation = {
   summary: "Read this description as a page",
   description:
     "One HTML page without scripts or external resources: save it and open it anywhere. With `[server] docs` = `key` it asks for an API key first.",
+  headers: IF_NONE_MATCH,
   replies: {
     200: {
       description: "The page.",
       schema: v.string(),
       example: "<!doctype html>…",
       type: "text/html; charset=utf-8",
+      headers: ["etag"],
     },
+    304: UNCHANGED,
   },
 };
 
-type Answers = Record<"document" | "page" | "keyPage", Reply>;
+type Document = "document" | "page" | "keyPage";
+interface Kept {
+  readonly representation: Representation;
+  readonly headers: readonly Header[];
+}
 
 const readClosedDocs: Operation = {
   ...readDocs,
@@ -38,18 +50,22 @@ const readClosedDocs: Operation = {
   description: "The page that `/docs` shows once you have entered a key, with `[server] docs` = `key`.",
 };
 
-function html(body: string, policy: string): Reply {
-  const headers = [
+function pageHeaders(policy: string): readonly Header[] {
+  return [
     ["content-security-policy", policy],
     ["referrer-policy", "no-referrer"],
     ["x-content-type-options", "nosniff"],
-  ] as const;
-  return { status: 200, type: "text/html; charset=utf-8", body, headers };
+  ];
 }
+
+const HTML = "text/html; charset=utf-8";
+/** Kept, and asked for each time: an upgrade or another catalogue of event types changes it. */
+const OPEN_CACHE = "no-cache";
+const CLOSED_CACHE = "private, no-cache";
 
 /** `routes` is asked for once all of them are known, these two included. */
 export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
-  let made: { of: readonly EventType[]; answers: Promise<Answers> } | undefined;
+  let made: { of: readonly EventType[]; answers: Promise<Record<Document, Kept>> } | undefined;
 
   /** Made anew when the catalogue has changed; the rest of it does not while the daemon runs. */
   const answers = () => {
@@ -61,10 +77,11 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
   };
 
   /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
-  const make = async (): Promise<Answers> => {
-    const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }] = await Promise.all([
+  const make = async (): Promise<Record<Document, Kept>> => {
+    const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }, { Representation }] = await Promise.all([
       import("./document.ts"),
       import("./page.ts"),
+      import("../pipeline/representation.ts"),
     ]);
 
     const document = openapi({
@@ -74,15 +91,25 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
       signature: config.signature,
       retry: config.retry,
     });
+    const [described, shown, asking] = await Promise.all([
+      Representation.of("application/json", JSON.stringify(document)),
+      Representation.of(HTML, page(document)),
+      Representation.of(HTML, KEY_PAGE),
+    ]);
     return {
-      document: jsonText(200, JSON.stringify(document)),
-      page: html(page(document), PAGE_POLICY),
-      keyPage: html(KEY_PAGE, KEY_PAGE_POLICY),
+      document: { representation: described, headers: [] },
+      page: { representation: shown, headers: pageHeaders(PAGE_POLICY) },
+      keyPage: { representation: asking, headers: pageHeaders(KEY_PAGE_POLICY) },
     };
   };
 
-  const at = (path: string, access: "any" | "open", operation: Operation, what: keyof Answers): Route => {
-    return { method: "GET", path, access, reach: "all", operation, handle: async () => (await answers())[what] };
+  const at = (path: string, access: "any" | "open", operation: Operation, what: Document): Route => {
+    const cache = access === "open" ? OPEN_CACHE : CLOSED_CACHE;
+    const handle: Route["handle"] = async ({ headers: asked }) => {
+      const { representation, headers } = (await answers())[what];
+      return representation.reply(asked, { cache, headers } satisfies Caching);
+    };
+    return { method: "GET", path, access, reach: "all", operation, handle };
   };
   if (config.server.docs === "open") {
     return [at("/openapi.json", "open", getDescription, "document"), at("/docs", "open", readDocs, "page")];

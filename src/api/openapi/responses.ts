@@ -15,7 +15,7 @@ export const HEADERS = {
   Location: header("The path of the new resource.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
   Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
   ETag: header(
-    "For `If-Match`: different after every change of the endpoint. Its health is not part of it.",
+    "Different after every change. Of an endpoint, for `If-Match`: its health is not part of it. Of a page or file, for `If-None-Match`.",
     '"mX3vP0qLz8Kd2YtA"',
   ),
   "RateLimit-Policy": header(

@@ -133,6 +133,15 @@ export interface ReplyShape {
 
 export type ReplyHeader = "location" | "link" | "etag";
 
+/** Of operations that answer a `Representation`. */
+export const IF_NONE_MATCH = {
+  "If-None-Match": "The `ETag` that you have: if it is still the same, the answer is 304 without a body.",
+};
+export const UNCHANGED: ReplyShape = {
+  description: "It is still what your `If-None-Match` names.",
+  headers: ["etag"],
+};
+
 /** The chapters of the description, in this order. */
 export const TAGS = {
   Endpoints: "Where events go: the registered URLs, their event types, and how requests are made to them.",

@@ -1,9 +1,9 @@
 /** The portal's page: its HTML, and the script and style that it loads, which carry the hash of what they hold in their names. */
 import * as v from "valibot";
-import type { PortalFile } from "../../portal/files.ts";
 import type { ApiParts } from "../parts.ts";
 import { type Header, notFound, type Reply } from "../pipeline/reply.ts";
-import type { Call, Operation, Route } from "../pipeline/route.ts";
+import type { Representation } from "../pipeline/representation.ts";
+import { type Call, IF_NONE_MATCH, type Operation, type Route, UNCHANGED } from "../pipeline/route.ts";
 
 const PAGE = "/portal";
 /** From `/portal/`, where what the page refers to would not be found; it may be under a path of a proxy. */
@@ -14,13 +14,16 @@ export const readPortal: Operation = {
   tag: "Keys",
   summary: "Open the portal",
   description: "The page itself, without any data: it fetches the data with the key in its link.",
+  headers: IF_NONE_MATCH,
   replies: {
     200: {
       description: "The page.",
       schema: v.string(),
       example: "<!doctype html>…",
       type: "text/html; charset=utf-8",
+      headers: ["etag"],
     },
+    304: UNCHANGED,
   },
 };
 
@@ -31,33 +34,45 @@ export const readPortalFile: Operation = {
   description:
     "A script or a style sheet. Its name is derived from its contents, so a file with this name never changes.",
   params: { file: "" },
+  headers: IF_NONE_MATCH,
   replies: {
-    200: { description: "The file.", schema: v.string(), example: "…", type: "text/javascript; charset=utf-8" },
+    200: {
+      description: "The file.",
+      schema: v.string(),
+      example: "…",
+      type: "text/javascript; charset=utf-8",
+      headers: ["etag"],
+    },
+    304: UNCHANGED,
   },
   problems: ["not_found"],
 };
 
 export function portalPageRoutes(parts: ApiParts): Route[] {
-  let loaded: Promise<ReadonlyMap<string, PortalFile>> | undefined;
+  let loaded: Promise<ReadonlyMap<string, Representation>> | undefined;
   /** Most processes are never asked. */
   const load = async () => {
-    const { portalFiles } = await import("../../portal/files.ts");
-    return new Map((await portalFiles()).map((file) => [file.path, file]));
+    const [{ portalFiles }, { Representation }] = await Promise.all([
+      import("../../portal/files.ts"),
+      import("../pipeline/representation.ts"),
+    ]);
+    const kept = (await portalFiles()).map(({ path, type, body, br, gzip }) => {
+      return [path, new Representation(type, { identity: body, br, gzip })] as const;
+    });
+    return new Map(kept);
   };
   const serve = async (path: string, { headers }: Call): Promise<Reply> => {
     const file = (await (loaded ??= load())).get(path);
     if (file === undefined) throw notFound();
-    const { body, encoding } = encoded(file, String(headers["accept-encoding"] ?? ""));
     const always: Header[] = [
       ["content-security-policy", policyOf(parts)],
       ["referrer-policy", "no-referrer"],
       ["x-content-type-options", "nosniff"],
       ["cross-origin-resource-policy", "same-origin"],
-      ["vary", "Accept-Encoding"],
     ];
-    if (encoding !== null) always.push(["content-encoding", encoding]);
-    const cache = path === PAGE ? {} : { cache: "public, max-age=31536000, immutable" };
-    return { status: 200, type: file.type, body, headers: always, ...cache };
+    // The page names the other files, so it is asked for each time.
+    const cache = path === PAGE ? "no-cache" : "public, max-age=31536000, immutable";
+    return file.reply(headers, { cache, headers: always });
   };
   return [
     {
@@ -77,16 +92,6 @@ export function portalPageRoutes(parts: ApiParts): Route[] {
       handle: (call) => serve(`${PAGE}/${call.params.file}`, call),
     },
   ];
-}
-
-function encoded({ body, br, gzip }: PortalFile, accepted: string): { body: Uint8Array; encoding: string | null } {
-  const takes = (coding: string) =>
-    accepted.split(",").some((each) => {
-      const [name = "", ...parameters] = each.toLowerCase().split(";");
-      return name.trim() === coding && !parameters.some((text) => /^\s*q=0(\.0*)?\s*$/.test(text));
-    });
-  if (takes("br")) return { body: br, encoding: "br" };
-  return takes("gzip") ? { body: gzip, encoding: "gzip" } : { body, encoding: null };
 }
 
 /** Nothing but ours runs or loads, and only the configured sites may frame it. */

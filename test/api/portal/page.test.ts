@@ -33,7 +33,7 @@ describe("the portal's page", () => {
           "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
-        "cache-control": "no-store",
+        "cache-control": "no-cache",
       },
     });
     expect(headers).not.toHaveProperty("set-cookie");
