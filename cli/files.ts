@@ -1,5 +1,6 @@
 /** Files that a flag names. What they hold is in no message. */
 import { closeSync, fsyncSync, openSync, readSync, statSync, unlinkSync, writeSync } from "node:fs";
+import { NotUtf8, utf8Of } from "../src/domain/utf8.ts";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
@@ -35,8 +36,28 @@ function readUpTo(file: string, what: string, maxBytes: number): Buffer {
   }
 }
 
+/** The same as text. Throws a Failure that names the line of what is not UTF-8. */
+export function readText(file: string, what: string, maxBytes: number): string {
+  return textOf(readFile(file, what, maxBytes), file);
+}
+
+/** `name` is how messages call what the bytes came from. */
+export function textOf(bytes: Uint8Array, name: string): string {
+  try {
+    return utf8Of(bytes);
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error;
+    throw usage(`${name}${error.message}`, "Save it as UTF-8.");
+  }
+}
+
+/** A file, or stdin with `-`, as text. */
+export async function readInputText(file: string, what: string, maxBytes: number, io: Io): Promise<string> {
+  return textOf(await readInput(file, what, maxBytes, io), file === "-" ? "stdin" : file);
+}
+
 /** The same, with `-` for stdin. */
-export async function readInput(file: string, what: string, maxBytes: number, { stdin }: Io): Promise<Buffer> {
+async function readInput(file: string, what: string, maxBytes: number, { stdin }: Io): Promise<Buffer> {
   if (file !== "-") return readFile(file, what, maxBytes);
   if (stdin.isTTY) throw usage(`${what} - reads from a pipe, but there is none`);
   return stdin.read();

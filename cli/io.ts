@@ -25,6 +25,8 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   configInputs(flags: ConfigFlags): ConfigInputs;
+  /** Whether the bytes of the command line are UTF-8; false where the system does not tell. */
+  typedUtf8(): boolean;
   /** The descriptor of a socket that the service manager opened for this process; null without one, or the next time. */
   inheritedSocket(): number | null;
   /** Epoch milliseconds. */

@@ -1,5 +1,6 @@
 /** The process and the machine as they are. */
-import { closeSync, openSync } from "node:fs";
+import { isUtf8 } from "node:buffer";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { isatty } from "node:tty";
 import { processInputs } from "../src/config/inputs.ts";
 import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
@@ -25,6 +26,7 @@ export function processIo(): ProcessIo {
     unwritten: () => unwritten,
     env: process.env,
     configInputs: processInputs,
+    typedUtf8,
     inheritedSocket: () => takeInheritedSocket(process.env, process.pid),
     now: () => Date.now(),
     monotonic: () => performance.now(),
@@ -44,6 +46,14 @@ export function processIo(): ProcessIo {
     },
     exit: (code) => process.exit(code),
   };
+}
+
+function typedUtf8(): boolean {
+  try {
+    return isUtf8(readFileSync("/proc/self/cmdline"));
+  } catch {
+    return false;
+  }
 }
 
 function opens(path: string): boolean {

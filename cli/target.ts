@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createClient, type Client, type Target } from "../src/client/client.ts";
 import { isLoopback, loadConfig, type Config } from "../src/config.ts";
 import { printAddress } from "../src/config/kinds.ts";
+import { NotUtf8, utf8Of } from "../src/domain/utf8.ts";
 import { loadSettings, type LoadedSettings } from "../src/config/settings.ts";
 import { version } from "../src/build.ts";
 import { Failure, usage } from "./failure.ts";
@@ -129,12 +130,17 @@ function withKey(url: URL, keyFile: string | undefined): Target {
   if (keyFile === undefined) throw new Failure("not_allowed", needsKey, todo);
   let text: string;
   try {
-    text = readFileSync(keyFile, "utf8").trim();
+    text = utf8Of(readFileSync(keyFile)).trim();
   } catch (error) {
+    if (error instanceof NotUtf8) throw noKeyIn(keyFile);
     const { code } = error as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? `there is no ${keyFile}` : `${keyFile} cannot be read (${code})`;
     throw new Failure("not_allowed", `${needsKey}; ${why}`, todo);
   }
-  if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw new Failure("not_allowed", `${keyFile} does not contain an API key`);
+  if (!/^[\x21-\x7e]{1,500}$/.test(text)) throw noKeyIn(keyFile);
   return { url, key: text, keyFile };
+}
+
+function noKeyIn(keyFile: string): Failure {
+  return new Failure("not_allowed", `${keyFile} does not contain an API key`);
 }

@@ -19,6 +19,7 @@ import type { AddressPolicy, AddressRules, TenantNetworks } from "./domain/netwo
 import { isLoopback, type UrlPolicy } from "./domain/network/url.ts";
 import type { EventType } from "./domain/events/event-type.ts";
 import type { TenantShare } from "./domain/time/timetable.ts";
+import { mayBeReplaced } from "./domain/utf8.ts";
 
 export { isLoopback } from "./domain/network/url.ts";
 
@@ -263,6 +264,7 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
       todo: `Choose a shorter path, such as ${join("/run/webhookd", "webhookd.sock")}.`,
     };
   }
+  yield* unreadableNames(config, given);
   yield* storeConflicts(config, given);
   if (config.limits.inFlightBytes < maxEventBytes) {
     yield {
@@ -272,6 +274,26 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
       todo: "Raise the first or lower the second.",
     };
   }
+}
+
+/** Node has replaced the bytes already: what it would make and use is another folder, beside the real one. */
+function* unreadableNames({ server, data, backup }: Config, { origins }: LoadedSettings): Generator<Conflict> {
+  const paths = [
+    ["data.dir", data.dir],
+    ["data.secret_key_file", data.secretKeyFile],
+    ["backup.dir", backup.dir],
+    ["server.socket", server.socket],
+  ] as const;
+  const wrong = paths.find(([, path]) => mayBeReplaced(path));
+  if (wrong === undefined) return;
+  const [name, path] = wrong;
+  yield {
+    about: [name],
+    where: origins.get(name)?.() ?? `[${name.replace(".", "] ")}`,
+    what: `the name ${path} is not UTF-8.`,
+    why: "webhookd would use another folder than the one that is meant.",
+    todo: "Rename the folder, or name another one.",
+  };
 }
 
 function* storeConflicts({ data, backup }: Config, { origins }: LoadedSettings): Generator<Conflict> {

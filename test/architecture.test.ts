@@ -300,7 +300,7 @@ const RULES: Rule[] = [
     may: ["src/build.ts", "src/bundle.ts", "src/store/files/refused.ts", "src/store/files/durable-file.ts", NODE],
     why: "the addon",
   },
-  { from: "src/passphrase.ts", may: [NODE], why: "a secret from a file" },
+  { from: "src/passphrase.ts", may: ["src/domain/utf8.ts", NODE], why: "a secret from a file" },
   { from: "src/thread.ts", may: ["src/bundle.ts", NODE], why: "threads" },
   { from: "src/alarm.ts", may: [], types: ["src/clock.ts", "src/log.ts"], why: "trouble, as the log hears of it" },
   { from: "src", may: ["src/build.ts", NODE], why: "small leaves" },
@@ -358,6 +358,47 @@ const LAZY: Record<string, string[]> = {
   "cli/upkeep/rekey.ts": ["src/offline.ts"],
 };
 
+/**
+ * Where bytes become text in a way that puts U+FFFD in the place of what is not UTF-8, how many times, and why nothing
+ * is lost there. All else goes through `utf8Of` in src/domain/utf8.ts, which refuses.
+ */
+const LOSSY =
+  /readFile(?:Sync)?\([^\n]*"utf-?8"|\.toString\((?:"utf-?8"[^)]*)?\)|TextDecoder(?:Stream)?\(|setEncoding\("|createInterface\(|\bString\((?:await|chunk\)|bytes\)|body\))/g;
+const MAY_BE_LOSSY: Record<string, [times: number, why: string]> = {
+  "cli/attempts/text.ts": [1, "a receiver's answer, to be shown"],
+  "cli/doctor/host.ts": [2, "a number in our own file, and in /proc"],
+  "cli/events/data.ts": [2, "checked before"],
+  "cli/events/show.ts": [2, "bodies that were checked when they were published"],
+  "cli/process-io.ts": [1, "what a person types; a passphrase is checked for U+FFFD"],
+  "cli/receiver/signature/body-forms.ts": [1, "what a receiver's program may have made of a body"],
+  "cli/receiver/signature/judgement.ts": [1, "what is shown of a request; the bytes are verified"],
+  "cli/tail/follow.ts": [1, "a number or a boolean"],
+  "src/api/deliveries/attempts.ts": [1, "a receiver's answer, to be shown"],
+  "src/api/event-types/data-check.ts": [1, "checked before, by scanJson"],
+  "src/api/events/schemas.ts": [1, "checked when it was published"],
+  "src/api/server/socket.ts": [1, "a login name beside its uid, to be shown"],
+  "src/build.ts": [1, "our own file"],
+  "src/client/client.ts": [1, "a query that is being written"],
+  "src/client/exchange.ts": [1, "the daemon's own answer"],
+  "src/client/stream.ts": [1, "the daemon's own answer"],
+  "src/client/verification.ts": [1, "what a receiver's program may have made of a body"],
+  "src/delivery/http/egress.ts": [1, "numbers in /proc"],
+  "src/domain/events/data-filter.ts": [1, "checked before, by scanJson"],
+  "src/domain/json/json-token.ts": [1, "checked before, by scanJson"],
+  "src/domain/json/json.ts": [1, "checked before, by scanJson"],
+  "src/domain/network/address.ts": [3, "an address that is being written"],
+  "src/domain/utf8.ts": [1, "checked before"],
+  "src/portal/server/exchange.ts": [1, "the daemon's own answer"],
+  "src/store/files/spare-files.ts": [1, "our own file, whose lines were written as UTF-8"],
+  "src/store/opening/lock.ts": [1, "our own file, to be shown"],
+  "src/store/opening/restore-files.ts": [1, "our own file"],
+  "src/store/sqlite/attempts/attempt-row.ts": [1, "a text that the store encoded"],
+  "src/store/sqlite/attempts/data-search.ts": [1, "a part of a text, from an ASCII character to its end"],
+  "src/store/sqlite/engine/page.ts": [1, "a cursor, which must be the same when it is written again"],
+  "src/thread.ts": [1, "our own program"],
+  "tui/main.tsx": [1, "what a person types"],
+};
+
 interface Import {
   target: string;
   typeOnly: boolean;
@@ -412,6 +453,16 @@ describe("the house", () => {
         ),
     );
     expect(readers).toEqual(["src/clock.ts", "src/portal/server/clock.ts"]);
+  });
+
+  it("decodes bytes from outside in src/domain/utf8.ts alone, which refuses what is not UTF-8", () => {
+    const found = sources.flatMap((file) => {
+      const times = readFileSync(join(ROOT, file), "utf8").match(LOSSY)?.length ?? 0;
+      return times === 0 ? [] : [[file, times]];
+    });
+    expect(Object.fromEntries(found)).toEqual(
+      Object.fromEntries(Object.entries(MAY_BE_LOSSY).map(([file, [times]]) => [file, times])),
+    );
   });
 
   it("keeps chance out of the domain", () => {

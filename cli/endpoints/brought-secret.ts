@@ -1,6 +1,6 @@
 import { isSigningSecret, SECRET_FORMS } from "../../src/domain/endpoints/secret.ts";
 import { usage } from "../failure.ts";
-import { readInput } from "../files.ts";
+import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 
 const MAX_BYTES = 4096;
@@ -28,7 +28,7 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
   if (file !== undefined) {
     throw usage("--secret-file stores a new secret, --secret-from uses an existing one", "Use one of them.");
   }
-  const secret = String(await readInput(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
+  const secret = (await readInputText(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
   if (isSigningSecret(secret)) return secret;
   throw usage(`${from} does not contain a signing secret`, `A secret is ${SECRET_FORMS}, on one line.`);
 }

@@ -1,7 +1,7 @@
 /** What flags say of an endpoint, as fields of a registration or of a change to one. */
 import type { ArgsOf } from "../command.ts";
 import { usage } from "../failure.ts";
-import { readInput } from "../files.ts";
+import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
 
@@ -44,7 +44,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     }),
     ...(whenDisabled !== undefined && { when_disabled: whenDisabled }),
     ...(file !== undefined && {
-      headers: readObject(String(await readInput(file, "--headers-from", MAX_HEADERS_BYTES, io)), "--headers-from"),
+      headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),
     }),
     ...(metadata !== undefined && { metadata: readObject(metadata, "--metadata") }),
   };

@@ -2,7 +2,7 @@
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json/json.ts";
 import { usage } from "../failure.ts";
-import { readFile } from "../files.ts";
+import { readFile, textOf } from "../files.ts";
 import type { Io } from "../io.ts";
 
 /** More than any daemon takes. */
@@ -15,6 +15,7 @@ export async function readData(typed: string, io: Io): Promise<string> {
   const where = given === "-" ? "stdin" : (file ?? "--data");
   const bytes =
     given === "-" ? await io.stdin.read() : file === null ? Buffer.from(given) : readFile(file, "--data", MAX_BYTES);
+  textOf(bytes, where);
   try {
     const { kind, start, end } = scanJson(bytes);
     if (kind === "object") return bytes.toString("utf8", start, end);

@@ -1,8 +1,9 @@
 import { nearest } from "../../src/config/mistake.ts";
+import { mayBeReplaced } from "../../src/domain/utf8.ts";
 import { TARGET, JSON_FLAG, type ArgsOf, type Definitions } from "../command.ts";
 import { ALIASES, COMMANDS, GROUPS, type CommandName } from "../commands.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure, report } from "../failure.ts";
+import { Failure, report, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { parse, type Parsed } from "./parse.ts";
 
@@ -26,6 +27,13 @@ async function runCommand(name: CommandName, args: Parsed, io: Io): Promise<numb
 async function dispatch(typed: readonly string[], io: Io, run: Run): Promise<number> {
   // Called by completion scripts only.
   if (typed[0] === "__complete") return (await import("../completions/complete.ts")).complete(typed.slice(1), io);
+  const replaced = typed.findIndex(mayBeReplaced);
+  if (replaced >= 0 && !io.typedUtf8()) {
+    throw usage(
+      `argument ${replaced + 1} is not UTF-8`,
+      "Use a terminal that is set to UTF-8, or put the text into a file.",
+    );
+  }
   const words = typed[0] === "help" ? [...typed.slice(1), "--help"] : commandFirst(typed);
   const path = commandPath(words);
   const name = path.join(" ");

@@ -2,6 +2,7 @@
 import { DELIVERY_WORDS } from "../../src/client/filter.ts";
 import { eventMeant, requireEventWord } from "../events/by-word.ts";
 import { Failure, usage } from "../failure.ts";
+import { textOf } from "../files.ts";
 import type { Io } from "../io.ts";
 import type { Undertaking } from "../jobs/plan.ts";
 import { type TargetArgs } from "../target.ts";
@@ -77,7 +78,7 @@ async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Pr
 
 /** As `webhookd events list --ids` writes them. */
 async function pipedIds(io: Io): Promise<string[]> {
-  const lines = (await io.stdin.read()).toString().split("\n");
+  const lines = textOf(await io.stdin.read(), "stdin").split("\n");
   return lines.flatMap((line, index) => {
     const id = line.trim();
     if (id === "") return [];

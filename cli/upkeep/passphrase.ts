@@ -1,4 +1,5 @@
 /** The passphrase that `--seal-with` names: in a file, on stdin with `-`, or typed there by a person, unseen. */
+import { mayBeReplaced } from "../../src/domain/utf8.ts";
 import { judgePassphrase, readPassphrase } from "../../src/passphrase.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
@@ -7,14 +8,16 @@ import type { Io } from "../io.ts";
 export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: { twice: boolean }): Promise<string> {
   const name = from === "-" ? "the passphrase given" : from;
   let judged = from === "-" ? null : readPassphrase(from);
-  if (judged === null && !stdin.isTTY) judged = judgePassphrase((await stdin.read()).toString());
+  if (judged === null && !stdin.isTTY) judged = judgePassphrase(await stdin.read());
   if (judged === null) {
     const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
-    judged = judgePassphrase(typed);
+    judged = judgePassphrase(Buffer.from(typed));
+    // The terminal's bytes are gone: two passphrases could be the same text.
+    if (mayBeReplaced(typed)) throw usage("what was typed is not UTF-8", "Use a terminal that is set to UTF-8.");
     if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
       throw usage("the two passphrases differ");
     }
   }
   if ("passphrase" in judged) return judged.passphrase;
-  throw usage(`--seal-with: ${name} ${judged.refused}`);
+  throw usage(`--seal-with: ${name}${judged.refused}`);
 }

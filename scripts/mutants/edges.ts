@@ -11,6 +11,20 @@ export const EDGES: readonly Mutant[] = [
     tests: ["test/delivery/http/egress-guard.test.ts"],
   },
   {
+    name: "what-is-not-utf8-is-replaced-and-used",
+    file: "src/domain/utf8.ts",
+    find: "  if (!isUtf8(bytes)) throw new NotUtf8(wrongLine(bytes));\n",
+    replace: "",
+    tests: ["test/domain/utf8.test.ts", "test/cli/bytes.test.ts"],
+  },
+  {
+    name: "a-passphrase-loses-what-is-not-utf8",
+    file: "src/passphrase.ts",
+    find: "utf8Of(bytes).replace(",
+    replace: 'Buffer.from(bytes).toString("latin1").replace(',
+    tests: ["test/cli/bytes.test.ts"],
+  },
+  {
     name: "a-mapped-address-is-not-unwrapped",
     file: "src/domain/network/address.ts",
     find: "const ways = [address, ...carriedBy(address)];",

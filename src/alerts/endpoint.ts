@@ -7,6 +7,7 @@ import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
 import { isSigningSecret } from "../domain/endpoints/secret.ts";
 import { checkEndpointUrl, wholeDetail, type UrlPolicy } from "../domain/network/url.ts";
+import { utf8Of } from "../domain/utf8.ts";
 import type { Mail } from "./people.ts";
 import type { Store } from "../store/store.ts";
 
@@ -118,7 +119,7 @@ function usableSecret(file: string): string {
 
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    return utf8Of(readFileSync(file));
   } catch {
     return undefined;
   }

@@ -8,6 +8,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { changeableBy } from "../domain/files.ts";
+import { utf8Of } from "../domain/utf8.ts";
 import { packed } from "../build.ts";
 import type { SettingName } from "./schema.ts";
 
@@ -35,8 +36,8 @@ export interface ConfigInputs {
   /** The checkout's folder; null for the executable. */
   readonly checkout: string | null;
   /**
-   * Null when there is no such file; throws when there is one that cannot be read. With `onlyOwn`, throws a
-   * `ForeignFile` when users other than this one and root may change it.
+   * Null when there is no such file; throws when there is one that cannot be read, and `NotUtf8` when it is no text.
+   * With `onlyOwn`, throws a `ForeignFile` when users other than this one and root may change it.
    */
   readFile(path: string, onlyOwn?: boolean): string | null;
   exists(path: string): boolean;
@@ -81,7 +82,7 @@ function readIfThere(path: string, onlyOwn = false): string | null {
     try {
       // It may have been exchanged since.
       if (onlyOwn) requireOwn(fstatSync(file));
-      return readFileSync(file, "utf8");
+      return utf8Of(readFileSync(file));
     } finally {
       closeSync(file);
     }

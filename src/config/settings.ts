@@ -1,5 +1,6 @@
 import { dirname, relative, resolve } from "node:path";
 import type { TenantNetworks } from "../domain/network/address.ts";
+import { mayBeReplaced, NotUtf8 } from "../domain/utf8.ts";
 import type { EventType } from "../domain/events/event-type.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { ConfigError, type Mistake, nearest } from "./mistake.ts";
@@ -104,13 +105,11 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
   const places = named === null ? ["webhookd.toml", "/etc/webhookd/webhookd.toml"] : [named];
   for (const place of places) {
     const file = resolve(inputs.cwd, place);
-    const text = readOrSay(inputs, file, asked === undefined);
+    const shown = relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file);
+    const text = readOrSay(inputs, { file, shown }, asked === undefined);
     if (text === null) continue;
     if (typeof text !== "string") return unread(file, text);
-    const found = readFileContent(
-      text,
-      relative(inputs.cwd, file).startsWith("..") ? file : relative(inputs.cwd, file),
-    );
+    const found = readFileContent(text, shown);
     for (const [name, entry] of found.settings) given.set(name, { ...entry, folder: dirname(file) });
     const { eventTypes, egressTenants, tenants } = found;
     const [mistakes, doubtful] = [[...found.mistakes], new Set(found.doubtful)];
@@ -137,12 +136,20 @@ function unread(file: string | null, mistake: Mistake): ReadFile {
   return { file, ...nothing, mistakes: [mistake], doubtful };
 }
 
+const SAVE_AS_UTF8 = "Save the file as UTF-8.";
+const SET_AS_UTF8 = "Set it in UTF-8.";
+
 /** A file that was found may be another user's, who would say where keys and passphrases go. */
-function readOrSay(inputs: ConfigInputs, file: string, onlyOwn: boolean): string | Mistake | null {
+function readOrSay(
+  inputs: ConfigInputs,
+  { file, shown }: { readonly file: string; readonly shown: string },
+  onlyOwn: boolean,
+): string | Mistake | null {
   try {
     return inputs.readFile(file, onlyOwn);
   } catch (error) {
     if (error instanceof ForeignFile) return foreignFile(file, error.message);
+    if (error instanceof NotUtf8) return { where: `${shown}:${error.line}`, what: "is not UTF-8.", todo: SAVE_AS_UTF8 };
     return { where: file, what: `cannot be read (${(error as NodeJS.ErrnoException).code}).` };
   }
 }
@@ -172,6 +179,13 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
   for (const [variable, text] of Object.entries(env)) {
     if (!variable.startsWith("WEBHOOKD_") || text === undefined) continue;
     const setting = known.get(variable);
+    if (setting !== undefined && mayBeReplaced(text)) {
+      mistakes.push({
+        section: setting.section,
+        mistake: { where: variable, what: "is not UTF-8.", todo: SET_AS_UTF8 },
+      });
+      continue;
+    }
     if (setting !== undefined) {
       given.set(nameOf(setting), { raw: fromText(setting.kind, text), where: () => variable, folder: cwd });
       continue;

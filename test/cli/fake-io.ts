@@ -14,34 +14,38 @@ export class FakeIo implements Io {
   readonly #isTTY: boolean;
   readonly #columns: number | undefined;
   readonly #input: readonly string[];
+  readonly #bytes: Buffer | undefined;
   /** What was asked, and whether the answer was hidden. */
   readonly asked: { readonly question: string; readonly hidden: boolean }[] = [];
 
-  /** `input` is what a person types, line by line, or what is piped in. */
+  /** `input` is what a person types, line by line, or what is piped in; `bytes` is piped in as it is. */
   constructor({
     env = {},
     machine = {},
     isTTY = false,
     columns,
     input = [],
+    bytes,
   }: {
     env?: Record<string, string>;
     machine?: Partial<ConfigInputs>;
     isTTY?: boolean;
     columns?: number;
     input?: readonly string[];
+    bytes?: Buffer | undefined;
   } = {}) {
     this.env = env;
     this.#machine = machine;
     this.#isTTY = isTTY;
     this.#columns = columns;
     this.#input = input;
+    this.#bytes = bytes;
   }
 
   get stdin() {
     return {
       isTTY: this.#isTTY,
-      read: async () => Buffer.from(this.#input.map((line) => `${line}\n`).join("")),
+      read: async () => this.#bytes ?? Buffer.from(this.#input.map((line) => `${line}\n`).join("")),
       ask: async (question: string, { hidden = false } = {}) =>
         this.#input[this.asked.push({ question, hidden }) - 1] ?? null,
     };
@@ -69,6 +73,7 @@ export class FakeIo implements Io {
   }
 
   configInputs = (flags: ConfigInputs["flags"]) => inputs({ env: this.env, ...this.#machine, flags });
+  typedUtf8 = () => true;
   inheritedSocket = () => null;
   now = () => this.#time;
   monotonic = () => this.#time;

@@ -2,7 +2,7 @@
 import type { Stamp } from "./near-miss.ts";
 import { isSigningSecret, canVerify, SECRET_FORMS, VERIFYING_FORMS } from "../../../src/domain/endpoints/secret.ts";
 import { usage } from "../../failure.ts";
-import { readFile } from "../../files.ts";
+import { readFile, readText } from "../../files.ts";
 import type { Io } from "../../io.ts";
 
 export const BODY = {
@@ -39,8 +39,7 @@ export function readSecretsToVerify(file: string): string[] {
 }
 
 function readLines(file: string, fits: (text: string) => boolean, forms: string): string[] {
-  const secrets = readFile(file, "--secret-file", 64 * 1024)
-    .toString("utf8")
+  const secrets = readText(file, "--secret-file", 64 * 1024)
     .split("\n")
     .map((line) => line.trim())
     .filter((line) => line !== "");

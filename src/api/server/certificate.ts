@@ -69,7 +69,8 @@ export function datesOf({ validFrom, validUntil }: Certificate, now: number): st
 
 function readPem(setting: string, file: string): string {
   try {
-    const text = readFileSync(file, "utf8");
+    // PEM is ASCII, and what stands around it may be in any encoding.
+    const text = readFileSync(file, "latin1");
     // Some tools write a description above; listhen would take the whole text for the name of a file.
     return text.slice(Math.max(0, text.indexOf("-----BEGIN")));
   } catch (error) {

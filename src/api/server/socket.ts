@@ -58,8 +58,10 @@ function removeStale(path: string): void {
 /** Node cannot ask the name service; a group that is not in this file must be given as a number. */
 function groupId(group: string): number {
   if (/^\d+$/.test(group)) return Number(group);
-  const lines = readFileSync("/etc/group", "utf8").split("\n");
-  const id = lines.find((line) => line.startsWith(`${group}:`))?.split(":")[2];
+  // Byte by byte: of two names that are not UTF-8, one must not stand for the other.
+  const lines = readFileSync("/etc/group", "latin1").split("\n");
+  const bytes = Buffer.from(group).toString("latin1");
+  const id = lines.find((line) => line.startsWith(`${bytes}:`))?.split(":")[2];
   if (id === undefined) throw new Error(`there is no group ${group} in /etc/group; give its number`);
   return Number(id);
 }

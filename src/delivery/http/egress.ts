@@ -211,7 +211,7 @@ const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
  * in a checkout alone: the executable heeds its configuration. Costs 25 ms: make it once.
  */
 export function trust(caFile = ""): SecureContext {
-  const named = caFile === "" ? [] : [readFileSync(caFile, "utf8")];
+  const named = caFile === "" ? [] : [readFileSync(caFile)];
   const isAltered = packed && TRUSTING.some((name) => process.env[name]);
   const ca =
     isAltered || named.length > 0 ? [...getCACertificates(isAltered ? "bundled" : "default"), ...named] : undefined;

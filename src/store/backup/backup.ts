@@ -105,7 +105,7 @@ function passphraseOf({ passphrase, sealWithFile = "" }: BackupPlace): string | 
   if (sealWithFile === "") return null;
   const read = readPassphrase(sealWithFile);
   if ("passphrase" in read) return read.passphrase;
-  throw new WebhookdError("backup_failed", `[backup] seal_with_file ${sealWithFile} ${read.refused}`);
+  throw new WebhookdError("backup_failed", `[backup] seal_with_file ${sealWithFile}${read.refused}`);
 }
 
 function failure(dir: string, error: unknown): WebhookdError {

@@ -8,7 +8,7 @@ import {
   openSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
@@ -19,14 +19,14 @@ import { isFull, refusedFull, StoreRefused } from "./refused.ts";
  * Writes a whole file with mode 0600 that is there after a crash or not at all. Never for the database or its lock:
  * closing a descriptor of theirs would drop the locks that SQLite holds on them in this process.
  */
-export function writeDurably(path: string, text: string): void {
+export function writeDurably(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.tmp`;
   // What a crash left behind could have another owner or mode.
   rmSync(temporary, { force: true });
   const file = openSync(temporary, "wx", 0o600);
   try {
     fchmodSync(file, 0o600);
-    writeSync(file, text);
+    writeFileSync(file, content);
     fsyncSync(file);
   } catch (error) {
     rmSync(temporary, { force: true });

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { writeDurably } from "./durable-file.ts";
 import { refusedFull, StoreRefused, isFull } from "./refused.ts";
 import { createCipheriv, createDecipheriv, scrypt } from "node:crypto";
+import { NotUtf8, utf8Of } from "../../domain/utf8.ts";
 import { newId } from "../../domain/id.ts";
 import { createToken, hashSecret, parseToken, type NewApiKey } from "../../domain/caller.ts";
 
@@ -45,7 +46,7 @@ export function readSecretKey(file: string): Buffer {
     if (process.platform !== "win32" && (statSync(file).mode & 0o007) !== 0) {
       throw new StoreRefused(1, `the secret key ${file} can be read by every user`, `chmod 600 ${file}`);
     }
-    text = readFileSync(file, "utf8").trim();
+    text = keyTextOf(file);
   } catch (error) {
     if (error instanceof StoreRefused) throw error;
     throw new StoreRefused(74, `the secret key ${file} cannot be read`, "check the file's owner and mode", error);
@@ -57,6 +58,16 @@ export function readSecretKey(file: string): Buffer {
     `the secret key ${file} is not 32 bytes in hexadecimal or base64`,
     "put the file back from your copy",
   );
+}
+
+/** Without white space around it. Empty for what is not UTF-8, because no key is. */
+export function keyTextOf(file: string): string {
+  try {
+    return utf8Of(readFileSync(file)).trim();
+  } catch (error) {
+    if (error instanceof NotUtf8) return "";
+    throw error;
+  }
 }
 
 /**
@@ -127,8 +138,7 @@ function base64(bytes: Uint8Array): string {
 
 /** The first API key of a new store: the one in the file, which a first start that was cut short may have left, or a new one. */
 export function readOrMakeAdminKey(file: string, now: number, random: (bytes: number) => Uint8Array): NewApiKey {
-  const left = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
-  let token = parseToken(left);
+  let token = existsSync(file) ? parseToken(keyTextOf(file)) : null;
   if (token === null) {
     const text = createToken(newId("key", now, random(10)).slice("key_".length), random(32));
     writeDurably(file, `${text}\n`);

@@ -10,7 +10,6 @@ import {
   existsSync,
   fsyncSync,
   openSync,
-  readFileSync,
   readSync,
   realpathSync,
   rmdirSync,
@@ -21,7 +20,7 @@ import { statfs as systemStatfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { parseToken } from "../../domain/caller.ts";
-import { readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
+import { keyTextOf, readOrMakeAdminKey, writeSecretKey } from "../files/key-files.ts";
 import { SetAside } from "../files/spare-files.ts";
 import { makeDataDirectory, syncDirectory } from "../files/durable-file.ts";
 import { StoreRefused, systemCode } from "../files/refused.ts";
@@ -196,7 +195,7 @@ function takeUp(staged: StagedBackup, options: RestoreOptions, at: number | null
   const { dir, backup, clock, random = randomBytes } = options;
   const now = clock.now();
   const adminKeyFile = join(dir, "admin.key");
-  const token = existsSync(adminKeyFile) ? parseToken(readFileSync(adminKeyFile, "utf8").trim()) : null;
+  const token = existsSync(adminKeyFile) ? parseToken(keyTextOf(adminKeyFile)) : null;
   const newAdmin = staged.admits(token, now) ? null : readOrMakeAdminKey(stagedFile(dir, "admin.key"), now, random);
   const made = at === null ? "" : `, made ${new Date(at).toISOString()}`;
   const reason = `restored from ${backup}${made}: what was delivered after it would be sent again`;

@@ -116,7 +116,7 @@ export function finishKeyChange(
 export function keepKey(file: string): string {
   const kept = `${file}.old-${idOf(file)}`;
   const { uid, gid } = statSync(file);
-  writeDurably(kept, readFileSync(file, "utf8"));
+  writeDurably(kept, readFileSync(file));
   if (process.getuid?.() === 0) chownSync(kept, uid, gid);
   return kept;
 }
