@@ -64,6 +64,35 @@ export function isUsable({ revokedAt, expiresAt }: Pick<ApiKey, "revokedAt" | "e
   return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 
+/** What the account of a caller follows from. */
+export interface Paying {
+  /** Null for whoever may open the unix socket. */
+  readonly keyId: string | null;
+  /** One tenant's name, or `*`. */
+  readonly tenant: string;
+  readonly isPortal: boolean;
+  /** The key that made the portal link; null for the unix socket, and for any other key. */
+  readonly madeBy: string | null;
+}
+
+/** Whose limits a call counts against. Every limit is kept by one of these names. */
+export interface Account {
+  /** Has `rate_limit` requests a second: the key, or for a portal link the key that made it. */
+  readonly payer: string;
+  /** Takes its turn among others: the key, or all links that one key made for one tenant. */
+  readonly caller: string;
+  /** Has a share of what may be under way: the tenant, or a key of every tenant. */
+  readonly share: string;
+}
+
+/** Null for the operator, who has no limit. Links can be made by the thousand, so none of them counts for itself alone. */
+export function accountOf({ keyId, tenant, isPortal, madeBy }: Paying): Account | null {
+  if (keyId === null) return null;
+  const caller = isPortal ? `links of ${madeBy ?? "socket"} for ${tenant}` : keyId;
+  const payer = isPortal ? (madeBy ?? caller) : keyId;
+  return { payer, caller, share: tenant === "*" ? `key ${payer}` : `tenant ${tenant}` };
+}
+
 const LENGTH = "whk_".length + 26 + 1 + 52;
 
 export interface Token {

@@ -7,7 +7,16 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { ALERT_TENANT } from "../../domain/alert.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type ApiKey, includesScope, isUsable, matchesHash, parseToken, type Scope } from "../../domain/caller.ts";
+import {
+  type Account,
+  accountOf,
+  type ApiKey,
+  includesScope,
+  isUsable,
+  matchesHash,
+  parseToken,
+  type Scope,
+} from "../../domain/caller.ts";
 import { TENANT } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
@@ -29,9 +38,11 @@ export interface Principal {
   readonly isPortal: boolean;
   /** The only endpoints that it is for (reach.ts); null for all of the tenant's. */
   readonly endpoints: readonly string[] | null;
+  /** Whose limits it counts against; null for no limits. */
+  readonly account: Account | null;
 }
 
-const NO_PORTAL = { isPortal: false, endpoints: null };
+const NO_PORTAL = { isPortal: false, endpoints: null, account: null };
 /** The file system said that this caller may do anything: the socket is 0600. */
 export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"], ...NO_PORTAL };
 /** Whoever asks for an open route. */
@@ -83,7 +94,9 @@ export class Authentication {
     if (opened === null || !isUsable(opened, now)) throw this.#failure(req);
     this.#store.keys.touch(opened.id, now);
     const { id: keyId, tenant, scopes, portal } = opened;
-    return { keyId, tenant, scopes, isPortal: portal !== null, endpoints: portal?.endpoints ?? null };
+    const isPortal = portal !== null;
+    const account = accountOf({ keyId, tenant, isPortal, madeBy: portal?.madeBy ?? null });
+    return { keyId, tenant, scopes, isPortal, endpoints: portal?.endpoints ?? null, account };
   }
 
   /** Once for all requests of a connection that have the same head. */

@@ -1,5 +1,6 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
 import type { Clock } from "../../clock.ts";
+import type { Account } from "../../domain/caller.ts";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
 import type { TenantShares } from "../../domain/time/timetable.ts";
@@ -9,6 +10,11 @@ import type { Header } from "./reply.ts";
 
 /** Past this many keys the memory of them starts anew. */
 const MAX_KEYS = 10_000;
+
+/** Links get no more of the rate of the key that made them, so that the key itself can go on. */
+const LINKS_PART = 3 / 4;
+/** The links of one tenant get no more of it, so that those of other tenants can go on. */
+const TENANT_LINKS_PART = 1 / 2;
 
 /**
  * `[server] rate_limit`: how many requests a second each key may make, with one second's worth saved up; each event of a
@@ -22,14 +28,14 @@ export class RateLimit {
     this.#perSecond = perSecond;
   }
 
-  /** Counts a request of the key, before its body is read; for one too many, the refusal. `now` is monotonic. */
-  take(keyId: string, now: number): Taken {
-    const bucket = this.#bucket(keyId);
-    const waitMs = bucket.readyAt(this.#perSecond) - now;
-    if (waitMs <= 0) bucket.take(now);
+  /** Counts a request, before its body is read; for one too many, the refusal. `now` is monotonic. */
+  take(account: Account, now: number): Taken {
+    const allowances = this.#allowancesOf(account);
+    const waitMs = Math.max(...allowances.map(({ bucket, burst }) => bucket.readyAt(burst) - now));
+    if (waitMs <= 0) for (const { bucket } of allowances) bucket.take(now);
     return {
-      headers: this.#headers(bucket, now),
-      refusal: waitMs > 0 ? tooMany(this.#perSecond, waitMs) : null,
+      headers: headersOf(allowances, now),
+      refusal: waitMs > 0 ? tooMany(this.#perSecond, account, waitMs) : null,
     };
   }
 
@@ -37,24 +43,44 @@ export class RateLimit {
    * Counts what a request turned out to carry beyond the one that it was counted as. It is taken all the same, or a
    * batch of more than a second's worth never would be; the key waits afterwards.
    */
-  takeMore(keyId: string, count: number, now: number): readonly Header[] {
-    const bucket = this.#bucket(keyId);
-    bucket.take(now, count);
-    return this.#headers(bucket, now);
+  takeMore(account: Account, count: number, now: number): readonly Header[] {
+    const allowances = this.#allowancesOf(account);
+    for (const { bucket } of allowances) bucket.take(now, count);
+    return headersOf(allowances, now);
   }
 
-  #bucket(keyId: string): TokenBucket {
-    return bucketOf(this.#buckets, keyId, this.#perSecond);
-  }
-
-  #headers(bucket: TokenBucket, now: number): readonly Header[] {
-    // What is saved up comes back evenly, within the window of a second unless a batch took more than that.
-    const seconds = Math.max(1, Math.ceil((bucket.readyAt(1) - now) / 1000));
+  /** What must have room for a request. */
+  #allowancesOf({ payer, caller }: Account): readonly Allowance[] {
+    const bucket = bucketOf(this.#buckets, payer, this.#perSecond);
+    if (payer === caller) return [{ bucket, burst: this.#perSecond }];
+    const part = partOf(this.#perSecond);
     return [
-      ["ratelimit-policy", `"key";q=${this.#perSecond};w=1`],
-      ["ratelimit", `"key";r=${bucket.left(this.#perSecond, now)};t=${seconds}`],
+      { bucket, burst: Math.max(1, this.#perSecond * LINKS_PART) },
+      { bucket: bucketOf(this.#buckets, caller, part), burst: Math.max(1, part) },
     ];
   }
+}
+
+interface Allowance {
+  readonly bucket: TokenBucket;
+  /** The least number of tokens that it is full with. */
+  readonly burst: number;
+}
+
+/** What the links of one tenant may use of a rate. */
+function partOf(perSecond: number): number {
+  return perSecond * TENANT_LINKS_PART;
+}
+
+function headersOf(allowances: readonly Allowance[], now: number): readonly Header[] {
+  const most = Math.floor(Math.min(...allowances.map(({ burst }) => burst)));
+  const left = Math.min(...allowances.map(({ bucket, burst }) => bucket.left(burst, now)));
+  // What is saved up comes back evenly, within the window of a second unless a batch took more than that.
+  const seconds = allowances.map(({ bucket }) => Math.ceil((bucket.readyAt(1) - now) / 1000));
+  return [
+    ["ratelimit-policy", `"key";q=${most};w=1`],
+    ["ratelimit", `"key";r=${left};t=${Math.max(1, ...seconds)}`],
+  ];
 }
 
 /** A new one where the memory has started anew, also between a request and what it carries. */
@@ -110,8 +136,12 @@ export interface Taken {
   readonly refusal: WebhookdError | null;
 }
 
-function tooMany(perSecond: number, waitMs: number): WebhookdError {
-  const detail = `this key may make ${counted(perSecond, "request", "requests")} a second, counting each event of a batch; see [server] rate_limit`;
+function tooMany(perSecond: number, { payer, caller }: Account, waitMs: number): WebhookdError {
+  const requests = (count: number) => counted(count, "request", "requests");
+  const detail =
+    payer === caller
+      ? `this key may make ${requests(perSecond)} a second, counting each event of a batch; see [server] rate_limit`
+      : `the portal links of one tenant may make ${requests(partOf(perSecond))} a second, and count against the rate of the key that made them; see [server] rate_limit`;
   return new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
 }
 
@@ -211,28 +241,28 @@ const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfte
   streams: ["streams are open", "streams", 15],
 };
 
-/** Whoever has so many times what is free gets no more: alone three quarters, and there is always something for others. */
-const TIMES_FREE = 3;
+/**
+ * Who has so many times what is free gets no more. With 3, one alone may have three quarters. Streams stay open for
+ * hours: with 1, one alone may have half, and many others find room beside it.
+ */
+const TIMES_FREE: Record<Scarce, number> = { publishes: 3, bytes: 3, reads: 3, streams: 1 };
 
 /**
- * Back-pressure: what may be under way at once, of everybody together, and of each key and tenant. What is over is
- * refused at once, so that a burst costs those who make it a retry, and neither the daemon its memory nor others theirs.
+ * Back-pressure: what may be under way at once, of everybody together, and of each account. What is over is refused at
+ * once, so that a burst costs those who make it a retry, and neither the daemon its memory nor others theirs.
  */
 export class Shares {
   readonly #most: Readonly<Record<Scarce, number>>;
   readonly #all = new Amounts();
-  readonly #keys = new Map<string, Amounts>();
-  readonly #tenants = new Map<string, Amounts>();
+  readonly #shares = new Map<string, Amounts>();
 
   constructor(most: Readonly<Record<Scarce, number>>) {
     this.#most = most;
   }
 
-  /** For one request; a key of every tenant stands for itself alone. What it takes must be given back with `leave`. */
-  of(keyId: string | null, tenant: string): Holding {
-    const key = keyId === null ? undefined : amountsOf(this.#keys, keyId);
-    const ofTenant = tenant === "*" ? undefined : amountsOf(this.#tenants, tenant);
-    return new Holding(this.#most, this.#all, key, ofTenant);
+  /** For one request; null for who has no share. What it takes must be given back with `leave`. */
+  of(account: Account | null): Holding {
+    return new Holding(this.#most, this.#all, account === null ? undefined : amountsOf(this.#shares, account.share));
   }
 }
 
@@ -254,20 +284,13 @@ export class OverShare extends WebhookdError {}
 export class Holding {
   readonly #most: Readonly<Record<Scarce, number>>;
   readonly #all: Amounts;
-  readonly #key: Amounts | undefined;
-  readonly #tenant: Amounts | undefined;
+  readonly #share: Amounts | undefined;
   readonly #own = new Amounts();
 
-  constructor(
-    most: Readonly<Record<Scarce, number>>,
-    all: Amounts,
-    key: Amounts | undefined,
-    tenant: Amounts | undefined,
-  ) {
+  constructor(most: Readonly<Record<Scarce, number>>, all: Amounts, share: Amounts | undefined) {
     this.#most = most;
     this.#all = all;
-    this.#key = key;
-    this.#tenant = tenant;
+    this.#share = share;
   }
 
   /** Throws `overloaded` where there is no more, and `rate_limited` for who has enough of it. */
@@ -275,8 +298,8 @@ export class Holding {
     const free = this.#most[what] - this.#all[what];
     const [tooMany, enough, retryAfterSeconds] = WORDS[what];
     if (amount > free) throw new OverShare("overloaded", `too many ${tooMany}`, { retryAfterSeconds });
-    const mine = Math.max(this.#key?.[what] ?? 0, this.#tenant?.[what] ?? 0);
-    if (mine > 0 && mine >= TIMES_FREE * free) {
+    const mine = this.#share?.[what] ?? 0;
+    if (mine > 0 && mine >= TIMES_FREE[what] * free) {
       const detail = `this key or its tenant already has its share of the ${enough}; the rest is kept for others`;
       throw new OverShare("rate_limited", detail, { retryAfterSeconds });
     }
@@ -290,7 +313,6 @@ export class Holding {
   #add(what: Scarce, amount: number): void {
     this.#own[what] += amount;
     this.#all[what] += amount;
-    if (this.#key !== undefined) this.#key[what] += amount;
-    if (this.#tenant !== undefined) this.#tenant[what] += amount;
+    if (this.#share !== undefined) this.#share[what] += amount;
   }
 }

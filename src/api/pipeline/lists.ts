@@ -85,7 +85,7 @@ export function pageOf<const S extends string = never>(
 
 /** On whose behalf a list is read. */
 export function callerOf({ principal, whenGone }: Call): Caller {
-  return { name: principal.keyId ?? "operator", whenGone };
+  return { name: principal.account?.caller ?? "operator", whenGone };
 }
 
 /** A page of items that are JSON texts already. */

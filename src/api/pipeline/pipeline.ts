@@ -145,7 +145,7 @@ export class Pipeline {
     if (!isOpen && this.#parts.phase.now === "stopped") {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
-    exchange.keyId = isTrusted ? null : principal.keyId;
+    exchange.caller = principal.account?.caller ?? null;
     this.#countAgainstRate(principal, exchange);
     if (resource === undefined) throw notFound();
     const served = resource.methods.get(req.method === "HEAD" ? "GET" : req.method!);
@@ -163,16 +163,16 @@ export class Pipeline {
     return this.#trail.keep(act, () => this.#perform(exchange, served, principal));
   }
 
-  #countAgainstRate({ keyId }: Principal, exchange: Exchange): void {
-    if (this.#rateLimit === null || keyId === null) return;
-    const { headers, refusal } = this.#rateLimit.take(keyId, this.#parts.clock.monotonic());
+  #countAgainstRate({ account }: Principal, exchange: Exchange): void {
+    if (this.#rateLimit === null || account === null) return;
+    const { headers, refusal } = this.#rateLimit.take(account, this.#parts.clock.monotonic());
     exchange.limit = headers;
     if (refusal !== null) throw refusal;
   }
 
-  #countMore({ keyId }: Principal, count: number, exchange: Exchange): void {
-    if (this.#rateLimit === null || keyId === null || count < 1) return;
-    exchange.limit = this.#rateLimit.takeMore(keyId, count, this.#parts.clock.monotonic());
+  #countMore({ account }: Principal, count: number, exchange: Exchange): void {
+    if (this.#rateLimit === null || account === null || count < 1) return;
+    exchange.limit = this.#rateLimit.takeMore(account, count, this.#parts.clock.monotonic());
   }
 
   async #perform(exchange: Exchange, { route, parameters }: Served, principal: Principal): Promise<Reply> {
@@ -181,7 +181,7 @@ export class Pipeline {
       throw new WebhookdError("forbidden", `this key lacks the scope "${route.access}"`);
     }
     const shares = isTrusted ? this.#reserve : this.#shares;
-    const holding = shares.of(principal.keyId, principal.tenant);
+    const holding = shares.of(principal.account);
     let isKept = false;
     try {
       if (route.body?.metered) {
@@ -200,7 +200,7 @@ export class Pipeline {
         this.#countMore(principal, drafts.length - 1, exchange);
         this.#tenantRates.take(drafts, this.#parts.clock.monotonic());
       };
-      const stream = () => takeStream(shares.of(principal.keyId, principal.tenant));
+      const stream = () => takeStream(shares.of(principal.account));
       const call: Call = {
         principal,
         path,
@@ -235,11 +235,11 @@ export class Pipeline {
     try {
       this.#write(exchange, await answer);
     } catch (error) {
-      const { keyId, isTrusted, req } = exchange;
+      const { caller, isTrusted, req } = exchange;
       // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
-      const isPaced = error instanceof OverShare || (keyId === null && KEYLESS.has((error as WebhookdError).code));
+      const isPaced = error instanceof OverShare || (caller === null && KEYLESS.has((error as WebhookdError).code));
       if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
-        const turn = this.#refusals.turn(keyId ?? peerOf(this.#proxies.clientOf(req)));
+        const turn = this.#refusals.turn(caller ?? peerOf(this.#proxies.clientOf(req)));
         if (turn !== null && hasMuchLeft(req)) req.socket.pause();
         await turn;
       }

@@ -22,8 +22,8 @@ export interface Exchange {
   allow: string | undefined;
   /** What is left of the key's rate. */
   limit: readonly Header[] | undefined;
-  /** Null until its key is known, and for whoever has none. */
-  keyId: string | null;
+  /** The name of its account among callers; null until its key is known, and for whoever has none. */
+  caller: string | null;
   /** The id of what it is about, where the path does not say it. */
   object: string | undefined;
   /** What the request is called in metrics. */
@@ -48,7 +48,7 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
     params: NO_PARAMS,
     allow: undefined,
     limit: undefined,
-    keyId: null,
+    caller: null,
     object: undefined,
     route: undefined,
   };

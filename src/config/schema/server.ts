@@ -103,7 +103,7 @@ export const SERVER = [
     min: 0,
     max: 1_000_000,
     sentence:
-      "Requests per second for each key, counting each event of a batch; more get 429, and the RateLimit header says how many are left. 0: no limit.",
+      "Requests per second for each key with its portal links, counting each event of a batch; more get 429, and the RateLimit header says how many are left. 0: no limit.",
   },
   {
     section: "server",

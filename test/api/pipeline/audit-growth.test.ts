@@ -21,7 +21,7 @@ it("grows by less than 1 MiB in an hour of refused calls, whatever they ask for"
     Number(db.pragma("page_count", { simple: true })) * Number(db.pragma("page_size", { simple: true }));
   const before = bytes();
   const who = { keyId: `key_${"0".repeat(26)}`, tenant: "a".repeat(64), scopes: ["metrics"] } as const;
-  const principal = { ...who, isPortal: false, endpoints: null };
+  const principal = { ...who, isPortal: false, endpoints: null, account: null };
   for (let minute = 0; minute < 60; minute++) {
     const calls = Array.from({ length: CALLS_A_MINUTE }, (_, at) => {
       const action = AUDIT_ACTIONS[at % AUDIT_ACTIONS.length]!;

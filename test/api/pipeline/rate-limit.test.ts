@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { request } from "node:http";
 import { RateLimit, TenantRates } from "../../../src/api/pipeline/limits.ts";
 import { FakeStore } from "../fake-store.ts";
+import { accountOf } from "../../../src/domain/caller.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
 
 const EVENT = { type: "budget.exceeded", data: {} };
@@ -98,10 +99,11 @@ it("counts the events of a batch, and refuses what comes next before its body is
 
 it("counts the events of a batch, also where the memory of keys starts anew before it is read", () => {
   const limit = new RateLimit(10);
-  expect(limit.take("batch", 0).refusal).toBeNull();
-  for (let other = 0; other < 10_000; other++) limit.take(`key_${other}`, 0);
-  limit.takeMore("batch", 20, 0);
-  expect(limit.take("batch", 0).refusal).not.toBeNull();
+  const account = (keyId: string) => accountOf({ keyId, tenant: "a", isPortal: false, madeBy: null })!;
+  expect(limit.take(account("batch"), 0).refusal).toBeNull();
+  for (let other = 0; other < 10_000; other++) limit.take(account(`key_${other}`), 0);
+  limit.takeMore(account("batch"), 20, 0);
+  expect(limit.take(account("batch"), 0).refusal).not.toBeNull();
 });
 
 it("counts a batch that is refused as one request", async () => {
