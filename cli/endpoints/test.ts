@@ -1,4 +1,5 @@
 import type { Attempt, Publication } from "../../src/client/operations.ts";
+import { addedDetail } from "../../src/domain/deliveries/attempt.ts";
 import { answerLines, resultOf } from "../attempts/text.ts";
 import { type ArgsOf, CLIENT, command } from "../command.ts";
 import { ENDPOINT, findEndpoint } from "./find.ts";
@@ -49,11 +50,12 @@ export const endpointsTest = command({
 });
 
 function attempted(attempt: Attempt, { json }: { readonly json: boolean }, io: Io): number {
-  const { endpoint, event, outcome, detail } = attempt;
+  const { endpoint, event, outcome, status_code, detail } = attempt;
   if (!json) {
     say(io, `${endpoint}  ${resultOf(attempt)}  ${event}`);
+    const more = addedDetail(outcome, status_code, detail);
+    if (more !== "") say(io, `  ${more}`);
     if (outcome !== "succeeded") {
-      say(io, `  ${detail}`);
       for (const line of answerLines(attempt)) say(io, `  ${line}`);
     }
   }

@@ -164,6 +164,13 @@ export const DELIVERY: readonly Mutant[] = [
     tests: ["test/delivery/http/connections.test.ts"],
   },
   {
+    name: "a-connection-is-kept-after-a-malformed-response",
+    file: "src/delivery/http/answer.ts",
+    find: "keepAlive && !this.#closes && this.#faults.size === 0",
+    replace: "keepAlive && !this.#closes",
+    tests: ["test/delivery/http/malformed-responses.test.ts"],
+  },
+  {
     name: "a-redirect-counts-as-success",
     file: "src/delivery/http/answer.ts",
     find: "return this.status !== null && this.status < 300;",

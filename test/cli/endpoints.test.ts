@@ -265,6 +265,13 @@ describe("webhookd endpoints test", () => {
     expect(daemon.seen[0]).toMatchObject({ path: `/v1/webhooks/${id}/test?wait=true`, body: {} });
   });
 
+  it("says what was wrong with the response of a success", async () => {
+    const detail = "the receiver answered 200; the response is malformed: a line ends in LF without CR (bare_lf)";
+    const answers = { sendTestEvent: { ...attempt, response_body: "ok", detail } };
+    const { code, out } = await endpoints(["test", id], { answers });
+    expect([code, out]).toEqual([EXIT.ok, `${id}  200 in 143 ms  evt_1\n  ${detail}\n`]);
+  });
+
   it("shows no more than 200 bytes of what a receiver says, and lets none of it steer the terminal", async () => {
     const body = `\x1b]0;gone\x07 ${"é".repeat(5000)}`;
     const failed = { ...attempt, outcome: "failed", status_code: 500, detail: "the receiver answered 500" };

@@ -99,6 +99,16 @@ describe("the page of an event", () => {
     );
   });
 
+  it("says what was wrong with the response of a success, whole, on a low screen too", () => {
+    const detail = "the receiver answered 200; the response is malformed: a line ends in LF without CR (bare_lf)";
+    const malformed = attempt(1, { outcome: "succeeded", status_code: 200, error: null, detail });
+    const low = { size: { columns: 80, rows: 24 } };
+    const page = eventPage([malformed], { status: "delivered", next_attempt_at: null }, low);
+    expect(page).toMatch(
+      /last answer {2}200, [^\n]+\n +the receiver answered 200; the response is malformed: [^(]+\(bare_lf\)/,
+    );
+  });
+
   it("says of what has been due for some time that it waits its turn, and of how many", () => {
     const due = { status: "pending", attempts: 1, next_attempt_at: ago(8) };
     const one = [attempt(1, {})];

@@ -1,5 +1,6 @@
 /** One event: its deliveries, every attempt past and to come, and its payload. */
 import type { Attempt, Event, EventDelivery, Status } from "../../src/client/operations.ts";
+import { addedDetail } from "../../src/domain/deliveries/attempt.ts";
 import { delayBefore, type Ladder } from "../../src/domain/deliveries/due-time.ts";
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { age, countText, longAge, shortInstant, tookText } from "../draw/numbers.ts";
@@ -135,7 +136,7 @@ function attemptLine(look: Look, { attempt, ladder, tree }: OfAttempt, width: nu
       { text: `${String(number).padStart(2)}  ${placeText(attempt, ladder).padEnd(8)} ${shortInstant(started_at)}  ` },
       { text: answer.padEnd(8), style },
       {
-        text: ` ${tookText(duration_ms).padStart(7)}  ${phasesText(attempt)}  ${outcome === "succeeded" ? "" : detail}`,
+        text: ` ${tookText(duration_ms).padStart(7)}  ${phasesText(attempt)}  ${addedDetail(outcome, status_code, detail)}`,
       },
     ],
     width,
@@ -218,7 +219,17 @@ function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   const text = status_code === null ? (detail === "" ? outcome : detail) : answer;
   const head = spanRow(look, [{ text: "   last answer  ", style: "grey" }, { text }], width);
   const [line] = bodyOf(look, attempt, width);
-  return line === undefined ? [head] : [head, bodyLine(look, line, width)];
+  const more = outcome === "succeeded" ? addedDetail(outcome, status_code, detail) : "";
+  const lines =
+    more === ""
+      ? [head]
+      : [
+          head,
+          ...wrap(more, Math.max(1, width - 3), look).map((part) =>
+            spanRow(look, [{ text: `   ${part}`, style: "yellow" }], width),
+          ),
+        ];
+  return line === undefined ? lines : [...lines, bodyLine(look, line, width)];
 }
 
 /** All of it, if that is more than was shown already. */

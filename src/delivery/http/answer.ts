@@ -1,8 +1,9 @@
 /** What a receiver answers, read by llhttp: Node's own parser, as undici has compiled it for WebAssembly. */
-import type { Outcome } from "../../domain/deliveries/attempt.ts";
+import type { Outcome, ResponseFault } from "../../domain/deliveries/attempt.ts";
 // @ts-expect-error undici has no types for it. It is the compiled module, as a Buffer.
 import compiled from "undici/lib/llhttp/llhttp-wasm.js";
 import { Fault } from "./fault.ts";
+import { MalformedHeadReader, MAX_HEAD_BYTES, Unreadable } from "./malformed-head.ts";
 
 export const MAX_BODY_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -26,6 +27,8 @@ export class Answer {
   /** Null until the final header block is complete. */
   status: number | null = null;
   headers: Outcome["responseHeaders"] = {};
+  /** What was wrong with its head, and with those of the informational responses before it, and yet was forgiven. */
+  faults: readonly ResponseFault[] = [];
   /** Nothing of it is missing. */
   isComplete = false;
   /** How long its connection may rest afterwards; 0 if it must not be used again. */
@@ -58,6 +61,7 @@ const LLHTTP_PAUSED = 21;
 const GO_ON = 0;
 const HAS_NO_BODY = 1;
 const STOP = -1;
+const NOT_HTTP = "the answer is not HTTP";
 /** Of its memory, for what it is to read next. */
 const WINDOW_BYTES = 64 * 1024;
 
@@ -132,6 +136,14 @@ export class AnswerReader {
   #isValue = true;
   #kept: Record<string, string> = {};
   #framing: Record<string, string> = {};
+  /** This head as it came, up to the piece that is being read: needed once llhttp refuses it. */
+  #head: Buffer[] = [];
+  #headSize = 0;
+  /** Reads on from where llhttp refused the head. */
+  #malformed: MalformedHeadReader | null = null;
+  readonly #faults = new Set<ResponseFault>();
+  /** An informational response said that the connection ends. */
+  #closes = false;
 
   constructor(keepsAll: boolean) {
     this.#keepsAll = keepsAll;
@@ -142,18 +154,87 @@ export class AnswerReader {
 
   /** Reads these bytes; the answer is how many of them were its own: fewer once it is complete, or cannot be read. */
   read(bytes: Buffer, length: number): number {
-    for (let from = 0; from < length; from += WINDOW_BYTES) {
-      const size = Math.min(WINDOW_BYTES, length - from);
-      bytes.copy(memory, windowAt, from, from + size);
-      turnTo(this);
-      const result = this.#llhttp.llhttp_execute(this.#parser, windowAt, size);
-      if (result === 0) continue;
-      if (result !== LLHTTP_PAUSED) this.fault ??= new Fault("bad_response", "the answer is not HTTP");
-      return from + this.#llhttp.llhttp_get_error_pos(this.#parser) - windowAt;
+    for (let at = 0; at < length && this.fault === null;) {
+      const to = Math.min(length, at + WINDOW_BYTES);
+      at = this.#malformed === null ? this.#readStrictly(bytes, at, to) : this.#readMalformed(bytes, at, to);
+      if (this.answer.isComplete || this.fault !== null) return at;
     }
     this.#bytes += length;
     if (this.#bytes > MAX_BYTES) this.#stop("bad_response", "the receiver sent more than 1 MiB");
     return length;
+  }
+
+  #readStrictly(bytes: Buffer, from: number, to: number): number {
+    bytes.copy(memory, windowAt, from, to);
+    const result = this.#execute(to - from);
+    if (result === 0) {
+      if (this.answer.status === null) this.#keepHead(bytes, from, to);
+      return to;
+    }
+    const end = from + this.#llhttp.llhttp_get_error_pos(this.#parser) - windowAt;
+    if (result === LLHTTP_PAUSED) {
+      if (!this.answer.isComplete) this.#beginHead();
+    } else if (this.fault === null && this.answer.status === null) this.#forgive(bytes, from, end);
+    else this.fault ??= new Fault("bad_response", NOT_HTTP);
+    return end;
+  }
+
+  #execute(length: number): number {
+    turnTo(this);
+    return this.#llhttp.llhttp_execute(this.#parser, windowAt, length);
+  }
+
+  /** llhttp refused the head at `end`. */
+  #forgive(bytes: Buffer, from: number, end: number): void {
+    this.#keepHead(bytes, from, end);
+    const reader = (this.#malformed = new MalformedHeadReader());
+    const isKept = this.#headSize <= MAX_HEAD_BYTES;
+    for (const piece of isKept ? this.#head : []) reader.read(piece, 0, piece.length);
+    if (reader.began) this.#judge(reader);
+    else this.fault = new Fault("bad_response", NOT_HTTP);
+  }
+
+  #readMalformed(bytes: Buffer, from: number, to: number): number {
+    const reader = this.#malformed!;
+    const end = reader.read(bytes, from, to);
+    this.#judge(reader);
+    return end;
+  }
+
+  /** The head may be read by now. If so, llhttp goes on with what follows, as if the head had been well formed. */
+  #judge({ end: head }: MalformedHeadReader): void {
+    if (head === null) return;
+    if (head instanceof Unreadable) {
+      this.fault = head.isTooLong
+        ? new Fault("response_headers_too_large", head.reason)
+        : new Fault("bad_response", `${NOT_HTTP}: ${head.reason}`);
+      return;
+    }
+    for (const fault of head.faults) this.#faults.add(fault);
+    this.#beginHead();
+    for (const [name, value] of head.headers) this.#keep(name, value);
+    const length = memory.write(`HTTP/1.1 ${head.status} \r\n${head.framing}\r\n`, windowAt, "latin1");
+    const result = this.#execute(length);
+    if (result === LLHTTP_PAUSED && !this.answer.isComplete) this.#beginHead();
+    else if (result !== 0 && result !== LLHTTP_PAUSED) this.fault ??= new Fault("bad_response", NOT_HTTP);
+  }
+
+  /** What comes next is another head. */
+  #beginHead(): void {
+    this.#llhttp.llhttp_reset(this.#parser);
+    this.#malformed = null;
+    this.#head = [];
+    this.#headSize = this.#headerBytes = 0;
+    this.#name = this.#value = "";
+    this.#isValue = true;
+    this.#kept = {};
+    this.#framing = {};
+  }
+
+  #keepHead(bytes: Buffer, from: number, to: number): void {
+    this.#headSize += to - from;
+    if (this.#headSize <= MAX_HEAD_BYTES) this.#head.push(Buffer.from(bytes.subarray(from, to)));
+    else this.#head = [];
   }
 
   /** The receiver sends no more: that is the end of a body whose length it did not say. */
@@ -193,20 +274,22 @@ export class AnswerReader {
     this.#endHeader();
     this.#isValue = true;
     this.#headerBytes = 0;
-    if (status < 100) return this.#stop("bad_response", "the answer is not HTTP");
-    if (status === 100 || upgrade) return this.#stop("bad_response", "the answer does not match the request");
+    if (status < 100) return this.#stop("bad_response", NOT_HTTP);
+    if (status === 101 || upgrade) return this.#stop("bad_response", "the answer does not match the request");
+    // Nobody asked for a 100, but a client must be able to read it (RFC 9110, section 15.2), as any other of them.
     if (status < 200) {
       if (++this.#informational > MAX_INFORMATIONAL) {
         const sentence = `the receiver sent more than ${MAX_INFORMATIONAL} informational responses`;
         return this.#stop("too_many_informational", sentence);
       }
-      this.#kept = {};
-      this.#framing = {};
+      this.#closes ||= !keepAlive;
       return HAS_NO_BODY;
     }
+    this.#head = [];
     this.answer.status = status;
     this.answer.headers = this.#kept;
-    this.answer.restMs = keepAlive ? this.#restMs(status) : 0;
+    this.answer.faults = [...this.#faults];
+    this.answer.restMs = keepAlive && !this.#closes && this.#faults.size === 0 ? this.#restMs(status) : 0;
     return GO_ON;
   }
 
@@ -217,21 +300,21 @@ export class AnswerReader {
   }
 
   onMessageComplete(): number {
-    if (this.answer.status === null) return GO_ON;
-    this.answer.isComplete = true;
+    if (this.answer.status !== null) this.answer.isComplete = true;
+    // After an informational response, too: what follows it is a head of its own.
     return LLHTTP_PAUSED;
   }
 
   #endHeader(): void {
     const name = this.#name;
     // Trailers are no headers.
-    if (name !== "" && this.answer.status === null) {
-      const value = this.#value;
-      if (KEPT.has(name)) this.#kept[name] ??= value.length <= KEPT_CHARS ? value : value.slice(0, KEPT_CHARS);
-      else if (FRAMING.has(name))
-        this.#framing[name] = name in this.#framing ? `${this.#framing[name]},${value}` : value;
-    }
+    if (name !== "" && this.answer.status === null) this.#keep(name, this.#value);
     this.#name = this.#value = "";
+  }
+
+  #keep(name: string, value: string): void {
+    if (KEPT.has(name)) this.#kept[name] ??= value.length <= KEPT_CHARS ? value : value.slice(0, KEPT_CHARS);
+    else if (FRAMING.has(name)) this.#framing[name] = name in this.#framing ? `${this.#framing[name]},${value}` : value;
   }
 
   #count(length: number): number {

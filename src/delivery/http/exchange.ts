@@ -1,5 +1,12 @@
 import type { Socket } from "node:net";
-import { answered, type BodyError, noResponse, type Outcome, type Phases } from "../../domain/deliveries/attempt.ts";
+import {
+  answered,
+  type BodyError,
+  noResponse,
+  type Outcome,
+  type Phases,
+  withFaults,
+} from "../../domain/deliveries/attempt.ts";
 import { type Answer, MAX_BODY_BYTES } from "./answer.ts";
 import { type Carried, Connection, Connections } from "./connections.ts";
 import { Destination, type Opening } from "./egress-guard.ts";
@@ -177,12 +184,13 @@ class Attempt extends Timed implements Carried {
     const { succeeded } = answer;
     const status = answer.status!;
     const error = succeeded ? null : status < 400 ? "redirect_not_followed" : "http_status";
+    const said = error === "redirect_not_followed" ? `${answered(status)}, which is not followed` : answered(status);
     this.#end({
       outcome: succeeded ? "succeeded" : "failed",
       statusCode: status,
       error,
       bodyError,
-      detail: error === "redirect_not_followed" ? `${answered(status)}, which is not followed` : answered(status),
+      detail: withFaults(said, answer.faults),
       durationMs: Math.round(this.#decidedAt - this.#startedAt),
       remoteAddress: this.#connection.opening?.remoteAddress ?? null,
       phases: this.#phases(),

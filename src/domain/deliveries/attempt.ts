@@ -81,6 +81,29 @@ export function isUnheard(evidence: Evidence): boolean {
 /** What happened to the response body after a final header block had decided the attempt; it changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";
 
+/**
+ * What may be wrong with a response that counts by its status all the same, because its status line is clear. The
+ * attempt's detail names it.
+ */
+const RESPONSE_FAULTS = {
+  bare_lf: "a line ends in LF without CR",
+  folded_header: "a header is folded over several lines",
+  space_before_colon: "there is a space before the colon of a header",
+  repeated_content_length: "Content-Length is repeated",
+  content_length_with_transfer_encoding: "there are both Content-Length and Transfer-Encoding",
+} as const;
+
+export type ResponseFault = keyof typeof RESPONSE_FAULTS;
+
+export const RESPONSE_FAULT_NAMES = Object.keys(RESPONSE_FAULTS) as ResponseFault[];
+
+/** The attempt's detail, where its response had such faults. */
+export function withFaults(detail: string, faults: readonly ResponseFault[]): string {
+  if (faults.length === 0) return detail;
+  const words = faults.map((fault) => `${RESPONSE_FAULTS[fault]} (${fault})`).join(", ");
+  return `${detail}; the response is malformed: ${words}`;
+}
+
 /** What made the attempt happen: the ladder, a replay's first attempt, an operator's single attempt, a test event. */
 export type Trigger = "ladder" | "replay" | "manual" | "test";
 
@@ -142,7 +165,16 @@ export function deadly(deaths: number, victim: "process" | "sender"): Outcome | 
 
 /** Whether `plainSuccess` says all that is worth keeping of it. */
 export function isPlain(outcome: Outcome): boolean {
-  return outcome.outcome === "succeeded" && outcome.bodyError === null;
+  return outcome.bodyError === null && isByStatus(outcome);
+}
+
+/** Whether it is a success whose detail says no more than the status. */
+export function isByStatus({
+  outcome,
+  detail,
+  statusCode,
+}: Pick<Outcome, "outcome" | "detail" | "statusCode">): boolean {
+  return outcome === "succeeded" && addedDetail(outcome, statusCode, detail) === "";
 }
 
 /** A success with nothing odd about it. */
@@ -170,6 +202,11 @@ export function plainSuccess(
 /** The detail of an attempt that was answered. */
 export function answered(statusCode: number | null): string {
   return `the receiver answered ${statusCode}`;
+}
+
+/** What a list says of an attempt beside its status: nothing of a success of which there is nothing more to say. */
+export function addedDetail(outcome: string, statusCode: number | null, detail: string): string {
+  return outcome === "succeeded" && detail === answered(statusCode) ? "" : detail;
 }
 
 /** An outcome without a response: the request never left, or nothing that counts came back. */

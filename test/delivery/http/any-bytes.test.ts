@@ -93,6 +93,8 @@ describe("whatever bytes a receiver sends", () => {
         const [outcome, read] = [await exchange.post(signedRequest()), await readByUndici(urlOf(receiver))];
         await exchange.close();
         await receiver.close();
+        // undici forgives none of these.
+        if (/; the response is malformed: /.test(outcome.detail) || /HTTP\/1\.[01] 100/.test(pieces.join(""))) return;
         expect(outcome.statusCode).toBe(read.status);
         if (read.status === null) return;
         expect(outcome.bodyError === null).toBe(read.body !== null);

@@ -39,6 +39,8 @@ interface Entry {
     readonly status?: number | null;
     readonly error?: string | null;
     readonly body_error?: string;
+    /** Such a fault of the response is named. */
+    readonly detail_names?: string;
     readonly body_captured_max?: number;
     readonly truncated?: boolean;
     readonly requests_seen?: number;
@@ -55,7 +57,7 @@ interface Entry {
 
 /** Every expectation that is checked below: an unknown one would pass unseen. */
 const CHECKED =
-  "max_ms outcome status error body_error body_captured_max truncated requests_seen headers_stored_max " +
+  "max_ms outcome status error body_error detail_names body_captured_max truncated requests_seen headers_stored_max " +
   "rendered_contains_control sockets_opened other_endpoint_p99_ms_max connection_reused_after reused " +
   "next_request_has_cookie second_attempt";
 
@@ -109,6 +111,7 @@ function expectOutcome(outcome: Outcome, wanted: Entry["expect"]): void {
   if (wanted.status !== undefined) expect(outcome.statusCode).toBe(wanted.status);
   if (wanted.error !== undefined) expect(wanted.error?.split("|") ?? [null]).toContain(outcome.error);
   if (wanted.body_error !== undefined) expect(wanted.body_error.split("|")).toContain(outcome.bodyError);
+  if (wanted.detail_names !== undefined) expect(outcome.detail).toContain(`(${wanted.detail_names})`);
   if (wanted.truncated !== undefined) expect(outcome.responseTruncated).toBe(wanted.truncated);
   expect(outcome.responseBody.length).toBeLessThanOrEqual(wanted.body_captured_max ?? 16_384);
   expect(Object.keys(outcome.responseHeaders).length).toBeLessThanOrEqual(wanted.headers_stored_max ?? 5);

@@ -2,6 +2,7 @@
  * What became of deliveries. A batch reads where its deliveries stand, decides what its attempts make of them, one after
  * the other, and writes that by compare-and-set on each row: if another node moved one meanwhile, all is decided anew.
  */
+import { isByStatus } from "../../../domain/deliveries/attempt.ts";
 import type { Verdict } from "../../../domain/deliveries/delivery.ts";
 import { packWay } from "../../sqlite/attempts/attempt-row.ts";
 import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
@@ -221,7 +222,7 @@ export async function addAttempts(tx: Queries, all: readonly Kept[], unless = UN
   const late: unknown[][] = [[], [], [], []];
   for (const { event, endpoint, ended } of all) {
     const { claim, url, outcome, secretVersion } = ended;
-    const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
+    const plain = isByStatus(outcome) && claim.trigger !== "test";
     const startedAt = Math.round(ended.startedAt);
     const body = outcome.responseBody.length === 0 ? null : Buffer.from(outcome.responseBody);
     const { detail, remoteAddress, phases, responseHeaders } = outcome;

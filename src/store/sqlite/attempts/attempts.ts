@@ -1,6 +1,6 @@
 /** Attempt rows. What a success tells is packed; what failed, and a test, is kept as it is and in full. */
 import type { Database, Statement } from "better-sqlite3";
-import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
+import { answered, isByStatus, isPlain, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
 import {
   attemptId,
@@ -94,7 +94,7 @@ export class Attempts {
 
   /** An attempt that is there already stays as it is. All of a delivery's attempts are in one place: a first one moves. */
   add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: NewAttempt): void {
-    const plain = outcome.outcome === "succeeded" && claim.trigger !== "test";
+    const plain = isByStatus(outcome) && claim.trigger !== "test";
     const started = Math.round(startedAt);
     const body = outcome.responseBody.length === 0 ? null : outcome.responseBody;
     const placed = {
@@ -173,12 +173,7 @@ export class Attempts {
 export function isPlainFirst(event: number, { claim, startedAt, outcome }: NewAttempt): boolean {
   const { number, trigger, round } = claim;
   return (
-    number === 1 &&
-    round === 1 &&
-    trigger === "ladder" &&
-    outcome.outcome === "succeeded" &&
-    outcome.bodyError === null &&
-    isPrompt(event, Math.round(startedAt))
+    number === 1 && round === 1 && trigger === "ladder" && isPlain(outcome) && isPrompt(event, Math.round(startedAt))
   );
 }
 

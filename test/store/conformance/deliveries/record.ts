@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { withFaults } from "../../../../src/domain/deliveries/attempt.ts";
 import {
   addEndpoint,
   again,
@@ -38,6 +39,24 @@ export function recording(openFresh: OpenFresh): void {
         responseHeaders: { server: "test" },
       });
       expect(Buffer.from(event!.deliveries[0]!.lastAttempt!.responseBody).toString()).toBe("answer");
+    });
+
+    it("keeps what was wrong with the response of a success", async () => {
+      const { store } = await openFresh();
+      await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      const detail = withFaults("the receiver answered 200", ["bare_lf"]);
+      const attempt = ended(fresh[0]!, { status: "delivered" }, { outcome: answered(200, { detail }) });
+      expect(await store.deliveries.record([attempt])).toEqual([{ result: "applied", waiting: null }]);
+      const event = await store.reads.getEvent(null, id);
+      expect(event!.status).toBe("delivered");
+      expect(event!.deliveries[0]!.lastAttempt).toMatchObject({
+        outcome: "succeeded",
+        statusCode: 200,
+        detail,
+        responseHeaders: { server: "test" },
+        phases: { firstByteMs: 8 },
+      });
     });
 
     it("keeps the details of a failure, and the delivery waits for its next rung", async () => {
