@@ -50,7 +50,7 @@ export const NODES: readonly Mutant[] = [
   {
     name: "what-is-published-behind-a-cancellation-is-cancelled",
     file: "src/store/postgres/events/publish.ts",
-    find: "this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancel_to: upTo }) => upTo ?? -1)));",
+    find: "this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancelTo }) => cancelTo ?? -1)));",
     replace: "this.#engine.keys.next(now);",
     tests: TESTS,
   },

@@ -90,7 +90,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-large-batch-is-taken-for-left",
     file: "src/store/sqlite/events/event-store.ts",
-    find: "    if (batch !== null) this.#large.refer(batch, left as DataRow[]);\n",
+    find: "      this.#large.refer(batch, left as DataRow[]);\n",
     replace: "",
     tests: ["test/store/sqlite/events/large-data.test.ts"],
   },
@@ -139,15 +139,15 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-key-is-not-remembered",
     file: "src/store/sqlite/events/event-store.ts",
-    find: "        this.#idempotency.published(draft, publication);\n",
+    find: "        if (idempotency !== undefined) this.#idempotency.published({ ...idempotency, tenant }, publication);\n",
     replace: "",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "a-repeated-publish-is-sent-again",
     file: "src/store/sqlite/events/event-store.ts",
-    find: "{ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true }",
-    replace: "{ ...publications[repeated]!, duplicate: true }",
+    find: "{ ...publications[one.repeats]!, fresh: [], waiting: [], duplicate: true }",
+    replace: "{ ...publications[one.repeats]!, duplicate: true }",
     tests: ["test/store/sqlite.test.ts"],
   },
   {
@@ -236,10 +236,24 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "keys-of-one-batch-know-no-tenant",
-    file: "src/store/sqlite/callers/idempotency.ts",
-    find: "      const name = `${tenant} ${idempotency.key}`;\n",
-    replace: "      const name = idempotency.key;\n",
-    tests: ["test/store/sqlite.test.ts"],
+    file: "src/domain/events/routing.ts",
+    find: "    const name = `${tenant} ${idempotency.key}`;\n",
+    replace: "    const name = idempotency.key;\n",
+    tests: ["test/domain/routing.test.ts"],
+  },
+  {
+    name: "a-repeat-counts-against-the-fan-out",
+    file: "src/domain/events/routing.ts",
+    find: "    if (repeated !== null) return { repeats: repeated };\n    deliveries += to.length;\n",
+    replace: "    deliveries += to.length;\n    if (repeated !== null) return { repeats: repeated };\n",
+    tests: ["test/domain/routing.test.ts"],
+  },
+  {
+    name: "an-endpoint-that-skips-receives-while-disabled",
+    file: "src/domain/events/routing.ts",
+    find: 'enabled || whenDisabled === "hold"',
+    replace: "enabled || whenDisabled !== undefined",
+    tests: ["test/domain/routing.test.ts"],
   },
   {
     name: "a-job-leaves-out-the-rest-of-an-event-at-a-page-end",

@@ -1,5 +1,4 @@
 /** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
-import { WebhookdError } from "../errors.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { formatInstant } from "../time/instant.ts";
 
@@ -116,41 +115,4 @@ function fit(members: readonly string[]): readonly string[] {
   for (let at = kept.length - 1; at >= 0 && !fits(kept); at--) if (kept[at]!.length > LONG_MEMBER) kept.splice(at, 1);
   while (!fits(kept)) kept.pop();
   return kept;
-}
-
-/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
-const MAX_FAN_OUT = 20_000;
-/** A caller who is refused asks again then: what is pending goes down with the attempts, not with the asking. */
-const RETRY_AFTER_SECONDS = 10;
-
-/** A refusal if a publish of so many deliveries is larger than any may be. */
-export function refusedFanOut(deliveries: number): WebhookdError | null {
-  if (deliveries <= MAX_FAN_OUT) return null;
-  return fanOutTooLarge(
-    `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`,
-  );
-}
-
-/**
- * A refusal if the tenant would have more deliveries pending than its limit, 0 for none. One to ask again after, unless
- * these are more than the limit by themselves.
- */
-export function refusedPending(
-  tenant: string,
-  { pending, deliveries, limit }: { readonly pending: number; readonly deliveries: number; readonly limit: number },
-): WebhookdError | null {
-  if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
-  const where = "see [limits] max_pending_per_tenant and [tenants.NAME] max_pending";
-  if (deliveries > limit)
-    return fanOutTooLarge(
-      `these events would make ${deliveries} deliveries, but the tenant ${tenant} may have at most ${limit} pending; send smaller batches, or ${where}`,
-    );
-  const detail = `the tenant ${tenant} has ${pending} deliveries pending, and its limit is ${limit}; ${where}`;
-  return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
-}
-
-function fanOutTooLarge(detail: string): WebhookdError {
-  return new WebhookdError("validation_failed", detail, {
-    errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
-  });
 }

@@ -7,6 +7,7 @@ import {
   type KeyedRequest,
   type Once,
 } from "../../../domain/events/idempotency.ts";
+import type { Remembered } from "../../../domain/events/routing.ts";
 import type { IdempotencyStore } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
@@ -20,7 +21,7 @@ interface Row {
 }
 
 /** A key, and what is to be remembered under it. */
-export interface Remembered extends KeyedRequest {
+export interface ToRemember extends KeyedRequest {
   readonly text: string;
 }
 
@@ -82,17 +83,28 @@ export class IdempotencyKeys implements IdempotencyStore {
     request: Idempotency & { readonly tenant: string },
     now: number,
   ): string | null | IdempotencyMismatch {
+    const remembered = this.remembered(known, request, now);
+    if (remembered === null) return null;
+    return remembered.isSame ? remembered.answer : new IdempotencyMismatch(null);
+  }
+
+  /** What the key was used for; null when it is free. */
+  remembered(
+    known: ReadonlyMap<string, Row>,
+    request: Idempotency & { readonly tenant: string },
+    now: number,
+  ): Remembered<string> | null {
     const row = known.get(nameOf(request));
     if (row === undefined || row.expires_at <= now) return null;
     const isSame = row.fingerprint.equals(this.#engine.box.mark(request.fingerprint));
-    return isSame ? row.answer : new IdempotencyMismatch(null);
+    return isSame ? { isSame, answer: row.answer } : { isSame };
   }
 
   /**
    * What has expired makes room, and so does, for the key of a batch, what the same transaction remembered of an item
    * under it. A key that another node took meanwhile has everything done again, with that known.
    */
-  async write(tx: Queries, all: readonly Remembered[], now: number): Promise<void> {
+  async write(tx: Queries, all: readonly ToRemember[], now: number): Promise<void> {
     if (all.length === 0) return;
     const written = await tx.change(
       `INSERT INTO idempotency (tenant, key, fingerprint, expires_at, answer)

@@ -1,6 +1,6 @@
 /** What a batch of publishes writes, column by column. */
 import type { EventDelivery, Publication, Waiting } from "../../store.ts";
-import type { Remembered } from "../callers/idempotency.ts";
+import type { ToRemember } from "../callers/idempotency.ts";
 import type { Queries } from "../engine/database.ts";
 
 export class EventRows {
@@ -13,7 +13,7 @@ export class EventRows {
     waiting: [],
     requested: [],
   };
-  readonly remembered: Remembered[] = [];
+  readonly remembered: ToRemember[] = [];
   /** By the key, what this batch published under it. */
   readonly published = new Map<string, { readonly fingerprint: Uint8Array; readonly publication: Publication }>();
 

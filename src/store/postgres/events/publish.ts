@@ -2,8 +2,15 @@
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft, refusedFanOut, refusedPending } from "../../../domain/events/event.ts";
-import { IdempotencyMismatch } from "../../../domain/events/idempotency.ts";
+import { envelope, type EventDraft } from "../../../domain/events/event.ts";
+import {
+  type Backlog,
+  countByTenant,
+  recipientsOf,
+  type Remembered,
+  route,
+  startsAtOnce,
+} from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import {
   bodyHash,
@@ -36,18 +43,19 @@ interface Recipient {
   readonly number: number;
   readonly slot: number;
   readonly id: string;
-  readonly enabled: number;
-  readonly when_disabled: "hold" | "skip";
-  readonly cancel_to: number | null;
+  readonly enabled: boolean;
+  readonly whenDisabled: "hold" | "skip";
+  readonly cancelTo: number | null;
 }
 
 /** What a batch reads before it writes. */
 interface Known {
-  readonly routes: ReadonlyMap<string, readonly Recipient[]>;
+  /** By tenant and type. */
+  readonly recipients: ReadonlyMap<string, readonly Recipient[]>;
   readonly tested: ReadonlyMap<string, Recipient>;
   readonly keys: Awaited<ReturnType<IdempotencyKeys["known"]>>;
   /** Of each tenant that has a limit. */
-  readonly pending: Map<string, number>;
+  readonly backlogs: Map<string, Backlog>;
 }
 
 interface Parts {
@@ -109,7 +117,8 @@ export class Publish {
     );
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
-    const columns = "e.number, e.slot, e.id, e.enabled, e.when_disabled, e.cancel_to";
+    const columns = `e.number, e.slot, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
+      e.cancel_to AS "cancelTo"`;
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
       tx.rows<Recipient & { route: string }>(
@@ -135,84 +144,63 @@ export class Publish {
             [limited],
           ),
     ]);
+    const subscribers = [...Map.groupBy(found, (each) => each.route)];
     return {
-      routes: Map.groupBy(found, ({ route }) => route),
+      recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(some)])),
       tested: new Map(tested.map((one) => [one.id, one])),
       keys,
-      pending: new Map([
-        ...limited.map((tenant) => [tenant, 0] as const),
-        ...pending.map((row) => [row.tenant, row.pending] as const),
-      ]),
+      backlogs: new Map(
+        limited.map((tenant) => {
+          const row = pending.find((one) => one.tenant === tenant);
+          return [tenant, { pending: row?.pending ?? 0, limit: this.#limitOf(tenant) }];
+        }),
+      ),
     };
   }
 
   /** Adds to the rows, or refuses the request as a whole and adds nothing. */
   #publish({ drafts, now, hasRoom }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
-    const repeats = this.#repeats(drafts, now, known, rows);
-    if (repeats instanceof WebhookdError) return repeats;
-    const counts = new Map<string, number>();
-    let deliveries = 0;
-    for (const [at, draft] of drafts.entries()) {
-      if (repeats[at] !== null) continue;
-      const count = recipients(draft, known).length;
-      deliveries += count;
-      if (draft.testFor === undefined) counts.set(draft.tenant, (counts.get(draft.tenant) ?? 0) + count);
-    }
-    const tooLarge = refusedFanOut(deliveries);
-    if (tooLarge !== null) return tooLarge;
-    for (const [tenant, count] of counts) {
-      const pending = known.pending.get(tenant) ?? 0;
-      const refusal = refusedPending(tenant, { pending, deliveries: count, limit: this.#limitOf(tenant) });
-      if (refusal !== null) return refusal;
-    }
-    for (const [tenant, count] of counts) {
-      const pending = known.pending.get(tenant);
-      if (pending !== undefined) known.pending.set(tenant, pending + count);
+    const { backlogs } = known;
+    const recipients = drafts.map((draft) => recipientsAmong(known, draft));
+    const routed = route(drafts, { recipients, remembered: this.#remembered(drafts, now, known, rows), backlogs });
+    if (routed instanceof WebhookdError) return routed;
+    for (const [tenant, count] of backlogs.size === 0 ? [] : countByTenant(drafts, routed)) {
+      const backlog = backlogs.get(tenant);
+      if (backlog !== undefined) backlogs.set(tenant, { ...backlog, pending: backlog.pending + count });
     }
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
-      const repeated = repeats[at]!;
-      if (repeated === null) publications.push(this.#add(draft, now, hasRoom, known, rows));
-      else if (typeof repeated !== "number") publications.push(repeated);
-      else publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
+      const one = routed[at]!;
+      if ("recipients" in one) publications.push(this.#add(draft, one.recipients, now, hasRoom, rows));
+      else if (typeof one.repeats === "number") publications.push(duplicateOf(publications[one.repeats]!));
+      else publications.push(one.repeats);
     }
     return publications;
   }
 
-  /** For each draft what it repeats: a publication of before, or the draft at that place of the same request. */
-  #repeats(drafts: readonly EventDraft[], now: number, known: Known, rows: EventRows) {
-    const seen = new Map<string, { at: number; fingerprint: Uint8Array }>();
-    const repeats: (Publication | number | null)[] = [];
-    for (const [at, { tenant, idempotency }] of drafts.entries()) {
-      if (idempotency === undefined) {
-        repeats.push(null);
-        continue;
+  /** What the key of each draft was used for, by what is committed or by what this transaction adds. */
+  #remembered(drafts: readonly EventDraft[], now: number, known: Known, rows: EventRows) {
+    if (!drafts.some(({ idempotency }) => idempotency !== undefined)) return null;
+    return drafts.map(({ tenant, idempotency }): Remembered<Publication> | null => {
+      if (idempotency === undefined) return null;
+      const added = rows.published.get(nameOf({ tenant, key: idempotency.key }));
+      if (added !== undefined) {
+        const isSame = Buffer.compare(added.fingerprint, idempotency.fingerprint) === 0;
+        return isSame ? { isSame, answer: duplicateOf(added.publication) } : { isSame };
       }
-      const { fingerprint } = idempotency;
-      const name = nameOf({ tenant, key: idempotency.key });
-      const before = seen.get(name) ?? rows.published.get(name);
-      if (before !== undefined) {
-        if (Buffer.compare(before.fingerprint, fingerprint) !== 0) return new IdempotencyMismatch(at);
-        repeats.push("at" in before ? before.at : duplicateOf(before.publication));
-        continue;
-      }
-      const answer = this.#parts.idempotency.answerOf(known.keys, { ...idempotency, tenant }, now);
-      if (answer instanceof IdempotencyMismatch) return new IdempotencyMismatch(at);
-      if (answer === null) seen.set(name, { at, fingerprint });
-      repeats.push(answer === null ? null : publicationOf(answer));
-    }
-    return repeats;
+      const before = this.#parts.idempotency.remembered(known.keys, { ...idempotency, tenant }, now);
+      return before?.isSame === true ? { isSame: true, answer: publicationOf(before.answer) } : before;
+    });
   }
 
   #limitOf(tenant: string): number {
     return this.#parts.shares.get(tenant)?.maxPending ?? this.#parts.maxPendingPerTenant;
   }
 
-  #add(draft: EventDraft, now: number, hasRoom: HasRoom, known: Known, rows: EventRows): Publication {
+  #add(draft: EventDraft, to: readonly Recipient[], now: number, hasRoom: HasRoom, rows: EventRows): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
-    const to = recipients(draft, known);
     // What is being cancelled of a recipient goes up to a key, perhaps of a node whose clock is ahead.
-    const key = this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancel_to: upTo }) => upTo ?? -1)));
+    const key = this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancelTo }) => cancelTo ?? -1)));
     const random = this.#random.next();
     const id = eventId(key, random);
     const body = envelope(id, type, createdAt, draft.data);
@@ -222,15 +210,15 @@ export class Publish {
     const waiting: Waiting[] = [];
     const first = { event: id, body, trace, number: 1, round: 1, retry: 0, trigger, dueAt: now, fresh: true };
     for (const endpoint of to) {
-      // Its own node finds what waits. Someone waits for a test's answer, and a disabled endpoint's queue is not read.
+      // Its own node finds what waits.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
-      const isFresh = mine && (isTest || (endpoint.enabled === 1 && hasRoom(endpoint.id)));
+      const isFresh = mine && startsAtOnce(endpoint, isTest, hasRoom);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
-      if (isTest && endpoint.enabled === 0) rows.owed.push([key, endpoint.number]);
+      if (isTest && !endpoint.enabled) rows.owed.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
-      if (!mine && isTest && endpoint.enabled === 0) {
+      if (!mine && isTest && !endpoint.enabled) {
         rows.foreign.requested.push({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) });
       }
       if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...(isTest && { isQuiet: true }) });
@@ -256,13 +244,10 @@ function routeOf({ tenant, type }: EventDraft): string {
   return `${tenant} ${type}`;
 }
 
-function recipients(draft: EventDraft, known: Known): readonly Recipient[] {
-  if (draft.testFor !== undefined) {
-    const endpoint = known.tested.get(draft.testFor);
-    return endpoint === undefined ? [] : [endpoint];
-  }
-  const route = known.routes.get(routeOf(draft)) ?? [];
-  return route.filter(({ enabled, when_disabled: when }) => enabled === 1 || when === "hold");
+function recipientsAmong({ recipients, tested }: Known, draft: EventDraft): readonly Recipient[] {
+  if (draft.testFor === undefined) return recipients.get(routeOf(draft)) ?? [];
+  const endpoint = tested.get(draft.testFor);
+  return endpoint === undefined ? [] : [endpoint];
 }
 
 function publicationOf(answer: string): Publication {

@@ -8,6 +8,7 @@ import {
   type KeyedRequest,
   type Once,
 } from "../../../domain/events/idempotency.ts";
+import type { Remembered } from "../../../domain/events/routing.ts";
 import type { IdempotencyStore, Publication } from "../../store.ts";
 import type { Box } from "../engine/box.ts";
 import type { Interned } from "../numbers/codes.ts";
@@ -16,14 +17,16 @@ import { CHUNK, CHUNK_SIZE, type WorkSize } from "../engine/group-commit.ts";
 
 type Row = [tenant: number, key: string, fingerprint: Uint8Array, expiresAt: number, answer: string];
 
-/** What a draft repeats: a publication of before, or the draft at that place of the same request. */
-export type Repeated = Publication | number | null;
+interface Found {
+  readonly fingerprint: Buffer;
+  readonly answer: string;
+}
 
 export class IdempotencyKeys implements IdempotencyStore {
   readonly #engine: Engine;
   readonly #tenants: Interned;
   readonly #box: Box;
-  readonly #select: Statement<[number, string, number], { fingerprint: Buffer; answer: string }>;
+  readonly #select: Statement<[number, string, number], Found>;
   readonly #insert: Statement<Row>;
   readonly #delete: Statement<[number, string]>;
   readonly #expired: Statement<[number]>;
@@ -71,11 +74,19 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   /** The answer; null when the key is free, an error when it was used for something else. */
-  #find(tenant: string, { key, fingerprint }: Idempotency, now: number): string | IdempotencyMismatch | null {
-    const number = this.#tenants.find(tenant);
-    const row = number === undefined ? undefined : this.#select.get(number, key, now);
+  #find(tenant: string, request: Idempotency, now: number): string | IdempotencyMismatch | null {
+    const row = this.#row(tenant, request.key, now);
     if (row === undefined) return null;
-    return row.fingerprint.equals(this.#box.mark(fingerprint)) ? row.answer : new IdempotencyMismatch(null);
+    return this.#isOf(row, request) ? row.answer : new IdempotencyMismatch(null);
+  }
+
+  #row(tenant: string, key: string, now: number): Found | undefined {
+    const number = this.#tenants.find(tenant);
+    return number === undefined ? undefined : this.#select.get(number, key, now);
+  }
+
+  #isOf(row: Found, { fingerprint }: Idempotency): boolean {
+    return row.fingerprint.equals(this.#box.mark(fingerprint));
   }
 
   /** Inside a transaction. */
@@ -100,44 +111,25 @@ export class IdempotencyKeys implements IdempotencyStore {
     return result;
   }
 
-  /** For each draft what it repeats; known before anything is written, because a mismatch refuses all of them. */
-  repeats(drafts: readonly EventDraft[], now: number): Repeated[] | IdempotencyMismatch {
-    const seen = new Map<string, { at: number; fingerprint: Uint8Array }>();
-    const repeats: Repeated[] = [];
-    for (const [at, { tenant, idempotency }] of drafts.entries()) {
-      if (idempotency === undefined) {
-        repeats.push(null);
-        continue;
-      }
-      const name = `${tenant} ${idempotency.key}`;
-      const before = seen.get(name);
-      if (before !== undefined) {
-        if (!sameBytes(before.fingerprint, idempotency.fingerprint)) return new IdempotencyMismatch(at);
-        repeats.push(before.at);
-        continue;
-      }
-      const known = this.#find(tenant, idempotency, now);
-      if (known instanceof IdempotencyMismatch) return new IdempotencyMismatch(at);
-      if (known === null) seen.set(name, { at, fingerprint: idempotency.fingerprint });
-      repeats.push(known === null ? null : publicationOf(known));
-    }
-    return repeats;
+  /** By the place of the draft, what its key was used for; null if none of them has a key. Inside a transaction. */
+  remembered(drafts: readonly EventDraft[], now: number): readonly (Remembered<Publication> | null)[] | null {
+    if (!drafts.some(({ idempotency }) => idempotency !== undefined)) return null;
+    return drafts.map(({ tenant, idempotency }) => {
+      const row = idempotency === undefined ? undefined : this.#row(tenant, idempotency.key, now);
+      if (row === undefined) return null;
+      return this.#isOf(row, idempotency!) ? { isSame: true, answer: publicationOf(row.answer) } : { isSame: false };
+    });
   }
 
-  published(draft: EventDraft, publication: Publication): void {
-    const { id, type, createdAt, deliveries } = publication;
-    const answer = JSON.stringify([id, type, createdAt, deliveries]);
-    if (draft.idempotency !== undefined) this.#remember(draft.tenant, draft.idempotency, answer);
+  /** Inside a transaction. */
+  published(request: KeyedRequest, { id, type, createdAt, deliveries }: Publication): void {
+    this.#remember(request.tenant, request, JSON.stringify([id, type, createdAt, deliveries]));
   }
 }
 
 function publicationOf(answer: string): Publication {
   const [id, type, createdAt, deliveries] = JSON.parse(answer) as [string, string, number, number];
   return { id, type, createdAt, deliveries, fresh: [], waiting: [], duplicate: true };
-}
-
-function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  return Buffer.compare(one, other) === 0;
 }
 
 function underWay(): WebhookdError {

@@ -2,8 +2,9 @@
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { envelope, type EventDraft, headOf, refusedFanOut, refusedPending } from "../../../domain/events/event.ts";
+import { envelope, type EventDraft, headOf } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
+import { type Backlog, MAX_FAN_OUT, route, type Routed, startsAtOnce } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type {
   EventStore,
@@ -15,7 +16,7 @@ import type {
   Withdrawal,
 } from "../../store.ts";
 import type { Labels } from "../attempts/labels.ts";
-import type { IdempotencyKeys, Repeated } from "../callers/idempotency.ts";
+import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { Pending } from "../deliveries/deliveries.ts";
@@ -32,7 +33,7 @@ import {
   triggerCode,
   WAITING,
 } from "../numbers/codes.ts";
-import type { EndpointEntry, EndpointIndex, Route } from "../numbers/endpoint-index.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
 import { Replay, Withdraw } from "./event-changes.ts";
 import type { Events } from "./events.ts";
@@ -78,11 +79,8 @@ export class SqliteEvents implements EventStore {
   ): Promise<Publication[]> {
     const { counters, idempotency, index, large } = this.#parts;
     this.#engine.condition.requireSpace();
-    const deliveries = this.#engine.read(() =>
-      drafts.reduce((sum, { tenant, type }) => sum + index.fanOut(tenant, type), 0),
-    );
-    const tooLarge = refusedFanOut(deliveries);
-    if (tooLarge !== null) throw tooLarge;
+    const about = this.#engine.read(() => drafts.reduce((sum, { tenant, type }) => sum + index.about(tenant, type), 0));
+    const deliveries = Math.min(about, MAX_FAN_OUT);
     const [{ tenant } = { tenant: "*" }] = drafts.every((draft) => draft.tenant === drafts[0]!.tenant) ? drafts : [];
     this.#publish.limit(drafts);
     const commit = async (batch: LargeBatch | null, bytes: number) => {
@@ -96,8 +94,8 @@ export class SqliteEvents implements EventStore {
     };
     const bytes = drafts.reduce((sum, { data }) => sum + data.length, 0);
     if (drafts.length === 1 || bytes <= WHOLE_BYTES) return commit(null, bytes);
-    const repeats = () => this.#engine.commitOrRefuse(() => this.#publish.repeats(drafts, now));
-    return large.publish(drafts, tenant, repeats, (batch) => commit(batch, 0));
+    const routed = () => this.#engine.commitOrRefuse(() => this.#publish.route(drafts, now));
+    return large.publish(drafts, tenant, routed, (batch) => commit(batch, 0));
   }
 
   async replay(
@@ -128,6 +126,8 @@ export class SqliteEvents implements EventStore {
   }
 }
 
+const NOBODY: readonly EndpointEntry[] = [];
+const NO_LIMITS: ReadonlyMap<string, Backlog> = new Map();
 const FIRST = { number: 1, round: 1, retry: 0, fresh: true } as const;
 
 type EventRow = [
@@ -197,13 +197,16 @@ class Publish {
     this.#pending = new Pending(this.#db);
   }
 
-  /** What the drafts repeat, null if they have no keys; or the refusal of a publish of them. Inside a transaction. */
-  repeats(drafts: readonly EventDraft[], now: number): Repeated[] | null | WebhookdError {
-    const repeats = drafts.some(({ idempotency }) => idempotency !== undefined)
-      ? this.#idempotency.repeats(drafts, now)
-      : null;
-    if (repeats instanceof WebhookdError || this.#pending === null) return repeats;
-    return this.#tooMany(this.#pending, drafts, repeats) ?? repeats;
+  /** What each of them becomes, or the refusal of a publish of them. Inside a transaction. */
+  route(drafts: readonly EventDraft[], now: number): readonly Routed<EndpointEntry, Publication>[] | WebhookdError {
+    // What came before it in the transaction counts too.
+    if (this.#pending !== null) this.#deliveries.flush();
+    const remembered = this.#idempotency.remembered(drafts, now);
+    const recipients = drafts.map((draft, at) =>
+      (remembered?.[at] ?? null) === null ? this.#recipients(draft) : NOBODY,
+    );
+    const backlogs = this.#pending === null ? NO_LIMITS : this.#backlogs(this.#pending, drafts);
+    return route(drafts, { recipients, remembered, backlogs });
   }
 
   /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
@@ -213,52 +216,54 @@ class Publish {
     hasRoom: HasRoom,
     batch: LargeBatch | null,
   ): Publication[] | WebhookdError {
-    // What came before it in the transaction counts too.
-    if (this.#pending !== null) this.#deliveries.flush();
-    const repeats = this.repeats(drafts, now);
-    if (repeats instanceof WebhookdError) return repeats;
+    const routed = this.route(drafts, now);
+    if (routed instanceof WebhookdError) return routed;
     const rows = batch?.rows ?? [];
-    const left = rows.filter((row, at) => row !== undefined && (repeats?.[at] ?? null) !== null);
-    if (batch !== null) this.#large.refer(batch, left as DataRow[]);
-    if (repeats === null) return drafts.map((draft, at) => this.#publish(draft, now, hasRoom, rows[at]));
+    if (batch !== null) {
+      const left = rows.filter((row, at) => row !== undefined && "repeats" in routed[at]!);
+      this.#large.refer(batch, left as DataRow[]);
+    }
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
-      const repeated = repeats[at] ?? null;
-      if (repeated === null) {
-        const publication = this.#publish(draft, now, hasRoom, rows[at]);
-        this.#idempotency.published(draft, publication);
+      const one = routed[at]!;
+      if ("recipients" in one) {
+        const publication = this.#publish(draft, one.recipients, now, hasRoom, rows[at]);
+        const { tenant, idempotency } = draft;
+        if (idempotency !== undefined) this.#idempotency.published({ ...idempotency, tenant }, publication);
         publications.push(publication);
-      } else if (typeof repeated === "number") {
-        publications.push({ ...publications[repeated]!, fresh: [], waiting: [], duplicate: true });
+      } else if (typeof one.repeats === "number") {
+        publications.push({ ...publications[one.repeats]!, fresh: [], waiting: [], duplicate: true });
       } else {
-        publications.push(repeated);
+        publications.push(one.repeats);
       }
     }
     return publications;
   }
 
-  /** Tests are one delivery each, and somebody waits for them. */
-  #tooMany(pending: Pending, drafts: readonly EventDraft[], repeats: Repeated[] | null): WebhookdError | null {
-    const added = new Map<string, { readonly number: number; deliveries: number }>();
-    for (const [at, { tenant, type, testFor }] of drafts.entries()) {
-      if (testFor !== undefined || (repeats?.[at] ?? null) !== null) continue;
-      const route = this.#index.route(tenant, type);
-      const sum = added.get(tenant) ?? { number: route.tenant, deliveries: 0 };
-      sum.deliveries += this.#recipients(route, undefined).length;
-      added.set(tenant, sum);
-    }
-    for (const [tenant, { number, deliveries }] of added) {
-      const limit = this.#limitOf(tenant);
-      const refusal = refusedPending(tenant, { pending: pending.of(number), deliveries, limit });
-      if (refusal !== null) return refusal;
-    }
-    return null;
+  #recipients({ tenant, type, testFor }: EventDraft): readonly EndpointEntry[] {
+    if (testFor === undefined) return this.#index.route(tenant, type).recipients;
+    const endpoint = this.#index.byId(testFor);
+    return endpoint === undefined || endpoint.deleted ? NOBODY : [endpoint];
   }
 
-  #publish(draft: EventDraft, now: number, hasRoom: HasRoom, row: DataRow | undefined): Publication {
+  #backlogs(pending: Pending, drafts: readonly EventDraft[]): ReadonlyMap<string, Backlog> {
+    const backlogs = new Map<string, Backlog>();
+    for (const { tenant, type } of drafts) {
+      const limit = backlogs.has(tenant) ? 0 : this.#limitOf(tenant);
+      if (limit > 0) backlogs.set(tenant, { pending: pending.of(this.#index.route(tenant, type).tenant), limit });
+    }
+    return backlogs;
+  }
+
+  #publish(
+    draft: EventDraft,
+    endpoints: readonly EndpointEntry[],
+    now: number,
+    hasRoom: HasRoom,
+    row: DataRow | undefined,
+  ): Publication {
     const { type, createdAt, testFor, trace } = draft;
     const route = this.#index.route(draft.tenant, type);
-    const endpoints = this.#recipients(route, testFor);
     const key = this.#keys.next(now);
     const random = this.#random.next();
     const event = eventId(key, random);
@@ -273,8 +278,7 @@ class Publish {
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
-      // Someone waits for a test's answer, and a disabled endpoint's queue is not read.
-      const isFresh = test || (endpoint.enabled && hasRoom(endpoint.id));
+      const isFresh = startsAtOnce(endpoint, test, hasRoom);
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
       if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
@@ -288,13 +292,5 @@ class Publish {
     }
     if (endpoints.length > 0) this.#fresh.written(key, endpoints.length);
     return { id: event, type, createdAt, deliveries: endpoints.length, fresh, waiting, duplicate: false };
-  }
-
-  #recipients(route: Route, testFor: string | undefined): readonly EndpointEntry[] {
-    if (testFor !== undefined) {
-      const endpoint = this.#index.byId(testFor);
-      return endpoint === undefined || endpoint.deleted ? [] : [endpoint];
-    }
-    return route.endpoints.filter((endpoint) => endpoint.enabled || endpoint.whenDisabled === "hold");
   }
 }

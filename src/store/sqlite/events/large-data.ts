@@ -5,6 +5,7 @@
  */
 import type { Statement } from "better-sqlite3";
 import type { EventDraft } from "../../../domain/events/event.ts";
+import type { Routed } from "../../../domain/events/routing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../numbers/codes.ts";
@@ -61,18 +62,18 @@ export class LargeData {
 
   /**
    * `commit` is the last commit; of null if nothing was written, because all of it repeats something. Nothing is written
-   * either if `repeats` throws a refusal. One batch of a tenant comes after the other: else the last commits of all of
+   * either if `route` throws a refusal. One batch of a tenant comes after the other: else the last commits of all of
    * them would come at the end.
    */
   async publish<T>(
     drafts: readonly EventDraft[],
     tenant: string,
-    repeats: () => Promise<readonly unknown[] | null>,
+    route: () => Promise<readonly Routed<unknown, unknown>[]>,
     commit: (batch: LargeBatch | null) => Promise<T>,
   ): Promise<T> {
     const result = (this.#ends.get(tenant) ?? Promise.resolve()).then(async () => {
-      const known = await repeats();
-      const isNew = (at: number) => (known?.[at] ?? null) === null;
+      const routed = await route();
+      const isNew = (at: number) => "recipients" in routed[at]!;
       if (!drafts.some((_, at) => isNew(at))) return commit(null);
       const batch = await this.#write(drafts, tenant, isNew);
       try {

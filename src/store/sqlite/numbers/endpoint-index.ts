@@ -1,6 +1,7 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
+import { recipientsOf } from "../../../domain/events/routing.ts";
 import { FRESH, statusOf, triggerOf, type Interned } from "./codes.ts";
 
 export interface EndpointEntry {
@@ -19,7 +20,7 @@ export interface EndpointEntry {
 export interface Route {
   readonly tenant: number;
   readonly type: number;
-  readonly endpoints: readonly EndpointEntry[];
+  readonly recipients: readonly EndpointEntry[];
 }
 
 interface Row {
@@ -97,9 +98,9 @@ export class EndpointIndex {
     return route;
   }
 
-  /** How many endpoints an event would go to; outside a transaction too. */
-  fanOut(tenant: string, type: string): number {
-    return this.#routes.get(tenant)?.get(type)?.endpoints.length ?? this.#countRoute.get(tenant, type)!;
+  /** About how many endpoints an event would go to; outside a transaction too. */
+  about(tenant: string, type: string): number {
+    return this.#routes.get(tenant)?.get(type)?.recipients.length ?? this.#countRoute.get(tenant, type)!;
   }
 
   /** The endpoint's row, or what it chose, was changed. */
@@ -120,7 +121,8 @@ export class EndpointIndex {
   #readRoute(tenant: string, type: string): Route {
     const numbers = { tenant: this.#tenants.number(tenant), type: this.#types.number(type) };
     const rows = this.#selectRoute.all(numbers.tenant, numbers.type);
-    return { ...numbers, endpoints: rows.map((row) => this.#byNumber.get(row.number) ?? this.#remember(row)!) };
+    const subscribers = rows.map((row) => this.#byNumber.get(row.number) ?? this.#remember(row)!);
+    return { ...numbers, recipients: recipientsOf(subscribers) };
   }
 
   #remember(row: Row | undefined): EndpointEntry | undefined {

@@ -61,6 +61,39 @@ export function publishing(openFresh: OpenFresh): void {
       expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
     });
 
+    it("counts towards that only endpoints that receive: none that are disabled and skip", async () => {
+      const { store } = await openFresh();
+      for (let at = 0; at < 19; at++) await addEndpoint(store);
+      for (let at = 0; at < 2; at++) await addEndpoint(store, { enabled: false, whenDisabled: "skip" });
+      const drafts = Array.from({ length: 1000 }, () => draft());
+      const published = await store.events.publish(drafts, START, noRoom);
+      expect(published.every(({ deliveries }) => deliveries === 19)).toBe(true);
+    });
+
+    it.each([
+      ["a batch", 10],
+      ["a batch of much data", 700],
+    ])("answers %s that is repeated as the first time, though an endpoint was added since", async (_, bytes) => {
+      const { store } = await openFresh();
+      for (let at = 0; at < 20; at++) await addEndpoint(store);
+      const data = Buffer.from(JSON.stringify({ text: "x".repeat(bytes) }));
+      const keyed = (n: number) => {
+        const fingerprint = new Uint8Array(32).fill(n % 256);
+        return draft({ data, idempotency: { key: `k${n}`, fingerprint, expiresAt: START + 86_400_000 } });
+      };
+      const drafts = Array.from({ length: 1000 }, (__, n) => keyed(n));
+      const first = await store.events.publish(drafts, START, noRoom);
+      await addEndpoint(store);
+      const again = await store.events.publish(drafts, START + 1, noRoom);
+      expect(again).toEqual(first.map((one) => ({ ...one, fresh: [], waiting: [], duplicate: true })));
+      // What is new beside them counts, and for itself alone.
+      const [, added] = await store.events.publish([drafts[0]!, keyed(1000)], START + 2, noRoom);
+      expect(added).toMatchObject({ deliveries: 21, duplicate: false });
+      const tooMany = Array.from({ length: 1000 }, (__, n) => keyed(1001 + n));
+      const refused = store.events.publish(tooMany, START + 3, noRoom);
+      await expect(refused).rejects.toMatchObject({ errors: [{ code: "fan_out_too_large", pointer: "/events" }] });
+    });
+
     it("gives ids that sort in the order of the commits, though the clock goes back", async () => {
       const { store } = await openFresh();
       const ids: string[] = [];

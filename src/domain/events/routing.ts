@@ -1,0 +1,161 @@
+/**
+ * Routing decides what a publish adds: which endpoints receive each event, which drafts repeat an earlier one, and what
+ * is refused because it is too much. A store reads the facts inside its transaction, asks here, and writes what comes
+ * back.
+ */
+import { WebhookdError } from "../errors.ts";
+import type { EventDraft } from "./event.ts";
+import { IdempotencyMismatch } from "./idempotency.ts";
+
+/** An endpoint that subscribes to the type of an event. */
+export interface Subscriber {
+  readonly enabled: boolean;
+  readonly whenDisabled: "hold" | "skip";
+}
+
+/** The endpoints that receive an event, of those that subscribe to its type. A test goes to its one endpoint as it is. */
+export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
+  return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
+}
+
+/** A delivery of a new event starts at once, or waits on disk. Somebody waits for the answer of a test. */
+export function startsAtOnce(
+  endpoint: Pick<Subscriber, "enabled"> & { readonly id: string },
+  isTest: boolean,
+  hasRoom: (endpoint: string) => boolean,
+): boolean {
+  return isTest || (endpoint.enabled && hasRoom(endpoint.id));
+}
+
+/** What a key of the tenant is remembered for. */
+export type Remembered<Answer> =
+  | { readonly isSame: true; readonly answer: Answer }
+  /** The key was used for something else. */
+  | { readonly isSame: false };
+
+/** How many deliveries a tenant has pending, and how many it may have. */
+export interface Backlog {
+  readonly pending: number;
+  /** 0: no limit. */
+  readonly limit: number;
+}
+
+/** What a publish is decided from. */
+export interface Facts<Endpoint, Answer> {
+  /** By the place of the draft: who receives it. */
+  readonly recipients: readonly (readonly Endpoint[])[];
+  /** By the place of the draft: what its key is remembered for. Null if none of the drafts has a key. */
+  readonly remembered: readonly (Remembered<Answer> | null)[] | null;
+  /** By tenant: those that have a limit. */
+  readonly backlogs: ReadonlyMap<string, Backlog>;
+}
+
+/** What a draft becomes: an event, or nothing, because it repeats an earlier one. */
+export type Routed<Endpoint, Answer> =
+  | { readonly recipients: readonly Endpoint[] }
+  /** An answer from before, or the place of the draft that it repeats in the same request. */
+  | { readonly repeats: Answer | number };
+
+/**
+ * What each draft of one request becomes, or why the request is refused as a whole. Only what is new counts against the
+ * limits: a repeated request is answered as the first one was, whatever has been registered since.
+ */
+export function route<Endpoint, Answer extends object>(
+  drafts: readonly EventDraft[],
+  { recipients, remembered, backlogs }: Facts<Endpoint, Answer>,
+): readonly Routed<Endpoint, Answer>[] | WebhookdError {
+  const repeats = remembered === null ? null : repeatsOf(drafts, remembered);
+  if (repeats instanceof WebhookdError) return repeats;
+  let deliveries = 0;
+  const routed = recipients.map((to, at): Routed<Endpoint, Answer> => {
+    const repeated = repeats?.[at] ?? null;
+    if (repeated !== null) return { repeats: repeated };
+    deliveries += to.length;
+    return { recipients: to };
+  });
+  const refusal = refusedFanOut(deliveries) ?? (backlogs.size === 0 ? null : overfull(drafts, routed, backlogs));
+  return refusal ?? routed;
+}
+
+/** How many deliveries each tenant gets that count against its limit. A test is a single one, and somebody waits for it. */
+export function countByTenant(
+  drafts: readonly EventDraft[],
+  routed: readonly Routed<unknown, unknown>[],
+): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [at, { tenant, testFor }] of drafts.entries()) {
+    const one = routed[at]!;
+    if (testFor === undefined && "recipients" in one)
+      counts.set(tenant, (counts.get(tenant) ?? 0) + one.recipients.length);
+  }
+  return counts;
+}
+
+function repeatsOf<Answer extends object>(
+  drafts: readonly EventDraft[],
+  remembered: readonly (Remembered<Answer> | null)[],
+): readonly (Answer | number | null)[] | IdempotencyMismatch {
+  const first = new Map<string, { readonly at: number; readonly fingerprint: Uint8Array }>();
+  const repeats: (Answer | number | null)[] = [];
+  for (const [at, { tenant, idempotency }] of drafts.entries()) {
+    if (idempotency === undefined) {
+      repeats.push(null);
+      continue;
+    }
+    const known = remembered[at] ?? null;
+    if (known !== null) {
+      if (!known.isSame) return new IdempotencyMismatch(at);
+      repeats.push(known.answer);
+      continue;
+    }
+    const name = `${tenant} ${idempotency.key}`;
+    const before = first.get(name);
+    if (before === undefined) first.set(name, { at, fingerprint: idempotency.fingerprint });
+    else if (Buffer.compare(before.fingerprint, idempotency.fingerprint) !== 0) return new IdempotencyMismatch(at);
+    repeats.push(before?.at ?? null);
+  }
+  return repeats;
+}
+
+function overfull(
+  drafts: readonly EventDraft[],
+  routed: readonly Routed<unknown, unknown>[],
+  backlogs: ReadonlyMap<string, Backlog>,
+): WebhookdError | null {
+  for (const [tenant, deliveries] of countByTenant(drafts, routed)) {
+    const backlog = backlogs.get(tenant);
+    const refusal = backlog === undefined ? null : refusedPending(tenant, deliveries, backlog);
+    if (refusal !== null) return refusal;
+  }
+  return null;
+}
+
+/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
+export const MAX_FAN_OUT = 20_000;
+/** A caller who is refused asks again then: what is pending goes down with the attempts, not with the asking. */
+const RETRY_AFTER_SECONDS = 10;
+
+function refusedFanOut(deliveries: number): WebhookdError | null {
+  if (deliveries <= MAX_FAN_OUT) return null;
+  return fanOutTooLarge(
+    `these events would make ${deliveries} deliveries, but one publish request may make at most ${MAX_FAN_OUT}; send smaller batches`,
+  );
+}
+
+/** A refusal to ask again after, unless these deliveries are more than the limit by themselves. */
+function refusedPending(tenant: string, deliveries: number, { pending, limit }: Backlog): WebhookdError | null {
+  if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
+  const where = "see [limits] max_pending_per_tenant and [tenants.NAME] max_pending";
+  if (deliveries > limit)
+    return fanOutTooLarge(
+      `these events would make ${deliveries} deliveries, but the tenant ${tenant} may have at most ${limit} pending; send smaller batches, or ${where}`,
+    );
+  const detail = `the tenant ${tenant} has ${pending} deliveries pending, and its limit is ${limit}; ${where}`;
+  return new WebhookdError("overloaded", detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+function fanOutTooLarge(detail: string): WebhookdError {
+  return new WebhookdError("validation_failed", detail, {
+    errors: [{ pointer: "/events", code: "fan_out_too_large", detail }],
+  });
+}
