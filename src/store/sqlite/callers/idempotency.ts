@@ -111,9 +111,8 @@ export class IdempotencyKeys implements IdempotencyStore {
     return result;
   }
 
-  /** By the place of the draft, what its key was used for; null if none of them has a key. Inside a transaction. */
-  remembered(drafts: readonly EventDraft[], now: number): readonly (Remembered<Publication> | null)[] | null {
-    if (!drafts.some(({ idempotency }) => idempotency !== undefined)) return null;
+  /** By the place of the draft, what its key was used for; null if it has none, or a free one. Inside a transaction. */
+  remembered(drafts: readonly EventDraft[], now: number): readonly (Remembered<Publication> | null)[] {
     return drafts.map(({ tenant, idempotency }) => {
       const row = idempotency === undefined ? undefined : this.#row(tenant, idempotency.key, now);
       if (row === undefined) return null;

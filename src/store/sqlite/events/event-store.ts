@@ -201,7 +201,8 @@ class Publish {
   route(drafts: readonly EventDraft[], now: number): readonly Routed<EndpointEntry, Publication>[] | WebhookdError {
     // What came before it in the transaction counts too.
     if (this.#pending !== null) this.#deliveries.flush();
-    const remembered = this.#idempotency.remembered(drafts, now);
+    const isKeyed = drafts.some(({ idempotency }) => idempotency !== undefined);
+    const remembered = isKeyed ? this.#idempotency.remembered(drafts, now) : null;
     const recipients = drafts.map((draft, at) =>
       (remembered?.[at] ?? null) === null ? this.#recipients(draft) : NOBODY,
     );
