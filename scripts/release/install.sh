@@ -12,12 +12,14 @@ IDENTITY=release@webhookd
 
 usage() {
   cat <<'END'
-usage: sh install.sh --from DIRECTORY|URL [--prefix DIRECTORY] [--signers FILE] [--unsigned]
+usage: sh install.sh --from DIRECTORY|URL [--prefix DIRECTORY] [--signers FILE] [--unsigned] [--allow-downgrade]
 
   --from       where the release is: the folder with SHA256SUMS and the executables, here or at an https URL
   --prefix     installs PREFIX/bin/webhookd (default: ~/.local)
   --signers    the keys that you trust, as an allowed_signers file of ssh-keygen (default: the key in this script)
   --unsigned   installs what has the right checksum but no signature; for releases that you made yourself
+  --allow-downgrade
+               replaces a newer webhookd by an older one
 END
 }
 
@@ -85,8 +87,57 @@ check_signature() {
   say "signature: good"
 }
 
+# Whether version $1 comes before version $2, by the rules of semver.org for numbers and pre-releases.
+is_older() {
+  LC_ALL=C awk -v one="$1" -v other="$2" '
+    function order(a, b) {
+      if (a ~ /^[0-9]+$/ && b ~ /^[0-9]+$/) return (a + 0 > b + 0) - (a + 0 < b + 0)
+      if (a ~ /^[0-9]+$/) return -1
+      if (b ~ /^[0-9]+$/) return 1
+      return (a "" > b "") - (a "" < b "")
+    }
+    # What stands before the first dash is the version, and what follows the pre-release. Builds do not count.
+    function split_at_dash(text, parts,    at) {
+      sub(/\+.*/, "", text)
+      at = index(text, "-")
+      parts["core"] = at == 0 ? text : substr(text, 1, at - 1)
+      parts["pre"] = at == 0 ? "" : substr(text, at + 1)
+    }
+    function compare(a, b,    i, m, n, x, y, found) {
+      m = split(a, x, ".")
+      n = split(b, y, ".")
+      for (i = 1; i <= m && i <= n; i++) if ((found = order(x[i], y[i])) != 0) return found
+      return (m > n) - (m < n)
+    }
+    BEGIN {
+      split_at_dash(one, p)
+      split_at_dash(other, q)
+      found = compare(p["core"], q["core"])
+      if (found == 0 && p["pre"] != q["pre"]) {
+        if (p["pre"] == "") found = 1
+        else if (q["pre"] == "") found = -1
+        else found = compare(p["pre"], q["pre"])
+      }
+      exit found < 0 ? 0 : 1
+    }'
+}
+
+# An old release is signed, too: a mirror that offers one would bring back what has been mended since.
+refuse_older() {
+  [ -x "$prefix/bin/webhookd" ] || return 0
+  installed=$("$prefix/bin/webhookd" --version 2>/dev/null </dev/null) || return 0
+  installed=${installed#webhookd }
+  case $installed in
+    [0-9]*.[0-9]*.[0-9]*) ;;
+    *) return 0 ;;
+  esac
+  if [ "$downgrade" = no ] && is_older "$version" "$installed"; then
+    fail "$prefix/bin/webhookd is version $installed, and the release is $version, which is older: to go back, say --allow-downgrade"
+  fi
+}
+
 main() {
-  from='' prefix=${HOME:-}/.local signers='' unsigned=no
+  from='' prefix=${HOME:-}/.local signers='' unsigned=no downgrade=no
   while [ $# -gt 0 ]; do
     case $1 in
       --from | --prefix | --signers)
@@ -98,6 +149,7 @@ main() {
         esac
         shift 2 ;;
       --unsigned) unsigned=yes && shift ;;
+      --allow-downgrade) downgrade=yes && shift ;;
       -h | --help) usage && exit 0 ;;
       *) usage >&2 && exit 2 ;;
     esac
@@ -121,6 +173,9 @@ main() {
     fail "the release has no executable for $for_target"
   [ "$(printf '%s\n' "$line" | wc -l)" -eq 1 ] || fail "the release has several executables for $for_target"
   name=${line#*  }
+  version=${name#webhookd-}
+  version=${version%-"$for_target"}
+  refuse_older
   say "getting $name from $from"
   get "$name" || fail "$from has no $name"
   [ "$(checksum "$scratch/$name")" = "${line%%  *}" ] ||

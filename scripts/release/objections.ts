@@ -30,6 +30,14 @@ export function objections(candidate: Candidate): string[] {
         "or say --unpatched-node, which the release's notes will repeat",
     );
   }
+  const lines = Map.groupBy(Object.entries(nodes), ([, node]) => node.split(".", 1)[0]!);
+  if (lines.size > 1) {
+    const named = [...lines].map(([line, targets]) => `${line} for ${targets.map(([target]) => target).join(", ")}`);
+    found.push(
+      `it would have ${lines.size === 2 ? "two" : lines.size} lines of Node: ${named.join("; ")}. ` +
+        "What is tested on one says little about another: name builds of one line with --node",
+    );
+  }
   for (const tool of candidate.missingTools) found.push(`this machine has no ${tool}`);
   return found;
 }

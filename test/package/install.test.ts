@@ -79,6 +79,55 @@ describe.skipIf(lacks)("install.sh", () => {
     expect(readdirSync(join(home, ".local/bin"))).toEqual(["webhookd"]);
   });
 
+  /** What is installed says this. */
+  const installed = (says: string) => {
+    mkdirSync(join(prefix(), "bin"), { recursive: true });
+    writeFileSync(join(prefix(), "bin/webhookd"), `#!/bin/sh\n${says}\n`, { mode: 0o755 });
+  };
+
+  it.each(["10.0.0", "9.10.0", "9.9.10", "9.9.10-rc.1", "9.10.0-alpha"])(
+    "keeps %s, which is newer than a signed release from a mirror, unless it is told to go back",
+    (version) => {
+      installed(`echo webhookd ${version}`);
+      const before = readFileSync(join(prefix(), "bin/webhookd"), "utf8");
+      const { status, stderr } = install(from());
+      expect([status, readFileSync(join(prefix(), "bin/webhookd"), "utf8")]).toEqual([1, before]);
+      expect(stderr).toContain(
+        `${prefix()}/bin/webhookd is version ${version}, and the release is 9.9.9, which is older`,
+      );
+      expect(stderr).toContain("--allow-downgrade");
+      expect(install([...from(), "--allow-downgrade"]).status).toBe(0);
+      expect(readFileSync(join(prefix(), "bin/webhookd"), "utf8")).toBe(PROGRAM);
+    },
+  );
+
+  it("knows the order of semver.org, section 11", () => {
+    const ordered = "1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0";
+    const versions = ordered.split(" ");
+    const script = readFileSync(SCRIPT, "utf8").replace(/^main "\$@"$/m, 'is_older "$1" "$2"');
+    for (const [at, one] of versions.entries())
+      for (const [place, other] of versions.entries()) {
+        const { status } = spawnSync("sh", ["-c", script, "sh", one, other]);
+        expect(status, `${one} ${other}`).toBe(at < place ? 0 : 1);
+      }
+  });
+
+  it.each([
+    "echo webhookd 9.9.9",
+    "echo webhookd 9.9.9-rc.2",
+    "echo webhookd 9.9.8",
+    "echo webhookd 9.8.10",
+    "echo webhookd 8.10.10",
+    "echo webhookd unknown",
+    "echo hello",
+    "exit 1",
+    "kill -9 $$",
+  ])("replaces what is not newer, or says no version: %s", (says) => {
+    installed(says);
+    expect(install(from()).status).toBe(0);
+    expect(readFileSync(join(prefix(), "bin/webhookd"), "utf8")).toBe(PROGRAM);
+  });
+
   it("gets it from a URL", async () => {
     const server = createServer(({ url = "" }, response) => response.end(readFileSync(join(release, url))));
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

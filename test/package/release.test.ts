@@ -97,7 +97,7 @@ describe("a release", () => {
     version: "1.2.0",
     gitStatus: "",
     changelog: "# Changelog\n\n## Unreleased\n\n## 1.2.0 (2026-12-01)\n\n- More.\n\n## 1.1.0 (2026-11-01)\n\n- Less.\n",
-    nodes: { "linux-x64": "24.22.1", "darwin-arm64": "26.13.0" },
+    nodes: { "linux-x64": "24.22.1", "darwin-arm64": "24.23.0" },
     unpatchedNode: false,
   };
 
@@ -117,6 +117,11 @@ describe("a release", () => {
       { missingTools: ["dh (apt-get install debhelper)"] },
       /this machine has no dh \(apt-get install/,
     ],
+    [
+      "two lines of Node",
+      { nodes: { "linux-x64": "24.22.1", "linux-arm64": "24.22.1", "darwin-arm64": "26.12.1" } },
+      /two lines of Node: 24 for linux-x64, linux-arm64; 26 for darwin-arm64.* --node/,
+    ],
     ["a Node of another line", { nodes: { "win-x64": "25.9.0" } }, /is of a line/],
   ])("may not be made with %s", (_, fault, why) => {
     expect(objections({ ...ready, ...fault })).toEqual([expect.stringMatching(why)]);
@@ -125,6 +130,7 @@ describe("a release", () => {
   it("may be made on an unpatched Node by whoever says so, and says so itself", () => {
     const nodes = { "linux-x64": "24.21.0" };
     expect(objections({ ...ready, nodes, unpatchedNode: true })).toEqual([]);
+    expect(objections({ ...ready, nodes: { ...nodes, "darwin-x64": "26.10.0" }, unpatchedNode: true })).toHaveLength(1);
     expect(missingFixes("26.12.1")).toBeNull();
     const made = [{ executable, proof: "run" } as const];
     const release = { version: "1.2.0", commit: "abc", changes: "- More.", against: [], made };
