@@ -1,4 +1,4 @@
-import { isSigningSecret, SECRET_FORMS } from "../../src/domain/endpoints/secret.ts";
+import { GUESSABLE, isGuessable, isSigningSecret, SECRET_FORMS } from "../../src/domain/endpoints/secret.ts";
 import { usage } from "../failure.ts";
 import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
@@ -29,6 +29,8 @@ export async function readBrought(args: SecretArgs, io: Io): Promise<string | un
     throw usage("--secret-file stores a new secret, --secret-from uses an existing one", "Use one of them.");
   }
   const secret = (await readInputText(from, "--secret-from", MAX_BYTES, io)).replace(/\r?\n$/, "");
+  if (isSigningSecret(secret) && isGuessable(secret))
+    throw usage(`the secret ${from === "-" ? "on stdin" : `in ${from}`} ${GUESSABLE}`);
   if (isSigningSecret(secret)) return secret;
   throw usage(`${from} does not contain a signing secret`, `A secret is ${SECRET_FORMS}, on one line.`);
 }

@@ -25,6 +25,13 @@ export const EDGES: readonly Mutant[] = [
     tests: ["test/cli/bytes.test.ts"],
   },
   {
+    name: "a-secret-of-zeros-is-brought-along",
+    file: "src/domain/endpoints/secret.ts",
+    find: "kindOf(secret).bytes(secret)",
+    replace: "Buffer.from(secret)",
+    tests: ["test/domain/secret.test.ts"],
+  },
+  {
     name: "a-mapped-address-is-not-unwrapped",
     file: "src/domain/network/address.ts",
     find: "const ways = [address, ...carriedBy(address)];",

@@ -5,7 +5,7 @@ import { ConfigError, type Mistake } from "../config/mistake.ts";
 import { ALERT_TENANT, ALERT_TYPES } from "../domain/alert.ts";
 import { DEFAULT_SETTINGS } from "../domain/endpoints/endpoint.ts";
 import { newId } from "../domain/id.ts";
-import { isSigningSecret } from "../domain/endpoints/secret.ts";
+import { GUESSABLE, isGuessable, isSigningSecret } from "../domain/endpoints/secret.ts";
 import { checkEndpointUrl, wholeDetail, type UrlPolicy } from "../domain/network/url.ts";
 import { utf8Of } from "../domain/utf8.ts";
 import type { Mail } from "./people.ts";
@@ -113,6 +113,9 @@ function usableSecret(file: string): string {
   if (file === "") throw new ConfigError([{ where, what: "is needed to sign the alerts sent to [alerts] url.", todo }]);
   const secret = textOf(file)?.trim();
   if (secret === undefined) throw new ConfigError([{ where, what: `${file} cannot be read.`, todo }]);
+  if (isSigningSecret(secret) && isGuessable(secret)) {
+    throw new ConfigError([{ where, what: `the secret in ${file} ${GUESSABLE}.`, todo }]);
+  }
   if (isSigningSecret(secret)) return secret;
   throw new ConfigError([{ where, what: `${file} contains no signing secret.`, todo }]);
 }

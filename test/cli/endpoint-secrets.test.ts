@@ -29,6 +29,15 @@ describe("webhookd endpoints rotate-secret and secret", () => {
     }
   });
 
+  it("refuse one that is easy to guess, without printing it", async () => {
+    const { code, err, daemon } = await endpoints(["rotate-secret", id, "--secret-from=-"], {
+      input: ["hunter2hunter2hunter2"],
+    });
+    expect([code, daemon.asked()]).toEqual([EXIT.usage, []]);
+    expect(err).toContain("the secret on stdin is easy to guess: make one with `openssl rand -base64 32`");
+    expect(err).not.toContain("hunter2");
+  });
+
   it("end a rotation one way or the other", async () => {
     const completed = await endpoints(["rotate-secret", id, "--complete"]);
     expect([completed.out, completed.daemon.asked()]).toEqual([

@@ -4,7 +4,14 @@ import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/end
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
-import { isSigningSecret, newSigningSecret, SECRET_FORMS, shownOf } from "../../domain/endpoints/secret.ts";
+import {
+  GUESSABLE,
+  isGuessable,
+  isSigningSecret,
+  newSigningSecret,
+  SECRET_FORMS,
+  shownOf,
+} from "../../domain/endpoints/secret.ts";
 import type { Rotation } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
@@ -29,7 +36,11 @@ const RotateBody = v.strictObject({
   ),
   secret: v.optional(
     described(
-      v.pipe(v.string(), v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`)),
+      v.pipe(
+        v.string(),
+        v.check(isSigningSecret, `invalid_secret: must be ${SECRET_FORMS}`),
+        v.check((text) => !isSigningSecret(text) || !isGuessable(text), `invalid_secret: ${GUESSABLE}`),
+      ),
       "A secret that you bring from another provider. By default, a new one is created.",
     ),
   ),

@@ -45,6 +45,8 @@ interface Kind {
   readonly publicKey?: Form & { of(secret: string): string };
   /** From a cryptographic source of bytes; without it such secrets are only brought along. */
   make?(random: (bytes: number) => Uint8Array): string;
+  /** What of a secret must be hard to guess. */
+  bytes(secret: string): Uint8Array;
   signingKey(secret: string): SigningKey;
   /** Of what receivers verify with. */
   verifyingKey(shown: string): VerifyingKey;
@@ -88,6 +90,7 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
       if (bytes.length !== 32) throw new RangeError("a signing secret needs 32 random bytes");
       return SECRET_PREFIX + Buffer.from(bytes).toString("base64");
     },
+    bytes: decoded,
     signingKey: decodedHmacKey,
     verifyingKey: decodedHmacKey,
     shell: 'whsec_*) key=$(printf %s "${WEBHOOKD_SECRET#whsec_}" | openssl base64 -d -A | hex) ;;',
@@ -107,6 +110,7 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
       words: "16 to 256 visible ASCII characters (but not whsk_ or whpk_, which are keys of Ed25519)",
       fits: (text) => /^(?!wh[sp]k_)[\x20-\x7e]{16,256}$/.test(text) && text.trim() === text,
     },
+    bytes: (secret) => Buffer.from(secret, "utf8"),
     signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
     // A key of Ed25519 may be public: whoever knows it could make the HMAC.
     verifyingKey: (secret) => (/^\s*wh[sp]k_/.test(secret) ? NOTHING : hmacKey(Buffer.from(secret, "utf8"))),
@@ -135,6 +139,30 @@ export function newSigningSecret(random: (bytes: number) => Uint8Array): string 
 export function isSigningSecret(text: string): boolean {
   const { secret } = kindOf(text);
   return text.startsWith(secret.prefix) && secret.fits(text);
+}
+
+/** For people, after what was brought. */
+export const GUESSABLE = "is easy to guess: make one with `openssl rand -base64 32`";
+
+/**
+ * Whether a secret that was brought along is no secret: few different bytes, the same ones again and again, or a row such
+ * as 0123…. Of 16 random bytes, in hex or base64, it is true less than once in 10^18.
+ */
+export function isGuessable(secret: string): boolean {
+  const bytes = kindOf(secret).bytes(secret);
+  const steps = new Set(bytes.subarray(1).map((byte, at) => byte - bytes[at]!));
+  return new Set(bytes).size < FEWEST_DIFFERENT || steps.size < FEWEST_STEPS || isRepeated(bytes);
+}
+
+const FEWEST_DIFFERENT = 4;
+/** A row of letters or digits goes in steps of one, with a leap between 9 and 0 or between 9 and a. */
+const FEWEST_STEPS = 3;
+
+function isRepeated(bytes: Uint8Array): boolean {
+  for (let period = 1; period <= bytes.length / 2; period++) {
+    if (bytes.subarray(period).every((byte, at) => byte === bytes[at])) return true;
+  }
+  return false;
 }
 
 /** Whether a receiver can verify with a text: with what is shown to it, or with the secret itself. */
@@ -173,7 +201,11 @@ export function hmacKey(bytes: Uint8Array): SigningKey & VerifyingKey {
 }
 
 function decodedHmacKey(secret: string): HmacKey {
-  return new HmacKey(createSecretKey(secret, "utf8"), createSecretKey(secret.slice(SECRET_PREFIX.length), "base64"));
+  return new HmacKey(createSecretKey(secret, "utf8"), createSecretKey(decoded(secret)));
+}
+
+function decoded(secret: string): Uint8Array {
+  return Buffer.from(secret.slice(SECRET_PREFIX.length), "base64");
 }
 
 /** HMAC-SHA256: `X-Service-Signature` in hex, `webhook-signature` as version 1 of Standard Webhooks. */

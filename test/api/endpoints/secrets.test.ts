@@ -110,6 +110,8 @@ describe("rotating over HTTP", () => {
     [{ overlap_seconds: 1.5 }, "/overlap_seconds invalid_type"],
     [{ secret: "hunter2-canary" }, "/secret invalid_secret"],
     [{ secret: "whsec_hunter2 canary is no base64 at all" }, "/secret invalid_secret"],
+    [{ secret: "canarycanarycanary" }, "/secret invalid_secret"],
+    [{ secret: `whsec_${"A".repeat(32)}` }, "/secret invalid_secret"],
     [{ secret: null }, "/secret invalid_type"],
     [{ secrets: GIVEN }, "/secrets unknown_field"],
   ])("refuses %j, without repeating a secret", async (given, fault) => {
