@@ -119,12 +119,15 @@ const [TURN_BYTES, PIECE_COST] = [256 * 1024, 4096];
 /** Up to this cost it is short; so much of that begins at once in a turn. */
 const [SHORT_COST, SHORT_TURN_COST] = [16 * 1024, 256 * 1024];
 
+/** Of any other call, in the same measure: four of them are a turn. */
+export const CALL_COST = 64 * 1024;
+
 interface Step extends Waiting {
   readonly go: () => void;
 }
 
 /**
- * Work on bodies is shared out over the turns of the event loop, and in each by turns of tenants: however much one sends,
+ * Work on bodies and on other calls is shared out over the turns of the event loop, and in each by turns of tenants: however much one sends,
  * others are looked at in between. What is short begins at once: a turn may be as long as the commit of a long body.
  */
 export class BodyTurns {

@@ -8,7 +8,16 @@ import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { type BodyRules, BodyTurns, ClientGone, hasDeclaredBody, mayHaveBody, mediaTypeOf, readBody } from "./body.ts";
+import {
+  type BodyRules,
+  BodyTurns,
+  CALL_COST,
+  ClientGone,
+  hasDeclaredBody,
+  mayHaveBody,
+  mediaTypeOf,
+  readBody,
+} from "./body.ts";
 import {
   type Exchange,
   hasMuchLeft,
@@ -189,6 +198,8 @@ export class Pipeline {
         holding.take("publishes");
       }
       if (route.method === "GET" && route.access !== "open") holding.take("reads");
+      const turnOfCall = route.body?.metered || isTrusted ? null : this.#bodyTurns.take(principal.tenant, CALL_COST);
+      if (turnOfCall !== null) await turnOfCall;
       const turn = (bytes: number) => this.#bodyTurns.take(principal.tenant, bytes);
       const { body, type } = await readTyped(exchange, route, holding, { turn, memory: this.#bodyMemory });
       const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
