@@ -465,6 +465,15 @@ describe("the house", () => {
     );
   });
 
+  it("commits to PostgreSQL in one place, which heeds the server's warnings", () => {
+    const committers = sources.filter(
+      (file) =>
+        file.startsWith("src/store/postgres/") &&
+        /["'`]\s*(?:COMMIT|END)\b|new Client\(/.test(readFileSync(join(ROOT, file), "utf8")),
+    );
+    expect(committers).toEqual(["src/store/postgres/engine/commit.ts", "src/store/postgres/engine/session.ts"]);
+  });
+
   it("keeps chance out of the domain", () => {
     const offenders = sources.filter(
       (file) =>

@@ -7,7 +7,7 @@ import type { Api } from "./api.ts";
 import type { DriverEntry, ReceiverEntry } from "./entries.ts";
 import { historyOf, type History } from "./history.ts";
 import { Journal, monotonic, readJournal } from "./journal.ts";
-import { judge, type Findings } from "./judge.ts";
+import { judge, type Findings, type Site } from "./judge.ts";
 import { Load, type Publish } from "./load.ts";
 import { judgeAcrossNodes } from "./node-duplicates.ts";
 import { Cluster, type Node } from "./nodes.ts";
@@ -107,7 +107,7 @@ export class NodeLife {
   }
 
   /** Until nothing is pending; then a clean stop, and what came of it all. */
-  async verdict(): Promise<Verdict> {
+  async verdict(site: Pick<Site, "forgets"> = {}): Promise<Verdict> {
     const { dir, nodes } = this.#options;
     const { api } = this.cluster.living[0]!;
     await untilQuiet(api);
@@ -124,7 +124,7 @@ export class NodeLife {
     const driver = [...readJournal<DriverEntry>(driverJournalOf(dir))];
     const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
     const { history, late } = this.#inOrder(historyOf(driver, receivers));
-    const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes });
+    const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes, ...site });
     findings.wrong.push(...this.wrong);
     const planOfEach = (endpoint: string) => planOf(history.endpoints.get(endpoint) ?? "");
     const plans = new Map(

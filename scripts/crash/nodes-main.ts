@@ -8,8 +8,9 @@ import type { Findings } from "./judge.ts";
 import type { NodeLifeOptions } from "./node-life.ts";
 import { runNodeRounds, TAKE_OVER_MS } from "./node-rounds.ts";
 import { GROWN_MIB, LATE_LIMIT_MS, RESUMED_AFTER_STALL_MS, runStalls } from "./stall.ts";
+import { runDesertions } from "./sync.ts";
 
-export const VICTIMS = ["node", "primary", "stall"] as const;
+export const VICTIMS = ["node", "primary", "stall", "sync"] as const;
 export type Victim = (typeof VICTIMS)[number];
 
 export interface NodesOptions {
@@ -49,7 +50,7 @@ export async function nodesMain(options: NodesOptions): Promise<boolean> {
   process.stdout.write(
     json
       ? `${JSON.stringify({ seed, nodes, victim, ...Object.fromEntries(all), violations })}\n`
-      : all.map(([name, value]) => `${name.padEnd(26)}${value}\n`).join(""),
+      : all.map(([name, value]) => `${name.padEnd(28)}${value}\n`).join(""),
   );
   if (violations.length === 0) return true;
   const lines = violations.slice(0, SHOWN).map((line) => `  ${line}`);
@@ -95,6 +96,16 @@ const RUNS: Record<Victim, (options: NodeLifeOptions) => Promise<Outcome>> = {
       ...(refused === 0 ? ["no publish was refused while nothing could be stored"] : []),
     ];
     return { findings, rows, slow };
+  },
+  async sync(options) {
+    const { ended, findings, resumedMs, rounds } = await runDesertions(options);
+    const rows = [
+      ["rounds", rounds],
+      ["waits for the standby ended", `${ended.terminate} terminated, ${ended.cancel} cancelled, ${ended.kill} killed`],
+      ["publishing resumed after", spread(resumedMs)],
+    ] as const;
+    const none = Object.values(ended).every((count) => count === 0);
+    return { findings, rows, slow: none ? ["no commit was waiting for the standby"] : [] };
   },
 };
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AS_ITSELF, binaries, copyCluster, makeCluster, ready, withClient } from "../../test/harness/postgres.ts";
+import { Link } from "../../test/harness/link.ts";
 import { ownPort } from "../../test/harness/port.ts";
 import { watchOver } from "./children.ts";
 import { NodeLife, type NodeLifeOptions } from "./node-life.ts";
@@ -24,6 +25,8 @@ export class Primaries {
   readonly #ports: readonly [number, number];
   #primary!: Server;
   #standby: Server | null = null;
+  /** From the standby to the one that takes writes. */
+  #link: Link | null = null;
 
   private constructor(dir: string, bin: string, ports: readonly [number, number]) {
     this.#dir = dir;
@@ -72,6 +75,15 @@ export class Primaries {
     await killTree(this.#primary.process);
   }
 
+  /** No byte gets from one server to the other any more. */
+  silenceStandby(): void {
+    this.#link!.silence();
+  }
+
+  resumeStandby(): void {
+    this.#link!.resume();
+  }
+
   /** As a disk that hangs does: connections stay open, new ones are taken by the kernel, and nothing is answered. */
   suspend(): void {
     signalTree(this.#primary.process, "SIGSTOP");
@@ -92,6 +104,7 @@ export class Primaries {
 
   async stop(): Promise<void> {
     for (const { process } of [this.#primary, this.#standby ?? this.#primary]) await killTree(process);
+    await this.#link?.close();
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
@@ -102,7 +115,10 @@ export class Primaries {
     await copyCluster(urlOf(port, "postgres"), from, to);
     writeFileSync(join(to, "standby.signal"), "");
     const auto = join(to, "postgresql.auto.conf");
-    appendFileSync(auto, `primary_conninfo = 'host=127.0.0.1 port=${port} user=test application_name=other'\n`);
+    await this.#link?.close();
+    this.#link = await Link.to(port);
+    const through = `host=127.0.0.1 port=${this.#link.port} user=test application_name=other`;
+    appendFileSync(auto, `primary_conninfo = '${through}'\n`);
     this.#standby = await this.#serve(
       to,
       this.#ports.find((one) => one !== port)!,

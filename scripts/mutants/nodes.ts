@@ -216,4 +216,27 @@ export const NODES: readonly Mutant[] = [
     replace: "(this.#remembered.clear(), identities.clear());",
     tests: ["test/store/postgres/commits.test.ts"],
   },
+  {
+    name: "an-uncertain-commit-is-confirmed-by-reading",
+    file: "src/store/postgres/engine/database.ts",
+    find: `const ASK = \`INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')
+  ON CONFLICT (id) DO UPDATE SET at = c.at RETURNING at < 'infinity' AS "isMade"\`;`,
+    replace: `const ASK = \`WITH barred AS (INSERT INTO last_commit (id, at) VALUES ($1, 'infinity') ON CONFLICT DO NOTHING RETURNING id)
+  SELECT NOT EXISTS (SELECT 1 FROM barred) AS "isMade"\`;`,
+    tests: ["test/store/postgres/uncertain.test.ts"],
+  },
+  {
+    name: "what-the-server-warns-of-at-a-commit-is-ignored",
+    file: "src/store/postgres/engine/commit.ts",
+    find: "if (after.count > before.count)",
+    replace: "if (after.count < before.count)",
+    tests: ["test/store/postgres/uncertain.test.ts"],
+  },
+  {
+    name: "an-answer-that-only-the-primary-has-is-given-again",
+    file: "src/store/postgres/callers/idempotency.ts",
+    find: "    if (answer !== null) await this.#engine.write(async () => {});\n",
+    replace: "",
+    tests: ["test/store/postgres/uncertain.test.ts"],
+  },
 ];

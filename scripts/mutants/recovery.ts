@@ -135,15 +135,15 @@ export const RECOVERY: readonly Mutant[] = [
   {
     name: "a-lost-commit-is-taken-for-made",
     file: "src/store/postgres/engine/database.ts",
-    find: "        return rows[0]!.is;\n",
+    find: "        return rows[0]!.isMade;\n",
     replace: "        return true;\n",
     tests: ["test/store/postgres/connections.test.ts"],
   },
   {
     name: "a-question-is-taken-for-a-commit",
     file: "src/store/postgres/engine/database.ts",
-    find: "INSERT INTO last_commit (id, at) VALUES ($1, 'infinity')",
-    replace: "INSERT INTO last_commit (id) VALUES ($1)",
+    find: "INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')",
+    replace: "INSERT INTO last_commit AS c (id) VALUES ($1)",
     tests: ["test/store/postgres/connections.test.ts"],
   },
 ];

@@ -4,6 +4,7 @@ import { StoreRefused } from "../files/refused.ts";
 import type { Facts, Key, Page, Place, Row, States, Table } from "../move/tables.ts";
 import type { Box } from "../sqlite/engine/box.ts";
 import { ChangeLog } from "./engine/change-log.ts";
+import { commit } from "./engine/commit.ts";
 import { connectAlone } from "./engine/copy.ts";
 import { queriesOn, type Queries } from "./engine/database.ts";
 import { hostsOf } from "./engine/session.ts";
@@ -98,7 +99,7 @@ export class PostgresSide {
   }
 
   async endSnapshot(): Promise<void> {
-    if (!this.#isLocked) await this.#client.query("COMMIT");
+    if (!this.#isLocked) await commit(this.#client);
   }
 
   /**
@@ -109,7 +110,7 @@ export class PostgresSide {
     if ((await this.log.id()) !== null) await this.log.end();
     await this.#queries.change("DELETE FROM node");
     await setMeta(this.#queries, MOVED, JSON.stringify({ to, at: now }));
-    await this.#client.query("COMMIT");
+    await commit(this.#client);
   }
 
   // --- as the store that is moved into ---
@@ -217,7 +218,7 @@ export class PostgresSide {
       await this.#client.query("ROLLBACK").catch(() => {});
       throw error;
     }
-    await this.#client.query("COMMIT");
+    await commit(this.#client);
   }
 
   /** Full tables are indexed several times as fast as those that fill. */

@@ -82,7 +82,7 @@ async function forgetfulWay(url: string) {
         cut();
         return;
       }
-      if (loses === "answer" && bytes.includes("ON CONFLICT DO NOTHING")) {
+      if (loses === "answer" && bytes.includes("DO UPDATE SET at = c.at")) {
         loses = "nothing";
         isMute = true;
       }

@@ -36,6 +36,8 @@ export class IdempotencyKeys implements IdempotencyStore {
     const known = await this.known(this.#engine.database, [request]);
     const answer = this.answerOf(known, request, now);
     if (answer instanceof Refusal) throw answer;
+    // What is answered again was perhaps committed by a server whose standby does not have it: a commit waits for that.
+    if (answer !== null) await this.#engine.write(async () => {});
     return answer;
   }
 

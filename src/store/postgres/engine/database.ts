@@ -3,15 +3,23 @@
  * lists. Statements are pipelined: none waits for the answer to the one before it, unless its caller does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client, ClientConfig, QueryConfig } from "pg";
+import type { Client } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
+import { commit, durably, FailedBefore, NotReplicated } from "./commit.ts";
 import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
 import { configsOf, OPTIONS, Session } from "./session.ts";
+import { within } from "./within.ts";
 
-/** How long a caller waits until it is known what became of a commit, and how far apart that is asked. */
-const ASK_MS = 5000;
+/** How long a caller waits for a commit, and how long once its answer was lost; and how far apart that is asked. */
+const COMMIT_MS = 10_000;
+const ASK_MS = 2000;
 const ASK_AGAIN_MS = 250;
+/**
+ * A commit that waits for a standby is not given up: its connection would go on waiting in the server, and each question
+ * about it would add another one. The longest that a timer takes.
+ */
+const PATIENT = { query_timeout: 2 ** 31 - 1 };
 /** As long as a lease: a process that is suspended in the middle of a transaction holds up nobody for longer. */
 const IDLE_MS = 5000;
 const LISTERS = 2;
@@ -48,9 +56,13 @@ export interface Mark {
 }
 
 const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
-/** What it leaves is told from a mark: its own answer may be lost too, and then it is asked again. */
-const BAR = "INSERT INTO last_commit (id, at) VALUES ($1, 'infinity') ON CONFLICT DO NOTHING";
-const IS_MARK = "SELECT at < 'infinity' AS is FROM last_commit WHERE id = $1";
+/**
+ * Waits for the transaction if that is still open, and bars it if it has not begun: what is left for that is told from a
+ * mark, because the answer to the question may be lost as well. It always writes. So its own commit waits for a standby
+ * until that has all that came before; if it only read, it would take for made what the primary alone has.
+ */
+const ASK = `INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')
+  ON CONFLICT (id) DO UPDATE SET at = c.at RETURNING at < 'infinity' AS "isMade"`;
 
 /** `postgres://user:password@host1:5432,host2/name?…` What it is asked itself is short. */
 export class Database implements Queries {
@@ -121,26 +133,35 @@ export class Database implements Queries {
         else this.#writer.drop();
         throw fault;
       }
-      const committed = await client.query("COMMIT").catch(async (error: unknown) => {
-        this.#writer.drop();
-        if (mark !== null && (await this.#wasCommitted(mark, error))) return { command: "COMMIT" };
-        throw error;
-      });
-      if (committed.command !== "COMMIT")
-        throw new Error("a statement of the transaction failed, and that was not reported");
+      await this.#commit(client, mark);
       return result;
     });
   }
 
-  /** The answer to a commit was lost. Whoever is told that nothing was done does it again, and it would be done twice. */
-  async #wasCommitted(mark: Mark, lost: unknown): Promise<boolean> {
-    this.#inDoubt = true;
-    const known = this.#ask(mark).finally(() => (this.#inDoubt = false));
-    const enough = new AbortController();
-    const late = sleep(ASK_MS, null, { signal: enough.signal });
-    const wasMade = await Promise.race([known, late]).finally(() => enough.abort());
-    if (wasMade === null) throw new CommitInDoubt(known, lost);
-    return wasMade;
+  /** Resolves once it is durable. */
+  async #commit(client: Client, mark: Mark | null): Promise<void> {
+    let lost: unknown = null;
+    const onLost = Promise.withResolvers<"lost">();
+    const made = commit(client, PATIENT).then(
+      () => true,
+      (error: unknown) => {
+        this.#writer.drop();
+        if (mark === null || error instanceof FailedBefore) throw error;
+        lost = error;
+        onLost.resolve("lost");
+        return this.#ask(mark);
+      },
+    );
+    if (mark === null) return void (await made);
+    let is: boolean | "lost" | "late" = await within(COMMIT_MS, Promise.race([made, onLost.promise]));
+    if (typeof is === "string") {
+      this.#inDoubt = true;
+      const known = made.catch(() => false).finally(() => (this.#inDoubt = false));
+      if (is === "lost") is = await within(ASK_MS, known);
+      // Whoever is told that nothing was done does it again, and it would be done twice.
+      if (typeof is === "string") throw new CommitInDoubt(known, lost);
+    }
+    if (!is) throw lost;
   }
 
   /**
@@ -151,10 +172,10 @@ export class Database implements Queries {
     while (!this.#closed) {
       try {
         const client = await this.#writer.client();
-        // Waits for the transaction if that is still open, and bars it if it has not begun.
-        await client.query(within(ASK_MS, BAR, id));
-        const { rows } = await client.query<{ is: boolean }>(within(ASK_MS, IS_MARK, id));
-        return rows[0]!.is;
+        const { rows } = await durably(client, () =>
+          client.query<{ isMade: boolean }>({ text: ASK, values: [id], ...PATIENT }),
+        );
+        return rows[0]!.isMade;
       } catch {
         this.#writer.drop();
       }
@@ -169,15 +190,14 @@ export class Database implements Queries {
   }
 }
 
-function within(ms: number, text: string, id: string): QueryConfig & Pick<ClientConfig, "query_timeout"> {
-  return { text, values: [id], query_timeout: ms };
-}
-
 function queriesOver(sessions: readonly Session[]): Queries {
   let next = 0;
   const asking = <T>(ask: (queries: Queries) => Promise<T>) => {
     const session = sessions[next++ % sessions.length]!;
-    const once = async () => ask(queriesOn(await session.client()));
+    const once = async () => {
+      const client = await session.client();
+      return durably(client, () => ask(queriesOn(client)));
+    };
     // After a migration the next time it is planned anew.
     return telling(() =>
       once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))),
@@ -248,6 +268,7 @@ function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
   const code = "code" in error ? String(error.code) : "";
   if (code === "53100") return storageFull(error);
+  if (error instanceof NotReplicated) return storageUnavailable(error);
   // No connection, no resources, no time left, shutting down or recovering, read only, a right that was taken away, an
   // error of the system, damage.
   if (/^(08|53|57P|57014|58|25006|25P03|25P04|42501|XX)/.test(code) || /^E[A-Z]+$/.test(code))

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { StoreRefused } from "../../files/refused.ts";
+import { commit } from "./commit.ts";
 import { connectAlone } from "./copy.ts";
 import { Outrun, queriesOn, type Database, type Queries } from "./database.ts";
 import { getMeta, setMeta } from "./engine.ts";
@@ -158,7 +159,7 @@ async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise
     await client.query("BEGIN");
     try {
       const result = await work();
-      await client.query("COMMIT");
+      await commit(client);
       return result;
     } catch (error) {
       await client.query("ROLLBACK").catch(() => {});

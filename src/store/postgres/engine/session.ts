@@ -2,16 +2,20 @@
  * A connection to PostgreSQL. Of several hosts the one is used that takes writes, so that a standby which was promoted is
  * found without a restart.
  */
+import type { Duplex } from "node:stream";
 import { Client, types, type ClientConfig } from "pg";
 import { storageUnavailable } from "../../sqlite/engine/condition.ts";
+import { heed } from "./commit.ts";
+import { within } from "./within.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
+const END_MS = 1000;
 const INT8 = 20;
 
 /** What is committed, and how, must not depend on what a role or a database has for its default. */
 export const OPTIONS =
-  "-c synchronous_commit=on -c default_transaction_isolation=read\\ committed -c lock_timeout=0 -c timezone=UTC";
+  "-c synchronous_commit=on -c client_min_messages=warning -c default_transaction_isolation=read\\ committed -c lock_timeout=0 -c timezone=UTC";
 
 /** A connection that is made when it is wanted, and again when it was lost. */
 export class Session {
@@ -37,15 +41,21 @@ export class Session {
   drop(): void {
     const client = this.#client;
     this.#client = null;
-    client?.then((open) => open.end()).catch(() => {});
+    client?.then(end).catch(() => {});
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const client = this.#client;
     this.#client = null;
-    await client?.then((open) => open.end()).catch(() => {});
+    await client?.then(end).catch(() => {});
   }
+}
+
+/** What it is being asked is answered first, unless that takes long. */
+async function end(client: Client): Promise<void> {
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  if ((await within(END_MS, client.end())) === "late") stream.destroy();
 }
 
 /** To the first host that takes writes. */
@@ -54,6 +64,7 @@ export async function connect(configs: ClientConfig[], onLost: () => void): Prom
   const order = configs.slice();
   for (const config of order) {
     const client = new Client(config);
+    heed(client);
     // Of a host that is given up nobody wants to hear.
     let isChosen = false;
     for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
