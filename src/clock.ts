@@ -15,9 +15,24 @@ export interface Clock {
   nextTurn(run: () => void): void;
 }
 
+/** `performance.now` counts from the start of each thread. With this added, all threads of a process read the same. */
+const TO_PROCESS = toProcess();
+
+/** The closest of several looks: between the two clocks, the thread may have to wait. */
+function toProcess(): number {
+  let best = { took: Number.POSITIVE_INFINITY, difference: 0 };
+  for (let left = 5; left > 0; left--) {
+    const before = performance.now();
+    const common = Number(process.hrtime.bigint()) / 1e6;
+    const took = performance.now() - before;
+    if (took < best.took) best = { took, difference: common - before - took / 2 };
+  }
+  return best.difference;
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
-  monotonic: () => performance.now(),
+  monotonic: () => performance.now() + TO_PROCESS,
   uptime: () => uptime() * 1000,
   after(delayMs, run) {
     const timer = setTimeout(run, delayMs);
@@ -25,6 +40,73 @@ export const systemClock: Clock = {
   },
   nextTurn: (run) => void setImmediate(run),
 };
+
+/** Faster than any two clocks drift apart, unless one of them is set. */
+const DRIFT = 0.0005;
+
+/**
+ * The time of a database that several processes share, so that all of them agree on when something is due, whatever their
+ * hosts' clocks say. Each answer of the database bounds its clock's distance from the monotonic one. The bounds of
+ * several answers are narrower than those of one, and an answer outside them means that the database's clock was set.
+ */
+export class DatabaseClock implements Clock {
+  readonly #host: Clock;
+  /** What to add to the monotonic clock; NaN until the database has answered. */
+  readonly #distance: Float64Array;
+  #low = Number.NEGATIVE_INFINITY;
+  #high = Number.POSITIVE_INFINITY;
+  /** When the bounds were true, by the monotonic clock. */
+  #boundAt = 0;
+
+  /** `distance`: that of the same clock on another thread, which hears the answers. */
+  constructor(host: Clock, distance: SharedArrayBuffer = noDistance()) {
+    this.#host = host;
+    this.#distance = new Float64Array(distance);
+  }
+
+  /** For another thread of this process. */
+  get distance(): SharedArrayBuffer {
+    return this.#distance.buffer as SharedArrayBuffer;
+  }
+
+  /** By how many milliseconds the host's clock is ahead of the database's; null until that has answered. */
+  get aheadMs(): number | null {
+    return Number.isNaN(this.#distance[0]!) ? null : Math.round(this.#host.now() - this.now());
+  }
+
+  /** The database's clock showed `instant` at some moment between these two of the monotonic clock. */
+  heard(instant: number, asked: number, answered: number): void {
+    const widened = DRIFT * Math.max(0, asked - this.#boundAt);
+    let [low, high] = [
+      Math.max(instant - answered, this.#low - widened),
+      Math.min(instant - asked, this.#high + widened),
+    ];
+    if (low > high) [low, high] = [instant - answered, instant - asked];
+    [this.#low, this.#high, this.#boundAt] = [low, high, asked];
+    this.#distance[0] = (low + high) / 2;
+  }
+
+  // As values, because some are handed on by themselves.
+  readonly now = (): number => {
+    const distance = this.#distance[0]!;
+    return Number.isNaN(distance) ? this.#host.now() : Math.floor(this.#host.monotonic() + distance);
+  };
+  readonly monotonic = (): number => this.#host.monotonic();
+  readonly uptime = (): number => this.#host.uptime();
+  readonly after = (delayMs: number, run: () => void): (() => void) => this.#host.after(delayMs, run);
+  readonly nextTurn = (run: () => void): void => this.#host.nextTurn(run);
+}
+
+/** By how many milliseconds this host's clock is ahead of the one by which all goes; null where that is its own. */
+export function hostAheadMs(clock: Clock): number | null {
+  return clock instanceof DatabaseClock ? clock.aheadMs : null;
+}
+
+function noDistance(): SharedArrayBuffer {
+  const distance = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+  new Float64Array(distance)[0] = Number.NaN;
+  return distance;
+}
 
 /** What may come in a crowd is done for so long at a time, so that others have their turns in between. */
 const SLICE_MS = 2;

@@ -7,7 +7,7 @@ import { Catalogue } from "./api/event-types/catalogue.ts";
 import { usableCertificate } from "./api/server/certificate.ts";
 import { requireFree } from "./api/server/listen.ts";
 import { Peers } from "./api/server/socket.ts";
-import { systemClock, type Clock } from "./clock.ts";
+import { DatabaseClock, hostAheadMs, systemClock, type Clock } from "./clock.ts";
 import type { Config, Reread } from "./config.ts";
 import { choresOf, switchSecrets, TICK, startSchedule, type Chore, type Schedule } from "./daemon/chores.ts";
 import { Front } from "./daemon/front.ts";
@@ -35,7 +35,10 @@ export interface DaemonParts {
   readonly log: Log;
   /** Descriptor of a TCP socket that listens already; null, as if not given, to open one. */
   readonly listenFd: number | null;
+  /** All time, also that of a store in PostgreSQL, whose own clock is not asked then. */
   readonly clock: Clock;
+  /** This host's, which a store in PostgreSQL corrects. */
+  readonly hostClock: Clock;
   /** Only with `threads = 0`: functions cannot be sent to a thread. */
   readonly network: Network & { readonly askResolvers?: AskResolvers };
   readonly startSender: StartThread;
@@ -74,7 +77,9 @@ export async function startDaemon(
   parts: Pick<DaemonParts, "log"> & Partial<DaemonParts>,
 ): Promise<Daemon> {
   process.umask(0o077);
-  const rooms = await join(config, { clock: systemClock, schedule: startSchedule, listenFd: null, ...parts });
+  const { hostClock = systemClock } = parts;
+  const clock = config.data.store === "" ? hostClock : new DatabaseClock(hostClock);
+  const rooms = await join(config, { clock, schedule: startSchedule, listenFd: null, ...parts });
   const front = await open(rooms);
   return run(rooms, front);
 }
@@ -121,6 +126,7 @@ async function join(config: Config, parts: GivenParts) {
   const api = createApi({
     ...rooms,
     deliveries: dispatcher,
+    hostAheadMs: () => hostAheadMs(clock),
     version,
     phase,
     backups,

@@ -2,6 +2,7 @@
 import type { Item } from "../../src/client/client.ts";
 import type { Job, Node, Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import { skewText } from "../../src/domain/time/skew.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import type { Io } from "../io.ts";
 import { say } from "../output/print.ts";
@@ -133,6 +134,7 @@ export function sendingLines(status: Status, now: number): string[] {
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     ...nodeLines(status.nodes ?? [], now),
+    ...clockLines(status),
   ];
 }
 
@@ -178,6 +180,15 @@ function nodeLines(nodes: readonly Node[], now: number): string[] {
   const late = nodes.filter(({ oldest_due_at: oldest }) => oldest !== null && now - Date.parse(oldest) > LATE_MS);
   const behind = late.map((node) => `  BEHIND    ${node.name}: the oldest due ${ago(node.oldest_due_at!, now)}`);
   return [`  nodes     ${nodes.length}: ${states.join(", ")}`, ...behind];
+}
+
+/** A daemon older than this command says nothing of it. */
+function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [] }: Partial<Status>): string[] {
+  const all = nodes.length > 0 ? nodes : [{ name: "this host", clock_ahead_ms: aheadMs }];
+  return all.flatMap(({ name, clock_ahead_ms: ahead = null }) => {
+    const skew = skewText(ahead);
+    return skew === null ? [] : [`  CLOCK     ${name}: ${skew} PostgreSQL's clock, by which everything goes`];
+  });
 }
 
 /** A daemon older than this command says nothing of them. */

@@ -1,5 +1,6 @@
 /** What the daemon says of itself. */
 import type { Status } from "../../src/client/operations.ts";
+import { skewText } from "../../src/domain/time/skew.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
@@ -48,6 +49,7 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
     const what = `an online move that began${since} has not ended, and every change is recorded for it`;
     yield warn("move", what, `webhookd migrate ${flag} postgres://… --online --resume, or --give-up instead of both`);
   }
+  yield* clockFindings(status);
   if (status.careful)
     yield warn("attempts", "careful mode, because the process died twice in quick succession", "check the log");
   if (typeof status.socket_uid_trouble === "string") {
@@ -64,6 +66,20 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
     const { at, file } = backup.last;
     // It may have been moved to a safer place, or the store restored on another host.
     yield ok("backup", isGone(file) ? `from ${at}; ${file} is no longer there` : `${file}, from ${at}`);
+  }
+}
+
+/** A daemon older than this command says nothing of it. */
+function* clockFindings({ clock_ahead_ms: aheadMs = null, nodes = [] }: Partial<Status>): Generator<Finding> {
+  const all = nodes.length > 0 ? nodes : [{ name: "the daemon's host", clock_ahead_ms: aheadMs }];
+  for (const { name, clock_ahead_ms: ahead = null } of all) {
+    const skew = skewText(ahead);
+    if (skew === null) continue;
+    yield warn(
+      "clock",
+      `of ${name}: ${skew} PostgreSQL's, by which everything goes`,
+      "timedatectl status, on both hosts",
+    );
   }
 }
 

@@ -66,6 +66,7 @@ export async function openStorelessApi(
       failure: null,
     },
     version: "bench",
+    hostAheadMs: () => null,
     peers: { of: () => null, trouble: null },
     phase: { now: "serving" },
     shares: new Map(),

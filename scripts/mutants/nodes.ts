@@ -5,6 +5,20 @@ const TESTS = ["test/store/postgres/nodes.test.ts"];
 
 export const NODES: readonly Mutant[] = [
   {
+    name: "nodes-go-by-the-clocks-of-their-hosts",
+    file: "src/clock.ts",
+    find: "return Number.isNaN(distance) ? this.#host.now() : Math.floor(this.#host.monotonic() + distance);",
+    replace: "return Number.isNaN(distance) ? this.#host.now() : this.#host.now();",
+    tests: ["test/store/postgres/clocks.test.ts"],
+  },
+  {
+    name: "a-node-asks-its-database-only-once-what-time-it-is",
+    file: "src/store/postgres/ownership.ts",
+    find: "    hearTime(lease, clock).catch(() => {});\n",
+    replace: "",
+    tests: ["test/store/postgres/clocks.test.ts"],
+  },
+  {
     name: "a-node-commits-after-its-lease",
     file: "src/store/postgres/node.ts",
     find: 'FOR KEY SHARE", [id])).length > 0;',

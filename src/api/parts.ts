@@ -41,6 +41,8 @@ export interface ApiParts {
   readonly deliveries: Deliveries;
   readonly feed: Feed;
   readonly clock: Clock;
+  /** By how many milliseconds this host's clock is ahead of `clock`; null where they are one. */
+  readonly hostAheadMs: () => number | null;
   readonly log: Log;
   readonly config: Config;
   /** The configuration as the last SIGHUP left it, to be shown. */

@@ -12,7 +12,7 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { StatisticsStore, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
 import { Retention } from "../upkeep/retention.ts";
-import { type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
+import { ClockWatch, type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
 import type { Reloaded } from "./reloaded.ts";
 
 export interface Chore {
@@ -45,6 +45,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     onSpace: (left) => alerts.space(left),
     onTrouble: (detail) => alerts.storageFault(detail),
   });
+  const hostClock = new ClockWatch(parts);
   const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
   // Where nodes share the store, one of them does it for all.
   const first = (run: () => Promise<void>) => async () => {
@@ -59,6 +60,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
+    { name: "clock", pattern: "* * * * * *", run: () => hostClock.run() },
     { name: "memory", pattern: "50 * * * * *", run: () => memory.run() },
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
     { name: "idempotency keys", pattern: "30 * * * * *", run: first(() => retention.forgetIdempotencyKeys()) },

@@ -1,5 +1,5 @@
 /** What makes the attempts: a sender on this thread, or threads of them. */
-import type { Clock } from "../clock.ts";
+import { type Clock, DatabaseClock } from "../clock.ts";
 import { type Config, egressSettings } from "../config.ts";
 import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
 import type { SenderSettings } from "../delivery/send/open-sender.ts";
@@ -45,6 +45,7 @@ export async function loadSenders(
     endpointMaxInFlight,
     destinationMaxInFlight,
     signature: { ...config.signature, version },
+    clockDistance: clock instanceof DatabaseClock ? clock.distance : undefined,
   };
   const openFiles = openFilesLimit();
   const { inFlight } = roomWithin(openFiles);
@@ -59,7 +60,7 @@ export async function loadSenders(
     return (onEnded) => openSender(settings, clock, { onEnded: (ended) => onEnded([ended]) }, network);
   }
   const start = startSender ?? ((data: SenderThreadData) => startThread("sender", data));
-  const { now } = clock;
+  const now = () => clock.now();
   return (onEnded) =>
     new ThreadsOnDemand({
       openHere: async (onEnded) => (await load()).openSender(settings, clock, { onEnded }),

@@ -1,10 +1,11 @@
 /** What may go wrong by itself, and is looked at again and again: the disk, and endpoints that cannot be read. */
 import { Alarm } from "../alarm.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, hostAheadMs } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Space, Store, UpkeepStore } from "../store/store.ts";
 import type { Endpoint } from "../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../domain/errors.ts";
+import { skewText } from "../domain/time/skew.ts";
 
 export interface SpaceWatchParts {
   readonly store: { readonly upkeep: Pick<UpkeepStore, "checkSpace"> };
@@ -130,6 +131,27 @@ export class DamagedEndpoints {
     const found = { endpoint: id, tenant, parts: damaged.parts, reason: damaged.reason };
     log.error(found, "an endpoint is damaged: its deliveries wait until it is repaired; see webhookd doctor");
     onFound(endpoint);
+  }
+}
+
+/** Each second: whether this host's clock agrees with the database's, which is the one that counts. */
+export class ClockWatch {
+  readonly #clock: Clock;
+  readonly #alarm: Alarm;
+
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+    this.#clock = clock;
+    this.#alarm = new Alarm(clock, log);
+  }
+
+  run(): void {
+    const aheadMs = hostAheadMs(this.#clock);
+    const skew = skewText(aheadMs);
+    if (skew === null) return this.#alarm.clear("the clock of this host agrees with PostgreSQL's again");
+    this.#alarm.raise(
+      `the clock of this host is ${skew} PostgreSQL's; webhookd goes by PostgreSQL's, so nothing is early or late, but one of the two is wrong: synchronize them`,
+      { ahead_ms: aheadMs },
+    );
   }
 }
 

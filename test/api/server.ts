@@ -106,6 +106,7 @@ export class ApiServer {
         signal: new AbortController().signal,
       }),
       version: "0.0.0",
+      hostAheadMs: () => null,
       peers: new Peers({ loadKoffi: () => loadKoffi("/nonexistent"), log: silentLog, platform: process.platform }),
       phase: {
         get now() {

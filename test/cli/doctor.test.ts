@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { daemonFindings } from "../../cli/doctor/daemon.ts";
 import type { Finding } from "../../cli/doctor/finding.ts";
 import { EXIT } from "../../cli/exit-code.ts";
+import { aNode } from "../../src/api/daemon/sending.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import type { Status } from "../../src/client/operations.ts";
 import { version } from "../../src/build.ts";
@@ -263,6 +264,7 @@ describe("doctor", () => {
     overdue: { deliveries: 0, behind: [] },
     open_move: null,
     nodes: [],
+    clock_ahead_ms: null,
     due_by_minute: null,
     deliveries: { pending: 0, held: 0, failed: 0 },
     counted_at: null,
@@ -297,6 +299,8 @@ describe("doctor", () => {
     [{ paused: { reason: "r", by: "socket", at: "2026-11-20T09:00:00.000Z", saved: true } }, "warn attempts"],
     [{ oldest_due_at: "2026-11-20T08:00:00.000Z" }, "warn attempts"],
     [{ careful: true }, "warn attempts"],
+    [{ clock_ahead_ms: 1001 }, "warn clock"],
+    [{ nodes: [{ ...aNode, clock_ahead_ms: -86_400_000 }] }, "warn clock"],
     [{ socket_uid_trouble: "this is darwin" }, "warn audit log"],
     [{ damaged_endpoints: { total: 1, endpoints: [DAMAGED] } }, `FAIL ${DAMAGED.endpoint}`],
     [{ damaged_endpoints: { total: 21, endpoints: [DAMAGED] } }, "FAIL endpoints"],

@@ -3,7 +3,7 @@ import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { someStatistics } from "../../src/api/reports/statistics.ts";
-import { aHalt, aPause } from "../../src/api/daemon/sending.ts";
+import { aHalt, aNode, aPause } from "../../src/api/daemon/sending.ts";
 import { aStatus } from "../../src/api/daemon/status.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { fakeDaemon, problem } from "./fake-daemon.ts";
@@ -94,6 +94,17 @@ describe("webhookd status", () => {
     expect(io.out).toContain(
       "  behind    slow.example/hook: deliveries wait for their turn, 1 at a time, the oldest due 4m 3s ago\n",
     );
+  });
+
+  it("names the hosts whose clocks are not PostgreSQL's", async () => {
+    const nodes = [aNode, { ...aNode, this: false, name: "webhooks-2", clock_ahead_ms: -86_400_000 }];
+    const said = "PostgreSQL's clock, by which everything goes\n";
+    const { io } = await status({ status: { nodes, clock_ahead_ms: 2 } });
+    expect(io.out.split("CLOCK")).toHaveLength(2);
+    expect(io.out).toContain(`  CLOCK     webhooks-2: 86400.0 s behind ${said}`);
+    const alone = await status({ status: { clock_ahead_ms: 1001 } });
+    expect(alone.io.out).toContain(`  CLOCK     this host: 1.0 s ahead of ${said}`);
+    expect((await status({ status: { clock_ahead_ms: undefined } })).io.out).not.toContain("CLOCK");
   });
 
   it("says how old its counts are where they are not of now", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { Client } from "pg";
 import { onTestFinished } from "vitest";
+import type { Clock } from "../../src/clock.ts";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/key-files.ts";
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import { type Database as PostgresDatabase, queriesOn } from "../../src/store/postgres/engine/database.ts";
@@ -161,7 +162,7 @@ export async function openPostgresDatabase(
     schema = SCHEMA_VERSION,
     alone = false,
     ...hooks
-  }: StoreLimits & NodeHooks & { dir: string; clock: ManualClock; leaseMs?: number; schema?: number; alone?: boolean },
+  }: StoreLimits & NodeHooks & { dir: string; clock: Clock; leaseMs?: number; schema?: number; alone?: boolean },
 ): Promise<Store> {
   const file = join(dir, "secret.key");
   const store = await openPostgresStore({

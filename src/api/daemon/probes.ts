@@ -3,6 +3,7 @@
  * Prometheus its metrics.
  */
 import * as v from "valibot";
+import { skewText } from "../../domain/time/skew.ts";
 import type { Condition } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { tenantToRead } from "../pipeline/access.ts";
@@ -25,7 +26,7 @@ export const getReadiness: Operation = {
   tag: "Daemon",
   summary: "Check that events are accepted",
   description:
-    "This says nothing about sending: a daemon that cannot reach receivers accepts events, keeps them and stays `ready`. In that case the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names a problem with the store that does not stop events from being accepted yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk.",
+    "This says nothing about sending: a daemon that cannot reach receivers accepts events, keeps them and stays `ready`. In that case the header `X-Webhookd-Not-Sending` names the reasons, as `not_sending` of `GET /v1/status` does; otherwise it is absent. The header `X-Webhookd-Storage` names a problem with the store that does not stop events from being accepted yet: `damaged` after the database was repaired, `log_growing` while the write-ahead log cannot be emptied and fills the disk. The header `X-Webhookd-Clock` is there while the clock of this host differs by more than a second from that of PostgreSQL, by which everything goes: `3.2 s ahead of PostgreSQL`, for example.",
   replies: {
     200: aWord("Events are accepted.", "ready"),
     503: aWord("Events are not accepted; the body says why.", "draining", "disk_full", "store_unavailable"),
@@ -54,9 +55,11 @@ export function healthRoutes(parts: ApiParts): Route[] {
         const reasons = parts.deliveries.halts.map(({ reason }) => reason);
         const damage = await parts.store.operations.damage().catch(() => null);
         const storage = [...(damage === null ? [] : ["damaged"]), ...(trouble === null ? [] : ["log_growing"])];
+        const skew = skewText(parts.hostAheadMs());
         const headers: Header[] = [
           ...(reasons.length === 0 ? [] : [["x-webhookd-not-sending", reasons.join(", ")] as const]),
           ...(storage.length === 0 ? [] : [["x-webhookd-storage", storage.join(", ")] as const]),
+          ...(skew === null ? [] : [["x-webhookd-clock", `${skew} PostgreSQL`] as const]),
         ];
         return { ...word(state === "ready" ? 200 : 503, state), headers };
       },

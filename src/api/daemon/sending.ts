@@ -175,6 +175,10 @@ export const Node = titled(
       v.array(v.picklist(HALT_REASONS)),
       "Why it is sending nothing now, or less than it could: the same reasons as in `getStatus`.",
     ),
+    clock_ahead_ms: described(
+      v.nullable(v.pipe(v.number(), v.integer())),
+      "By how many milliseconds the clock of its host is ahead of the one of PostgreSQL, by which all nodes go; negative if it is behind. Null if it is not known.",
+    ),
   }),
 );
 export const NodeList = titled("NodeList", v.object({ data: v.array(Node) }));
@@ -194,6 +198,7 @@ export const aNode = {
   in_flight: 3,
   oldest_due_at: null,
   not_sending: [],
+  clock_ahead_ms: 2,
 };
 
 export const listNodes: Operation = {
@@ -265,6 +270,7 @@ export function presentNode({ isThis, isLost, since, renewedAt, report, ...node 
     in_flight: report?.inFlight ?? 0,
     oldest_due_at: formatInstantOrNull(report?.oldestDueAt ?? null),
     not_sending: report?.halts ?? [],
+    clock_ahead_ms: report?.clockAheadMs ?? null,
   };
 }
 

@@ -40,6 +40,10 @@ export const Status = titled(
       v.array(Node),
       "All nodes that share the store, including this one; empty if this is the only process. `not_sending` and all other fields are about the node that answers.",
     ),
+    clock_ahead_ms: described(
+      v.nullable(v.pipe(v.number(), v.integer())),
+      "By how many milliseconds the clock of this host is ahead of the one of PostgreSQL, by which everything goes; negative if it is behind. Null if the store is not in PostgreSQL.",
+    ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
       "Deliveries that were pending, held or failed at `counted_at`; null until the first count.",
@@ -146,6 +150,7 @@ export const aStatus = {
   not_sending: [],
   oldest_due_at: null,
   nodes: [],
+  clock_ahead_ms: null,
   deliveries: { pending: 9, held: 4, failed: 12 },
   counted_at: "2026-11-20T09:50:00.000Z",
   overdue: { deliveries: 0, behind: [] },
@@ -203,6 +208,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       not_sending: deliveries.halts.map((halt) => presentHalt(halt, pause)),
       oldest_due_at: formatInstantOrNull(earliest(dueSince)),
       nodes: nodes.map(presentNode),
+      clock_ahead_ms: parts.hostAheadMs(),
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       counted_at: formatInstantOrNull(counts?.at ?? null),
       due_by_minute: counts && dueByMinute(counts, now),

@@ -15,6 +15,8 @@ export interface SenderSettings extends EgressSettings {
   /** Of all senders. */
   readonly destinationMaxInFlight: number;
   readonly signature: SignatureOptions;
+  /** Of a `DatabaseClock`, for a thread; without it the thread goes by the host's clock. */
+  readonly clockDistance?: SharedArrayBuffer | undefined;
 }
 
 /** A sender on this thread, with its way out. */

@@ -58,6 +58,8 @@ export interface NodeReport {
   readonly inFlight: number;
   /** Why it sends nothing, or less than it could. */
   readonly halts: readonly HaltReason[];
+  /** By how many milliseconds the clock of its host is ahead of the store's, by which all goes; null if that is not known. */
+  readonly clockAheadMs?: number | null;
 }
 
 export interface StoreNode {

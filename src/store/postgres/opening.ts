@@ -19,6 +19,7 @@ import { Database } from "./engine/database.ts";
 import { hostsOf } from "./engine/session.ts";
 import { requireHere, requireUnlocked } from "./engine/moved.ts";
 import { SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
+import { learnTime } from "./engine/time.ts";
 import { LEASE_MS, requireKnown } from "./node.ts";
 import { SharedOwnership } from "./ownership.ts";
 import { SoleOwner } from "./sole-owner.ts";
@@ -126,33 +127,23 @@ const STANDS_BY = "standing by: another process has a lease on the database, and
 const LONG =
   "migrating the schema, which may take a long time on a large store; other nodes keep working, and if this one is stopped, the next start continues";
 
-/** By how much the clocks of nodes may differ. */
-const MAX_SKEW_MS = 1000;
-
 interface Server {
-  /** By its clock. */
-  readonly now: number;
   readonly version: number;
   readonly fsync: string;
   readonly standbys: string;
 }
 
 /** Refuses what cannot work, and warns of what may lose events. True where there is no store yet. */
-async function look({ url, create, migrate, nodes, clock, log }: ServedOptions): Promise<boolean> {
+async function look({ url, create, migrate, clock, log }: ServedOptions): Promise<boolean> {
   const database = new Database(url);
   try {
-    // With a connection by then, so that the answer takes no longer than it must.
     await database.rows("SELECT 1");
-    const asked = clock.now();
+    await learnTime(database, clock);
     const [server] = await database.rows<Server>(
       `SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
-         current_setting('synchronous_standby_names') AS standbys,
-         (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`,
+         current_setting('synchronous_standby_names') AS standbys`,
     );
-    const { version, fsync, standbys, now } = server!;
-    const tookMs = clock.now() - asked;
-    const aheadMs = Math.round(asked + tookMs / 2 - now);
-    if (nodes && Math.abs(aheadMs) > MAX_SKEW_MS + tookMs) log.warn({ ahead_ms: aheadMs }, SKEWED);
+    const { version, fsync, standbys } = server!;
     if (version < MIN_VERSION * 10_000) {
       const what = `the PostgreSQL of [data] store is version ${Math.floor(version / 10_000)}`;
       throw new StoreRefused(1, what, `webhookd needs version ${MIN_VERSION} or newer`);
@@ -176,8 +167,6 @@ async function look({ url, create, migrate, nodes, clock, log }: ServedOptions):
   }
 }
 
-const SKEWED =
-  "the clock of this host differs from PostgreSQL's: if those of the nodes differ, what one publishes for another's endpoint is attempted that much later; synchronize them";
 const NO_STANDBY =
   "PostgreSQL has no synchronous standby (synchronous_standby_names is empty): if its disk is lost, so are acknowledged events";
 const NO_CREATE =

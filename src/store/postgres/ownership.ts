@@ -3,6 +3,7 @@
  * up, or the row of that node was removed. So whoever can commit has what it thinks it has.
  */
 import { randomUUID } from "node:crypto";
+import { hostAheadMs } from "../../clock.ts";
 import { FRESH, WAITING } from "../sqlite/numbers/codes.ts";
 import type { NodeReport, Ownership, News, StoreNode } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
@@ -10,6 +11,7 @@ import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Told } from "./engine/owner.ts";
+import { hearTime } from "./engine/time.ts";
 import {
   guard,
   lost,
@@ -124,9 +126,14 @@ export class SharedOwnership implements Node {
   }
 
   async #keep(report?: NodeReport): Promise<void> {
-    if (!(await renewLease(this.#database!.lease, this.#node, report ?? null))) throw this.#lost();
+    const { lease } = this.#database!;
+    const { clock } = this.#store!.engine;
+    // If it fails, the renewal fails too.
+    hearTime(lease, clock).catch(() => {});
+    const told = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
+    if (!(await renewLease(lease, this.#node, told))) throw this.#lost();
     const { leaseMs } = this.#node;
-    const now = this.#store!.engine.clock.monotonic();
+    const now = clock.monotonic();
     // Where the database was away, leases of others have run out too, and they are about to renew them.
     if (this.#renewedAt !== null && now - this.#renewedAt > leaseMs - 2 * RENEW_MS) this.#sparesUntil = now + leaseMs;
     this.#renewedAt = now;

@@ -1,8 +1,11 @@
 /** One process has the whole store, by the lease of its row. Another one gets the store once that has run out. */
 import { randomUUID } from "node:crypto";
 import type { Ownership } from "../store.ts";
+import type { Clock } from "../../clock.ts";
 import type { Database, Queries } from "./engine/database.ts";
+import type { Engine } from "./engine/engine.ts";
 import { NO_NEWS } from "./engine/owner.ts";
+import { hearTime } from "./engine/time.ts";
 import { guard, lost, renewLease, takeStore, type About, type NewNode, type Node, type Wait } from "./node.ts";
 
 export class SoleOwner implements Node {
@@ -13,6 +16,7 @@ export class SoleOwner implements Node {
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
   #database: Database | null = null;
+  #clock: Clock | null = null;
 
   /** `onLost` is called once another process has the store: this one must end. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
@@ -29,7 +33,9 @@ export class SoleOwner implements Node {
     return takeStore(database, this.#node, wait);
   }
 
-  attach(): void {}
+  attach({ clock }: Engine): void {
+    this.#clock = clock;
+  }
 
   async guard(tx: Queries): Promise<null> {
     if (!(await guard(tx, this.#node))) throw this.#lost();
@@ -37,7 +43,10 @@ export class SoleOwner implements Node {
   }
 
   async renew(): Promise<Ownership> {
-    if (!(await renewLease(this.#database!.lease, this.#node, null))) throw this.#lost();
+    const { lease } = this.#database!;
+    // If it fails, the renewal fails too.
+    if (this.#clock !== null) hearTime(lease, this.#clock).catch(() => {});
+    if (!(await renewLease(lease, this.#node, null))) throw this.#lost();
     return { endpoints: "everything", holdsForMs: this.#node.leaseMs };
   }
 

@@ -14,7 +14,6 @@ import { startServer, withClient } from "../../harness/postgres.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 import { silentLog } from "../../../src/log.ts";
 import { PostgresSide } from "../../../src/store/postgres/moving.ts";
-import { openServed } from "../../../src/store/postgres/opening.ts";
 import { createDatabase } from "../stores.ts";
 
 const server = await startServer();
@@ -310,35 +309,6 @@ describe.skipIf(server === null)("a node", () => {
     const settings = { DATA_NODES: "true", SERVER_LISTEN: `127.0.0.1:${port}` };
     const config = testConfig(aDirectory(), onStore(url, settings));
     await expect(startDaemon(config, { log: silentLog })).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
-  });
-
-  it("warns where its clock differs from the database's, and only there", async () => {
-    const [url, dir] = [await freshUrl(), aDirectory()];
-    const warnedOf = async (byMs: number) => {
-      const warned: object[] = [];
-      const { store } = await openServed({
-        url,
-        dir,
-        secretKeyFile: join(dir, "secret.key"),
-        create: true,
-        migrate: true,
-        nodes: true,
-        standby: false,
-        maxPendingPerTenant: 0,
-        shares: new Map(),
-        version: "1",
-        clock: { ...systemClock, now: () => Date.now() + byMs },
-        log: { warn: (fields, message) => void (message.startsWith("the clock of this host") && warned.push(fields)) },
-        onFault: () => {},
-      });
-      await store.close();
-      return warned;
-    };
-    expect(await warnedOf(0)).toEqual([]);
-    for (const byMs of [600_000, -600_000]) {
-      const [warning] = (await warnedOf(byMs)) as { ahead_ms: number }[];
-      expect(Math.abs(warning!.ahead_ms - byMs)).toBeLessThan(60_000);
-    }
   });
 });
 

@@ -1,0 +1,154 @@
+/** Nodes whose hosts' clocks are wrong, or are set while they run: all go by the clock of their database. */
+import { join } from "node:path";
+import type { Client } from "pg";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { type Clock, DatabaseClock, systemClock } from "../../../src/clock.ts";
+import { startDaemon } from "../../../src/daemon.ts";
+import { silentLog } from "../../../src/log.ts";
+import { aDirectory, testConfig, TestDaemon } from "../../harness/daemon.ts";
+import { ManualClock } from "../../harness/clock.ts";
+import { startServer, withClient } from "../../harness/postgres.ts";
+import { TestReceiver } from "../../harness/receiver.ts";
+import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+
+const server = await startServer();
+if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to run nodes on");
+afterAll(() => server?.stop());
+
+const DAY = 86_400_000;
+const RUNG = 400;
+
+class Host {
+  /** By how much its clock is ahead. */
+  aheadMs: number;
+  readonly lines: string[] = [];
+  readonly clock: Clock = { ...systemClock, now: () => Date.now() + this.aheadMs };
+  readonly log = {
+    ...silentLog,
+    error: (fields: object, message: string) => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+    warn: (fields: object, message: string) => void this.lines.push(`${message} ${JSON.stringify(fields)}`),
+  };
+
+  constructor(aheadMs: number) {
+    this.aheadMs = aheadMs;
+  }
+
+  /** What a daemon on it is started with. */
+  get parts() {
+    return { hostClock: this.clock, log: this.log, leaseMs: 60_000 };
+  }
+}
+
+/** Two nodes; an endpoint that lives on the second one. */
+async function twoNodes(answers: readonly number[], aheadMs: readonly [number, number] = [0, 0]) {
+  const url = server!.urlOf(await createDatabase(server!));
+  const receiver = await TestReceiver.start(answers);
+  const settings = { DATA_STORE: url, DATA_NODES: "true", RETRY_DELAYS: `${RUNG}ms,${RUNG}ms,1h` };
+  const [first, second] = aheadMs.map((ahead) => new Host(ahead)) as [Host, Host];
+  const daemon = await TestDaemon.start({ ...first.parts, settings });
+  const ofSecond = { ...settings, DATA_SECRET_KEY_FILE: join(daemon.dir, "secret.key") };
+  const other = await startDaemon(testConfig(aDirectory(), { ...second.parts, settings: ofSecond }), second.parts);
+  onTestFinished(() => other.stop());
+  return { url, receiver, daemon, first, second };
+}
+
+const OWNER = `SELECT n.number FROM endpoint e JOIN slot s ON s.slot = e.slot JOIN node n ON n.id = s.owner WHERE e.id = $1`;
+
+async function ownerOf(client: Client, endpoint: string): Promise<number | undefined> {
+  return (await client.query<{ number: number }>(OWNER, [endpoint])).rows[0]?.number;
+}
+
+/** Registers until there is one that lives on the second node, and is the only one. */
+async function endpointOfSecond(daemon: TestDaemon, client: Client, url: string): Promise<string> {
+  let endpoint = "";
+  const register = async () => {
+    const { id } = await daemon.register(url);
+    endpoint = id;
+    const isThere = (await ownerOf(client, id)) === 1;
+    if (!isThere) await daemon.request("DELETE", `/v1/webhooks/${id}`);
+    return isThere;
+  };
+  await expect.poll(register, { interval: 50, timeout: 20_000 }).toBe(true);
+  return endpoint;
+}
+
+describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
+  it("have each event delivered at once, though the clock of its node was a day ahead for a moment", async () => {
+    const { daemon, first, receiver, second, url } = await twoNodes([]);
+    await withClient(url, async (client) => {
+      await endpointOfSecond(daemon, client, receiver.url);
+      await daemon.publish();
+      first.aheadMs = DAY;
+      for (let left = 5; left > 0; left--) await daemon.publish();
+      first.aheadMs = 0;
+      await expect.poll(() => receiver.requests.length, { timeout: 3000 }).toBe(6);
+      // Receivers refuse what was signed long ago, or is yet to be.
+      const signedAt = receiver.requests.map(({ headers }) => Number(headers["webhook-timestamp"]) * 1000);
+      for (const at of signedAt) expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
+      const late = "SELECT 1 FROM event WHERE key / 2048 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+      expect((await client.query(late)).rowCount).toBe(0);
+    });
+    // None of it is a bug, and nothing was set.
+    expect([...first.lines, ...second.lines].filter((line) => /lost from|was set/.test(line))).toEqual([]);
+    await receiver.close();
+  });
+
+  it.each([
+    [3000, -3000],
+    [-3000, 3000],
+  ] as const)("make no retry early or late, though they are %i and %i ms off", async (one, other) => {
+    const { daemon, receiver, url } = await twoNodes([503, 503], [one, other]);
+    await withClient(url, async (client) => {
+      const endpoint = await endpointOfSecond(daemon, client, receiver.url);
+      const published = performance.now();
+      await daemon.publish();
+      await expect.poll(() => receiver.requests.length, { interval: 5, timeout: 10_000 }).toBe(1);
+      expect(performance.now() - published).toBeLessThan(1000);
+      // The retry is planned by the second node, and made by the first.
+      await client.query("UPDATE node SET draining = true WHERE number = 1");
+      await expect.poll(() => ownerOf(client, endpoint), { interval: 20, timeout: 10_000 }).toBe(0);
+      await expect.poll(() => receiver.requests.length, { interval: 20, timeout: 15_000 }).toBe(3);
+      const { rows } = await client.query<{ started: number; ended: number }>(
+        `SELECT started_at::double precision AS started, started_at::double precision + duration_ms AS ended
+         FROM attempt ORDER BY number`,
+      );
+      const [a, b, c] = receiver.requests.map(({ at }) => at);
+      expect(b! - a!).toBeGreaterThan(RUNG - 20);
+      expect(c! - b!).toBeGreaterThan(RUNG - 20);
+      // What the nodes wrote down agrees with what the receiver saw.
+      for (const [at, row] of rows.slice(1).entries()) expect(row.started - rows[at]!.ended).toBeGreaterThan(RUNG - 20);
+      expect(Math.abs(rows[1]!.started - rows[0]!.started - (b! - a!))).toBeLessThan(200);
+    });
+    await receiver.close();
+  });
+
+  it.each([true, false])("ask for the time whenever they renew their lease (alone: %s)", async (alone) => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const [host, dir] = [new ManualClock(), temporaryDirectory()];
+    const clock = new DatabaseClock(host);
+    const { ownership } = await openPostgresDatabase(url, { clock, dir, leaseMs: 60_000, alone });
+    expect(clock.aheadMs).toBeNull();
+    await ownership.renew();
+    await expect.poll(() => clock.aheadMs, { interval: 5 }).not.toBeNull();
+    // Of real time, a long way off.
+    host.step(DAY);
+    const before = clock.aheadMs!;
+    host.advance(DAY);
+    await ownership.renew();
+    await expect.poll(() => clock.aheadMs, { interval: 5 }).toBeGreaterThan(before + DAY / 2);
+  });
+
+  it("say so, and stay ready", async () => {
+    const { daemon, first, second } = await twoNodes([], [3000, 0]);
+    const status = async () => (await daemon.request("GET", "/v1/status")).body;
+    const seen = async () => (await status()).nodes.map((node: any) => node.clock_ahead_ms);
+    const about = (ms: number) => expect.closeTo(ms, -3);
+    await expect.poll(seen, { timeout: 10_000 }).toEqual([about(3000), about(0)]);
+    expect((await status()).clock_ahead_ms).toEqual(about(3000));
+    const ready = await fetch(new URL("/readyz", daemon.url));
+    expect([ready.status, ready.headers.get("x-webhookd-clock")]).toEqual([200, "3.0 s ahead of PostgreSQL"]);
+    const isTold = (line: string) => line.startsWith("the clock of this host is 3.0 s ahead of PostgreSQL's; ");
+    await expect.poll(() => first.lines.filter(isTold)).toHaveLength(1);
+    expect(second.lines.filter((line) => line.includes("clock"))).toEqual([]);
+  });
+});
