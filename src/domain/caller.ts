@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { decodeBytes, encodeBytes, isId } from "./id.ts";
-import type { ErrorCode } from "./errors.ts";
+import { type ErrorCode, WebhookdError } from "./errors.ts";
 
 export const SCOPES = ["publish", "read", "replay", "manage", "secrets", "metrics", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
@@ -36,6 +36,24 @@ export interface PortalLink {
   readonly returnUrl: string | null;
   /** The key that asked for it, and ends it when it is revoked; null for the unix socket. */
   readonly madeBy: string | null;
+}
+
+/** How many portal links work at some instant. */
+export interface LinksAlive {
+  /** Of the tenant. */
+  readonly ofTenant: number;
+  /** Made by the same key; 0 for the unix socket, whose caller has no limit. */
+  readonly ofMaker: number;
+}
+
+/** Why there is no room for another portal link; null if there is. */
+export function linksRefusal({ ofTenant, ofMaker }: LinksAlive, most: number): WebhookdError | null {
+  const whose = ofTenant >= most ? "its tenant" : ofMaker >= most ? "the key that asks for it" : null;
+  if (whose === null) return null;
+  const detail =
+    `${whose} has ${most} portal links that work; give links a shorter expires_in, use one again until it expires, ` +
+    "or revoke some; see [limits] portal_links";
+  return new WebhookdError("rate_limited", detail, { retryAfterSeconds: 60 });
 }
 
 export interface NewApiKey {

@@ -196,6 +196,9 @@ function keepingOf({ parts }: Metrics): Family[] {
       return freeBytes === null ? [] : one(freeBytes);
     }),
     failingOf(parts, null),
+    gauge("webhookd_portal_links", "Portal links that work.", async () =>
+      one(await store.keys.countLinks(parts.clock.now())),
+    ),
     gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made.", async () => {
       const last = await store.operations.lastBackup();
       return last === null ? [] : one(last.at / 1000);

@@ -186,8 +186,9 @@ const STATES = new Map<string, (store: Store) => Promise<ApiServer>>([
   [
     "api-175", // queue_full
     async (store) => {
-      const config = { ...aConfig(), limits: { commitQueue: 0, inFlightBytes: 1, maxPendingPerTenant: 0 } };
-      return ApiServer.start(store, { config });
+      const config = aConfig();
+      const limits = { ...config.limits, commitQueue: 0, inFlightBytes: 1 };
+      return ApiServer.start(store, { config: { ...config, limits } });
     },
   ],
   [

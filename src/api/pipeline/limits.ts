@@ -83,6 +83,30 @@ function headersOf(allowances: readonly Allowance[], now: number): readonly Head
   ];
 }
 
+const HOUR_SECONDS = 3600;
+
+/** `[limits] portal_links_per_hour`: how many links each key may make, with one hour's worth saved up. */
+export class LinkRate {
+  readonly #perHour: number;
+  readonly #buckets = new Map<string, TokenBucket>();
+
+  constructor(perHour: number) {
+    this.#perHour = perHour;
+  }
+
+  /** Throws `rate_limited`. The operator may make any number. `now` is monotonic. */
+  take(account: Account | null, now: number): void {
+    if (account === null) return;
+    const bucket = bucketOf(this.#buckets, account.payer, this.#perHour / HOUR_SECONDS);
+    const waitMs = bucket.readyAt(this.#perHour) - now;
+    if (waitMs <= 0) return bucket.take(now);
+    const detail =
+      `this key may make ${counted(this.#perHour, "portal link", "portal links")} an hour; use a link again until it ` +
+      "expires, such as for a customer's whole session; see [limits] portal_links_per_hour";
+    throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  }
+}
+
 /** A new one where the memory has started anew, also between a request and what it carries. */
 function bucketOf(buckets: Map<string, TokenBucket>, name: string, perSecond: number): TokenBucket {
   let bucket = buckets.get(name);

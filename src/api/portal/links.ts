@@ -19,6 +19,7 @@ import {
   tenantToWrite,
 } from "../pipeline/access.ts";
 import { readJson, validationFailed } from "../pipeline/body.ts";
+import { LinkRate } from "../pipeline/limits.ts";
 import { json, type Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { Count, described, id, Instant, titled } from "../pipeline/shapes.ts";
@@ -178,6 +179,7 @@ export const getPortal: Operation = {
 };
 
 export function portalLinkRoutes(parts: ApiParts): Route[] {
+  const rate = new LinkRate(parts.config.limits.portalLinksPerHour);
   return [
     {
       method: "POST",
@@ -188,7 +190,7 @@ export function portalLinkRoutes(parts: ApiParts): Route[] {
       audit: "portal_link.create",
       operation: createPortalLink,
       again: createdBefore,
-      handle: (call) => create(parts, call),
+      handle: (call) => create(parts, rate, call),
     },
     {
       method: "GET",
@@ -201,8 +203,8 @@ export function portalLinkRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-async function create(parts: ApiParts, call: Call): Promise<Reply> {
-  const { store, random } = parts;
+async function create(parts: ApiParts, rate: LinkRate, call: Call): Promise<Reply> {
+  const { store, random, config, clock } = parts;
   const { principal, query, body, now, request } = call;
   if (principal.isPortal) throw new WebhookdError("forbidden", "the key of a portal link cannot create another link");
   const given = readJson(body, PortalLinkDraft);
@@ -217,11 +219,12 @@ async function create(parts: ApiParts, call: Call): Promise<Reply> {
   const maker = principal.keyId === null ? null : await store.keys.get(principal.keyId);
   const expiresAt = Math.min(now + given.expires_in * 1000, maker?.expiresAt ?? Number.POSITIVE_INFINITY);
   const returnUrl = given.return_url && new URL(given.return_url).href;
+  rate.take(principal.account, clock.monotonic());
   const { id: keyId, token, hash } = newToken(random, now);
   const portal = { endpoints, returnUrl, madeBy: principal.keyId };
   const key = { id: keyId, name: "portal link", hash, scopes, tenant, expiresAt, portal };
   call.isAbout(keyId);
-  await store.keys.add(key, now, request && { ...request, answer: () => keyId });
+  await store.keys.add(key, now, request && { ...request, answer: () => keyId }, config.limits.portalLinks);
   return json(201, {
     url: `${originFor(parts, call)}/portal#${token}`,
     key_id: keyId,

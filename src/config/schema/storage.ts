@@ -89,6 +89,26 @@ export const STORAGE = [
       "Deliveries that one tenant may have pending or held; publish requests that would exceed it get 503. 0: no limit.",
   },
   {
+    section: "limits",
+    key: "portal_links",
+    kind: "int",
+    default: 100_000,
+    min: 1,
+    max: 10_000_000,
+    sentence:
+      "Portal links of one tenant that may work at once, and of one key that makes them; beyond that, callers get 429.",
+  },
+  {
+    section: "limits",
+    key: "portal_links_per_hour",
+    kind: "int",
+    default: 3600,
+    min: 1,
+    max: 10_000_000,
+    sentence:
+      "Portal links that one key may make in an hour, with one hour's worth saved up; beyond that, it gets 429 until the next may be made.",
+  },
+  {
     section: "backup",
     key: "every",
     kind: "duration",

@@ -7,8 +7,13 @@ import type { Pruned } from "./operations.ts";
 
 /** API keys. */
 export interface KeyStore {
-  /** Throws `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile. */
-  add(key: NewApiKey, now: number, once?: Once<void>): Promise<void>;
+  /**
+   * Throws `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile, and what
+   * `linksRefusal` says of `maxLinks`. Links added at the same time on several nodes may exceed that by a few.
+   */
+  add(key: NewApiKey, now: number, once?: Once<void>, maxLinks?: number): Promise<void>;
+  /** How many portal links work at that instant. */
+  countLinks(now: number): Promise<number>;
   get(id: string): Promise<ApiKey | null>;
   /** In the order in which they were made. A tenant's page leaves out keys of `*`. */
   list(query: KeyQuery): Promise<Page<ApiKey>>;

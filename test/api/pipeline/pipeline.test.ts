@@ -358,7 +358,7 @@ describe("back-pressure", () => {
   });
 
   it("refuses bytes over the limit, declared or not, and forgets them afterwards", async () => {
-    const { api } = await serve({}, { limits: { commitQueue: 10, inFlightBytes: 1024, maxPendingPerTenant: 0 } });
+    const { api } = await serve({}, { limits: { ...aConfig().limits, commitQueue: 10, inFlightBytes: 1024 } });
     const body = JSON.stringify({ ...EVENT, data: { x: "a".repeat(2000) } });
     for (const chunked of [false, true]) {
       expect((await api.request("POST", EVENTS, { body, chunked })).body.code).toBe("overloaded");

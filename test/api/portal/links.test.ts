@@ -53,6 +53,29 @@ describe("a link", () => {
     expect(sent.status).toBe(202);
   });
 
+  it("is made so often at most by one key, and so many work at once", async () => {
+    const config = aConfig({ LIMITS_PORTAL_LINKS_PER_HOUR: "4", LIMITS_PORTAL_LINKS: "6" });
+    const server = await ApiServer.start(await aStore(), { config });
+    const key = await server.addKey(["read"], "acme");
+    const link = (by: string) => server.post(LINKS, { tenant: "acme" }, { key: by });
+    const statuses = async (count: number, by: string) => {
+      const made: number[] = [];
+      for (let each = 0; each < count; each++) made.push((await link(by)).status);
+      return made;
+    };
+    expect(await statuses(5, key)).toEqual([201, 201, 201, 201, 429]);
+    const often = await link(key);
+    expect(often.headers["retry-after"]).toBe("900");
+    expect(often.body.detail).toBe(
+      "this key may make 4 portal links an hour; use a link again until it expires, such as for a customer's whole session; see [limits] portal_links_per_hour",
+    );
+    expect(await statuses(3, server.adminKey)).toEqual([201, 201, 429]);
+    const { text } = await server.get("/metrics");
+    expect(text).toContain("\nwebhookd_portal_links 6\n");
+    server.clock.advance("1h");
+    expect(await statuses(2, key)).toEqual([201, 201]);
+  });
+
   it("reads for an hour if nothing else is said", async () => {
     const { body } = await make({});
     const rest = { tenant: "default", can: ["read"], endpoints: null, return_url: null };

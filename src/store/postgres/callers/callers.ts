@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import type { ApiKey, NewApiKey } from "../../../domain/caller.ts";
+import { type ApiKey, type LinksAlive, linksRefusal, type NewApiKey } from "../../../domain/caller.ts";
 import { keyOf, madeByRevoked, type KeyRow } from "../../sqlite/callers/keys.ts";
 import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
@@ -26,8 +26,17 @@ export class PostgresKeys implements KeyStore {
     this.#idempotency = idempotency;
   }
 
-  async add(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
-    await this.#idempotency.commit(once, now, (tx) => addKey(tx, key, this.#engine.numbers.next(now), now));
+  async add(key: NewApiKey, now: number, once?: Once<void>, maxLinks?: number): Promise<void> {
+    await this.#idempotency.commit(once, now, async (tx) => {
+      const refusal = maxLinks === undefined ? null : linksRefusal(await linksBeside(tx, key, now), maxLinks);
+      if (refusal !== null) throw refusal;
+      await addKey(tx, key, this.#engine.numbers.next(now), now);
+    });
+  }
+
+  async countLinks(now: number): Promise<number> {
+    const [row] = await this.#engine.database.rows<{ count: number }>(`SELECT count(*) AS count ${ALIVE}`, [now]);
+    return Number(row!.count);
   }
 
   /** Asked once for all requests that are read in one turn of the event loop, and after them: none misses a revocation. */
@@ -104,6 +113,16 @@ export class PostgresKeys implements KeyStore {
     // Whoever publishes or records beside it hears of the fault.
     work.catch(() => {});
   }
+}
+
+const ALIVE = "FROM api_key WHERE portal IS NOT NULL AND revoked_at IS NULL AND expires_at > $1";
+
+async function linksBeside(tx: Queries, { tenant, portal }: NewApiKey, now: number): Promise<LinksAlive> {
+  const [row] = await tx.rows<{ tenant: number; maker: number }>(
+    `SELECT (SELECT count(*) ${ALIVE} AND tenant = $2) AS tenant, (SELECT count(*) ${ALIVE} AND made_by = $3) AS maker`,
+    [now, tenant, portal?.madeBy ?? null],
+  );
+  return { ofTenant: Number(row!.tenant), ofMaker: Number(row!.maker) };
 }
 
 export async function addKey(tx: Queries, key: NewApiKey, number: number, now: number): Promise<void> {

@@ -1,5 +1,12 @@
 import type { Database, Statement } from "better-sqlite3";
-import type { ApiKey, NewApiKey, PortalLink, Scope } from "../../../domain/caller.ts";
+import {
+  type ApiKey,
+  type LinksAlive,
+  linksRefusal,
+  type NewApiKey,
+  type PortalLink,
+  type Scope,
+} from "../../../domain/caller.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
@@ -45,6 +52,9 @@ export class Keys {
   readonly #ends: Statement<[number, number], End>;
   readonly #delete: Statement<[number]>;
   readonly #deletePortal: Statement<[number, number]>;
+  readonly #links: Statement<[number], number>;
+  readonly #linksOfTenant: Statement<[number, string], number>;
+  readonly #linksOfMaker: Statement<[number, string], number>;
   readonly #touched = new Map<string, number>();
   /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
   readonly #known = new Map<string, ApiKey>();
@@ -74,6 +84,23 @@ export class Keys {
       `DELETE FROM api_key WHERE number IN
          (SELECT number FROM api_key WHERE portal IS NOT NULL AND expires_at < ? LIMIT ?)`,
     );
+    const alive = "SELECT count(*) FROM api_key WHERE portal IS NOT NULL AND revoked_at IS NULL AND expires_at > ?";
+    this.#links = db.prepare<[number], number>(alive).pluck();
+    this.#linksOfTenant = db.prepare<[number, string], number>(`${alive} AND tenant = ?`).pluck();
+    this.#linksOfMaker = db.prepare<[number, string], number>(`${alive} AND portal ->> 'madeBy' = ?`).pluck();
+  }
+
+  countLinks(now: number): number {
+    return this.#links.get(now)!;
+  }
+
+  /** Beside a new one. */
+  linksBeside({ tenant, portal }: NewApiKey, now: number): LinksAlive {
+    const maker = portal?.madeBy ?? null;
+    return {
+      ofTenant: this.#linksOfTenant.get(now, tenant)!,
+      ofMaker: maker === null ? 0 : this.#linksOfMaker.get(now, maker)!,
+    };
   }
 
   isMadeByRevoked({ portal = null }: NewApiKey): boolean {
@@ -192,8 +219,12 @@ export class SqliteKeys implements KeyStore {
     this.#idempotency = idempotency;
   }
 
-  async add(key: NewApiKey, now: number, once?: Once<void>): Promise<void> {
-    const add = () => (this.#keys.isMadeByRevoked(key) ? madeByRevoked() : this.#keys.add(key, now));
+  async add(key: NewApiKey, now: number, once?: Once<void>, maxLinks?: number): Promise<void> {
+    const refusal = () => {
+      if (this.#keys.isMadeByRevoked(key)) return madeByRevoked();
+      return maxLinks === undefined ? null : linksRefusal(this.#keys.linksBeside(key, now), maxLinks);
+    };
+    const add = () => refusal() ?? this.#keys.add(key, now);
     await this.#idempotency.commit(once, now, add);
   }
 
@@ -203,6 +234,10 @@ export class SqliteKeys implements KeyStore {
 
   async list(query: KeyQuery): Promise<Page<ApiKey>> {
     return this.#engine.pages.of(() => this.#keys.list(query), query);
+  }
+
+  async countLinks(now: number): Promise<number> {
+    return this.#engine.read(() => this.#keys.countLinks(now));
   }
 
   async hasAdmin(now: number): Promise<boolean> {

@@ -98,6 +98,41 @@ export function keys(openFresh: OpenFresh): void {
       expect(left.map((key) => key !== null)).toEqual([true, false, true]);
     });
 
+    it("of portal links are so many at most of a tenant and of their maker, of those that work", async () => {
+      const { store } = await openFresh();
+      let made = 10;
+      const add = (more: Partial<NewApiKey>, now = START) =>
+        store.keys.add(
+          { ...KEY, id: `key_${String(made++).padStart(26, "0")}`, portal: LINK, ...more },
+          now,
+          undefined,
+          2,
+        );
+      const refused = { code: "rate_limited", retryAfterSeconds: 60 };
+      await store.keys.add(KEY, START);
+      await add({});
+      await add({ tenant: "globex" });
+      await expect(add({ tenant: "initech" })).rejects.toMatchObject({
+        ...refused,
+        detail: expect.stringMatching(
+          /^the key that asks for it has 2 portal links that work; .*\[limits\] portal_links$/,
+        ),
+      });
+      const others = { portal: { ...LINK, madeBy: null } };
+      await add({ ...others, expiresAt: START + 10 });
+      await expect(add(others)).rejects.toMatchObject({
+        ...refused,
+        detail: expect.stringMatching(/^its tenant has 2 portal links that work; /),
+      });
+      expect(await store.keys.countLinks(START)).toBe(3);
+      await add(others, START + 10);
+      expect(await store.keys.countLinks(START + 10)).toBe(3);
+      const [last] = (await store.keys.list({ ...EVERYTHING, order: "newest", portal: true })).data;
+      await store.keys.revoke(last!.id, START + 10);
+      expect(await store.keys.countLinks(START + 10)).toBe(2);
+      await add(others, START + 11);
+    });
+
     it("are listed by tenant, in pages, the way they were made", async () => {
       const { store } = await openFresh();
       for (const [index, tenant] of ["acme", "globex", "acme", "*"].entries()) {
