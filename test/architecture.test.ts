@@ -172,7 +172,7 @@ const RULES: Rule[] = [
   },
   {
     from: "src/api/pipeline/router.ts",
-    may: ["src/domain", NODE, "h3", "srvx"],
+    may: ["src/domain", NODE, "h3"],
     why: "h3, and only here",
   },
   {
@@ -182,6 +182,7 @@ const RULES: Rule[] = [
       "src/api/server/body-memory.ts",
       "src/api/server/connections.ts",
       "src/api/server/plain-requests.ts",
+      "src/api/server/request-head.ts",
       "src/domain",
       "src/config/mistake.ts",
       NODE,

@@ -8,35 +8,15 @@ import { BlockList, isIP } from "node:net";
 import type { Config } from "../../config.ts";
 import { isLoopback } from "../../domain/network/url.ts";
 import { WebhookdError } from "../../domain/errors.ts";
+import { isAuthority, targetOf } from "../server/request-head.ts";
 import type { Header, Reply } from "./reply.ts";
-
-/** Given twice, two readers could choose different ones (RFC 9110 5.3); Node itself refuses a second content-length. */
-const SINGLE = ["host", "authorization", "content-type", "content-encoding", "origin"];
-/** Most headers are of another length than these: to compare names takes longer than all the rest of this. */
-const SINGLE_LENGTHS = new Set(SINGLE.map(({ length }) => length));
-
-export function checkFraming({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
-  let seen = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]!;
-    if (!SINGLE_LENGTHS.has(name.length)) continue;
-    const single = SINGLE.indexOf(lower(name));
-    if (single < 0) continue;
-    const bit = 1 << single;
-    if ((seen & bit) !== 0) throw new WebhookdError("bad_request", `there are two ${SINGLE[single]} headers`);
-    seen |= bit;
-  }
-  if (httpVersion === "1.1" && headers.host === undefined) {
-    throw new WebhookdError("bad_request", "there is no host header");
-  }
-}
 
 /**
  * Whether the path has a segment of dots. URL readers resolve it, `%2e%2e` too, so that a proxy in front, which does
  * not, would let through what it was told to keep out: there is nothing at such a path.
  */
-export function hasDots({ url = "" }: IncomingMessage): boolean {
-  return /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(url.split(/[?#]/, 1)[0]!);
+export function hasDots(path: string): boolean {
+  return /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path);
 }
 
 /**
@@ -72,9 +52,8 @@ export function hostCheck(
 
 /** In an absolute-form target the authority replaces what Host says (RFC 9112 3.2.2). Null where neither names one. */
 function authorityOf(req: IncomingMessage): string | null {
-  const target = req.url ?? "";
-  if (target.startsWith("/") || !URL.canParse(target)) return req.headers.host ?? null;
-  return new URL(target).host;
+  const { authority } = targetOf(req.url ?? "");
+  return authority ?? req.headers.host ?? null;
 }
 
 /** The origin that the caller named, as browsers write it; null where it named none that could be one. */
@@ -84,11 +63,9 @@ export function originOf(
   proxies: Proxies,
 ): string | null {
   const host = proxies.hostsOf(req)?.[0] ?? authorityOf(req);
-  if (host === null || !AUTHORITY.test(host)) return null;
+  if (host === null || !isAuthority(host)) return null;
   return URL.parse(`${tls === null && !behindProxy ? "http" : "https"}://${host}`)?.origin ?? null;
 }
-
-const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function bracketed(host: string): string {
   return isIP(host) === 6 ? `[${host}]` : lower(host);

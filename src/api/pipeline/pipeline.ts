@@ -3,7 +3,7 @@
  * every error, wherever it is thrown, becomes one problem document.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { WebhookdError } from "../../domain/errors.ts";
+import { PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, ANYONE, Authentication, OPERATOR, type Principal } from "./access.ts";
@@ -33,7 +33,8 @@ import {
   type Reply,
 } from "./reply.ts";
 import { type Holding, OverShare, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
-import { checkFraming, hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
+import { headFault } from "../server/request-head.ts";
+import { hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
 import { BodyMemory } from "../server/body-memory.ts";
@@ -42,7 +43,7 @@ import type { PlainHead } from "../server/plain-head.ts";
 import { type Plain, PlainRequest } from "../server/plain-requests.ts";
 import { Repeats } from "./repeats.ts";
 import { byPath, type Call, type Resource, type Route, type Served } from "./route.ts";
-import type { Router } from "./router.ts";
+import type { FindResource } from "./router.ts";
 
 const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
@@ -59,7 +60,7 @@ export class Pipeline {
   readonly #fixed = new Map<string, Resource>();
   readonly #resources: ReadonlyMap<string, Resource>;
   /** Finds all the others. */
-  #router: Router<Exchange> | null = null;
+  #router: FindResource<Resource> | null = null;
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
   readonly #checkOrigin: (req: IncomingMessage, isTrusted: boolean) => void;
@@ -101,19 +102,16 @@ export class Pipeline {
     for (const [path, resource] of this.#resources) if (!path.includes(":")) this.#fixed.set(path, resource);
   }
 
-  async #find(exchange: Exchange): Promise<void> {
+  /** What is at its path; undefined when there is nothing. */
+  async #find(exchange: Exchange): Promise<Resource | undefined> {
+    if (hasDots(exchange.path) || !exchange.path.startsWith("/")) return undefined;
     if (this.#router === null) {
       const { createRouter } = await import("./router.ts");
-      this.#router ??= createRouter<Exchange, Resource>(
-        this.#resources,
-        (asked, { path, search, params = NO_PARAMS, resource }) => {
-          Object.assign(asked, { path, search, params });
-          return this.#send(asked, this.#answer(asked, hasDots(asked.req) ? undefined : resource));
-        },
-        (asked, error) => this.#write(asked, this.#problem(error, asked)),
-      );
+      this.#router ??= createRouter(this.#resources);
     }
-    this.#router.find(exchange.req, exchange.res, exchange);
+    const { path, params = NO_PARAMS, resource } = this.#router(exchange.path);
+    Object.assign(exchange, { path, params });
+    return resource;
   }
 
   /** `isTrusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
@@ -121,9 +119,7 @@ export class Pipeline {
     const { clock } = this.#parts;
     return (req, res) => {
       const exchange = newExchange({ req, res, isTrusted, requestId: this.newRequestId(), begun: clock.monotonic() });
-      const resource = this.#fixed.get(exchange.path);
-      if (resource !== undefined) return void this.#send(exchange, this.#answer(exchange, resource));
-      void this.#find(exchange);
+      this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));
     };
   }
 
@@ -138,12 +134,15 @@ export class Pipeline {
     return newId("req", this.#parts.clock.now(), this.#parts.random(10));
   }
 
-  async #answer(exchange: Exchange, resource: Resource | undefined): Promise<Reply> {
-    const { req, isTrusted } = exchange;
-    const isOpen = resource?.isOpen === true;
+  async #answer(exchange: Exchange): Promise<Reply> {
+    const { req, isTrusted, path } = exchange;
     const head = req instanceof PlainRequest ? req.head : null;
-    if (head === null || !this.#admitted.has(head)) {
-      checkFraming(req);
+    const isAdmitted = head !== null && this.#admitted.has(head);
+    const fault = isAdmitted ? null : headFault(req, isTrusted);
+    if (fault !== null) throw new WebhookdError("bad_request", fault);
+    const resource = this.#fixed.get(path) ?? (await this.#find(exchange));
+    const isOpen = resource?.isOpen === true;
+    if (!isAdmitted) {
       if (!isTrusted) this.#checkHost(req, isOpen);
       this.#checkOrigin(req, isTrusted);
       const asked = preflight(req);
@@ -242,22 +241,39 @@ export class Pipeline {
     }
   }
 
-  /** Never rejects. */
-  async #send(exchange: Exchange, answer: Promise<Reply>): Promise<null> {
+  async #serve(exchange: Exchange): Promise<void> {
     try {
-      this.#write(exchange, await answer);
+      this.#write(exchange, await this.#answer(exchange));
     } catch (error) {
-      const { caller, isTrusted, req } = exchange;
-      // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
-      const isPaced = error instanceof OverShare || (caller === null && KEYLESS.has((error as WebhookdError).code));
-      if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
-        const turn = this.#refusals.turn(caller ?? peerOf(this.#proxies.clientOf(req)));
-        if (turn !== null && hasMuchLeft(req)) req.socket.pause();
-        await turn;
-      }
-      this.#write(exchange, this.#problem(error, exchange));
+      // Part of an answer is out: a second one behind it would be taken for the next request's.
+      if (exchange.res.headersSent) throw error;
+      await this.#refuse(exchange, error);
     }
-    return null;
+  }
+
+  async #refuse(exchange: Exchange, error: unknown): Promise<void> {
+    const { caller, isTrusted, req } = exchange;
+    // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
+    const isPaced =
+      error instanceof OverShare || (caller === null && error instanceof WebhookdError && KEYLESS.has(error.code));
+    if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
+      const turn = this.#refusals.turn(caller ?? peerOf(this.#proxies.clientOf(req)));
+      if (turn !== null && hasMuchLeft(req)) req.socket.pause();
+      await turn;
+    }
+    this.#write(exchange, this.#problem(error, exchange));
+  }
+
+  /** The last resort: no answer can be given to this request any more, so its connection ends, and nothing else. */
+  #cutOff(exchange: Exchange, error: unknown): void {
+    const { req, requestId, route, begun } = exchange;
+    const { log, metrics, clock } = this.#parts;
+    log.error(
+      { request_id: requestId, error: lineOf(error) },
+      "a request could not be answered; its connection was cut",
+    );
+    metrics.requests.took(route ?? "none", PROBLEMS.internal.status, clock.monotonic() - begun);
+    req.socket.destroy();
   }
 
   #write(exchange: Exchange, reply: Reply): void {
@@ -281,10 +297,13 @@ export class Pipeline {
       log.info(fields, "a client went away before its request was complete");
       return new WebhookdError("bad_request", "the request is not complete");
     }
-    const { name, message } = error instanceof Error ? error : { name: typeof error, message: "" };
-    log.error({ ...fields, error: `${name}: ${message}` }, "a request failed because of an internal error");
+    log.error({ ...fields, error: lineOf(error) }, "a request failed because of an internal error");
     return new WebhookdError("internal", "something went wrong in webhookd; the log has more under this request id");
   }
+}
+
+function lineOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : `${typeof error}: `;
 }
 
 function takeStream(holding: Holding): Holding {

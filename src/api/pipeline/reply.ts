@@ -6,6 +6,7 @@ import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
+import { targetOf } from "../server/request-head.ts";
 
 /** A request, and what is known of it by the time it is answered. */
 export interface Exchange {
@@ -35,16 +36,15 @@ export const NO_PARAMS: Readonly<Record<string, string>> = {};
 /** All of its fields at once: objects of one shape are quick to read. */
 export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | "requestId" | "begun">): Exchange {
   const { req, res, isTrusted, requestId, begun } = given;
-  const url = req.url!;
-  const end = url.indexOf("?");
+  const { path, search } = targetOf(req.url!);
   return {
     req,
     res,
     isTrusted,
     requestId,
     begun,
-    path: end < 0 ? url : url.slice(0, end),
-    search: end < 0 ? "" : url.slice(end),
+    path,
+    search,
     params: NO_PARAMS,
     allow: undefined,
     limit: undefined,

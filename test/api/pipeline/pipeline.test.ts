@@ -144,13 +144,10 @@ describe("Host and Origin", () => {
     expect((await send(api.port, "GET", "/healthz", { host })).status).toBe(200);
   });
 
-  it.each(["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example"])(
-    "refuse %j",
-    async (host) => {
-      const { api } = await serve();
-      expect((await send(api.port, "GET", "/healthz", { host })).status).toBe(421);
-    },
-  );
+  it.each(["evil.example", "localhost.evil.example", "127.0.0.1.evil.example"])("refuse %j", async (host) => {
+    const { api } = await serve();
+    expect((await send(api.port, "GET", "/healthz", { host })).status).toBe(421);
+  });
 
   it("look at the authority of an absolute target, because it replaces Host", async () => {
     const { api } = await serve();
