@@ -391,7 +391,7 @@ const MAY_BE_LOSSY: Record<string, [times: number, why: string]> = {
   "src/domain/utf8.ts": [1, "checked before"],
   "src/portal/server/exchange.ts": [1, "the daemon's own answer"],
   "src/store/files/spare-files.ts": [1, "our own file, whose lines were written as UTF-8"],
-  "src/store/opening/lock.ts": [1, "our own file, to be shown"],
+  "src/store/opening/lock.ts": [2, "our own file"],
   "src/store/opening/restore-files.ts": [1, "our own file"],
   "src/store/sqlite/attempts/attempt-row.ts": [1, "a text that the store encoded"],
   "src/store/sqlite/attempts/data-search.ts": [1, "a part of a text, from an ASCII character to its end"],

@@ -1,6 +1,6 @@
 /** The database as SQLite sees it, once the daemon has closed it. */
 import Database from "better-sqlite3";
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dataDir, type Home } from "./daemon.ts";
 
@@ -9,6 +9,9 @@ export function databaseFaults(home: Home): string[] {
   const file = join(dataDir(home), "webhookd.db");
   const copy = join(home.dir, "check.db");
   const faults = existsSync(`${file}-wal`) ? ["a clean stop left a -wal file"] : [];
+  // Neither a kill nor a power cut damages anything.
+  const alarms = readdirSync(dataDir(home)).filter((name) => name.includes(".damaged-"));
+  faults.push(...alarms.map((name) => `a start took it for damaged, and kept ${name}`));
   copyFileSync(file, copy);
   const db = new Database(copy, { readonly: true });
   try {

@@ -3,6 +3,27 @@ import type { Mutant } from "./mutant.ts";
 
 export const RECOVERY: readonly Mutant[] = [
   {
+    name: "commits-behind-damage-to-the-log-go-in-silence",
+    file: "src/store/opening/open.ts",
+    find: "noticeDamagedLog({ dir, lock }, foundAt, options.log);",
+    replace: "null as ReturnType<typeof noticeDamagedLog>;",
+    tests: ["test/store/opening/damaged-log.test.ts"],
+  },
+  {
+    name: "a-torn-tail-is-taken-for-damage",
+    file: "src/store/sqlite/damage/damaged-log.ts",
+    find: "if (transactions >= 2) return",
+    replace: "if (transactions >= 1) return",
+    tests: ["test/store/sqlite/damage/damaged-log.test.ts"],
+  },
+  {
+    name: "damage-to-the-log-is-forgotten-at-the-next-start",
+    file: "src/store/opening/open.ts",
+    find: "if (damagedLog !== null && version > 0) recordDamagedLog",
+    replace: "if (damagedLog !== null && version < 0) recordDamagedLog",
+    tests: ["test/store/opening/damaged-log.test.ts"],
+  },
+  {
     name: "the-mark-passes-what-is-fresh",
     file: "src/store/sqlite/claims/fresh.ts",
     find: "    const to = fresh ?? free;\n",

@@ -6,7 +6,7 @@
  * is open.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/clock.ts";
@@ -41,6 +41,8 @@ async function check(expectation: Expectation): Promise<Verdict> {
   const { disk, home, data, promised, starts } = expectation;
   const before = seen.get(disk);
   if (before !== undefined && !starts) return judge(before, expectation);
+  // After a power cut the machine is started again, which this one was not.
+  rmSync(join(data, "webhookd.pid"), { force: true });
   const found = await (starts ? started(data) : opened(data)).catch((error: unknown) => ({ wrong: [textOf(error)] }));
   if (!("contents" in found)) return { lost: promised.map((one) => JSON.stringify(one)), wrong: found.wrong };
   const wrong = [...found.wrong];

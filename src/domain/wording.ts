@@ -35,14 +35,32 @@ export interface Lost {
 
 const NAMED = 5;
 
-/** What became of a database that was damaged. */
+/** Of the write-ahead log. */
+export function logDamageText({
+  transactions,
+  pages,
+}: {
+  readonly transactions: number;
+  readonly pages: number;
+}): string {
+  const all = transactions === 1 ? "1 transaction" : `${transactions} transactions`;
+  return `the write-ahead log was damaged, and ${all} (${pages} pages) behind the damage ${transactions === 1 ? "is" : "are"} lost, acknowledged events perhaps among them`;
+}
+
+/** What became of a database that was damaged. A daemon of before says nothing of the log. */
 export function damageText({
   pages,
   lost,
+  log = null,
 }: {
   readonly pages: readonly DamagedPages[];
   readonly lost: readonly Lost[];
-}) {
+  readonly log?: { readonly transactions: number; readonly pages: number } | null;
+}): string {
+  if (log !== null) {
+    const more = pages.length + lost.length === 0 ? "" : `; ${damageText({ pages, lost })}`;
+    return `${logDamageText(log)}${more}`;
+  }
   const where = pages.map(({ name, pages: all }) => {
     const rest = all.length > NAMED ? ` and ${all.length - NAMED} more` : "";
     return all.length === 0 ? name : `${name} (page ${all.slice(0, NAMED).join(", ")}${rest})`;

@@ -15,7 +15,10 @@ export const Damage = titled(
   "Damage",
   v.object({
     at: described(Instant, "When it was found."),
-    file: described(v.string(), "The damaged database, which is kept. Null once you have removed or moved it."),
+    file: described(
+      v.string(),
+      "The damaged database or log, which is kept. `damaged_database` is null once you have removed or moved it.",
+    ),
     pages: described(
       v.array(v.object({ name: v.string(), pages: v.array(Count) })),
       "Damaged pages by table or index, as far as they were checked.",
@@ -30,6 +33,16 @@ export const Damage = titled(
         }),
       ),
       "What could not be read and is lost; empty if nothing is lost.",
+    ),
+    log: described(
+      v.nullable(
+        v.object({
+          file: described(v.string(), "A copy of the damaged log."),
+          transactions: described(Count, "How many commits stood behind the damage. Each holds one request or more."),
+          pages: described(Count, "How many pages these wrote."),
+        }),
+      ),
+      "What of the write-ahead log is lost, because it stood behind damage; null if the log was whole.",
     ),
   }),
 );
@@ -166,7 +179,7 @@ export function secretKeyRoutes({ store, log }: ApiParts): Route[] {
   ];
 }
 
-export function presentDamage({ at, file, pages, lost }: StoredDamage) {
+export function presentDamage({ at, file, pages, lost, log }: StoredDamage) {
   return {
     at: formatInstant(at),
     file,
@@ -174,6 +187,7 @@ export function presentDamage({ at, file, pages, lost }: StoredDamage) {
     lost: lost.map(({ table, rows, from, until }) => {
       return { table, rows, from: formatInstantOrNull(from), until: formatInstantOrNull(until) };
     }),
+    log,
   };
 }
 

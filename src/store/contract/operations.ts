@@ -97,6 +97,17 @@ export interface Damage {
   readonly pages: readonly DamagedPages[];
   /** What could not be read and is gone. */
   readonly lost: readonly LostRows[];
+  /** Of the write-ahead log, if that was damaged. */
+  readonly log: DamagedLog | null;
+}
+
+/** Transactions of the write-ahead log that stood behind the damage, which SQLite does not take. */
+export interface DamagedLog {
+  /** A copy of it, before anything was written over. */
+  readonly file: string;
+  /** Each holds one request or more. */
+  readonly transactions: number;
+  readonly pages: number;
 }
 
 export interface LostRows extends Lost {

@@ -7,6 +7,7 @@ import { makeDataDirectory, syncDirectory, writeDurably } from "../files/durable
 import { readOrMakeSecretKey } from "../files/key-files.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { SetAside } from "../files/spare-files.ts";
+import { refuseDamagedLog } from "../opening/damaged-log.ts";
 import { takeLock, type Lock } from "../opening/lock.ts";
 import { finishRestore, MARKER_TEXT, movedAside, MOVED_SUFFIX } from "../opening/restore-files.ts";
 import { KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
@@ -84,6 +85,7 @@ export class FileSide {
     const { dir, now, nativeBinding } = this.#place;
     this.#lock = takeLock(dir, now, nativeBinding);
     finishRestore(dir);
+    refuseDamagedLog({ dir, lock: this.#lock });
   }
 
   // --- as the store that is moved away ---

@@ -14,6 +14,8 @@ import { isDamage } from "../sqlite/engine/condition.ts";
 export interface Lock {
   /** The disk had no room for a small file. */
   readonly isFull: boolean;
+  /** The process that held it last did not let go of it, and the machine has not been started again since. */
+  readonly sameBoot: boolean;
   release(): void;
 }
 
@@ -22,6 +24,7 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   const file = join(dir, "webhookd.lock");
   let db: Database | undefined;
   let isHolderKnown: boolean;
+  let sameBoot: boolean;
   try {
     db = openFile(file, { timeout: 0, nativeBinding });
     // Through its name, which opens nothing.
@@ -29,6 +32,7 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
     // Nothing is ever written, and a journal's file would take room on the disk.
     db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN EXCLUSIVE");
+    sameBoot = isOfThisBoot(holderFile);
     isHolderKnown = saveHolder(holderFile, now);
   } catch (error) {
     db?.close();
@@ -37,6 +41,7 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   const held = db;
   return {
     isFull: !isHolderKnown,
+    sameBoot,
     release() {
       rmSync(holderFile, { force: true });
       held.close();
@@ -44,9 +49,29 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   };
 }
 
-/** False where the disk is full: nobody but people reads it, and a stale one would name another process. */
+function isOfThisBoot(file: string): boolean {
+  const boot = bootId();
+  if (boot === null) return false;
+  try {
+    return (JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>).boot === boot;
+  } catch {
+    return false;
+  }
+}
+
+/** Another one each time that Linux starts; null elsewhere. */
+function bootId(): string | null {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  } catch {
+    return null;
+  }
+}
+
+/** False where the disk is full: nothing depends on it, and a stale one would name another process. */
 function saveHolder(file: string, now: number): boolean {
-  const text = JSON.stringify({ pid: process.pid, started_at: new Date(now).toISOString(), host: hostname() });
+  const holder = { pid: process.pid, started_at: new Date(now).toISOString(), host: hostname(), boot: bootId() };
+  const text = JSON.stringify(holder);
   try {
     writeDurably(file, `${text}\n`);
     return true;

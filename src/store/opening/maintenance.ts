@@ -23,6 +23,7 @@ import { MIGRATIONS } from "../sqlite/engine/schema.ts";
 import { finishKeyChange, isKeyOf, requireWritable, stageKey, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { Resealing, SealedRows, type Affected } from "../sqlite/secrets/sealed-rows.ts";
 import type { Rekeyed } from "../store.ts";
+import { refuseDamagedLog } from "./damaged-log.ts";
 import { takeLock } from "./lock.ts";
 import { commitReplacement, finishRestore, isBegun, refuseLoss, removeStaged, stagedFile } from "./restore-files.ts";
 
@@ -231,6 +232,7 @@ async function underLock<T>(
   const lock = takeLock(dir, clock.now(), nativeBinding);
   try {
     finishRestore(dir);
+    refuseDamagedLog({ dir, lock });
     return await work(database);
   } catch (error) {
     throw openingRefusal(error, database, instead);

@@ -78,7 +78,8 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
   const now = clock.now();
   const staged = stagedFile(dir, "webhookd.db");
   try {
-    requireFirst(new Meta(db), database, now);
+    const before = new Meta(db).damage;
+    requireFirst(before, database, now);
     await requireSpace(dir, database, opened.statfs ?? statfs);
     const { damaged } = looked ?? lookForDamage(db, { budgetMs: LOOK_MS, monotonic: () => clock.monotonic() });
     rmSync(staged, { force: true });
@@ -88,7 +89,9 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
     let damage: Damage;
     try {
       const lost = salvage({ from: db, to, file: database, migrations });
-      damage = { at: now, file: join(dir, `webhookd.db${suffix}`), pages, lost };
+      // The start that noticed damage to the log may have met this on its way.
+      const log = before !== null && isSoon(before, now) ? before.log : null;
+      damage = { at: now, file: join(dir, `webhookd.db${suffix}`), pages, lost, log };
       new Meta(to).damage = damage;
     } finally {
       to.close();
@@ -107,14 +110,18 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
   }
 }
 
-function requireFirst(meta: Meta, database: string, now: number): void {
-  const before = meta.damage?.at ?? Number.NEGATIVE_INFINITY;
-  if (now - before > SOON_MS || now < before) return;
+/** Nothing was repaired where only the log was damaged. */
+function requireFirst(before: Damage | null, database: string, now: number): void {
+  if (before === null || before.file === before.log?.file || !isSoon(before, now)) return;
   throw new StoreRefused(
     65,
-    `${database} is damaged again, although it was repaired at ${new Date(before).toISOString()}: do not trust its disk`,
+    `${database} is damaged again, although it was repaired at ${new Date(before.at).toISOString()}: do not trust its disk`,
     "restore a backup on another disk with: webhookd restore <file> --data-dir <directory>",
   );
+}
+
+function isSoon({ at }: Damage, now: number): boolean {
+  return now >= at && now - at <= SOON_MS;
 }
 
 async function requireSpace(dir: string, database: string, ask: StatFs): Promise<void> {

@@ -7,6 +7,7 @@ import { copyBefore } from "../backup/copy.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { finishRestore, refuseLoss } from "./restore-files.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
+import { refuseDamagedLog } from "./damaged-log.ts";
 import { takeLock } from "./lock.ts";
 import type { OpeningLog } from "./mend.ts";
 import {
@@ -50,6 +51,7 @@ export async function migrateStore(options: MigrateOptions): Promise<MigrationRe
     finishRestore(dir);
     if (!existsSync(database)) refuseLoss({ dir, create: false });
     const wanted = migrations.length;
+    if (how !== "status") refuseDamagedLog({ dir, lock });
     const { db, version } = openDatabase(database, { nativeBinding, mayCreate: false, wanted });
     try {
       const steps = [...migrations.entries()].slice(version).map(([place, { name }]) => ({ to: place + 1, name }));

@@ -19,6 +19,7 @@ import { refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refuse
 import { Reserve, SetAside } from "../files/spare-files.ts";
 import { finishRestore, MARKER_TEXT, refuseLoss } from "./restore-files.ts";
 import type { StartBackup } from "../backup/backup.ts";
+import { noticeDamagedLog, recordDamagedLog } from "./damaged-log.ts";
 import { Box } from "../sqlite/engine/box.ts";
 import { mendIfDamaged, type OpeningLog } from "./mend.ts";
 import { prepareMigration } from "./migrate-store.ts";
@@ -37,7 +38,7 @@ import {
 import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import type { StartReader } from "../sqlite/questions/reader-thread-port.ts";
 import { SqliteStore, type SqliteStoreOptions } from "../sqlite/store.ts";
-import type { Store } from "../store.ts";
+import type { DamagedLog, Store } from "../store.ts";
 
 export interface OpenOptions {
   readonly dir: string;
@@ -135,6 +136,8 @@ interface Found {
   readonly created: boolean;
   /** Whether the process that had it last did not close it. */
   readonly wasKilled: boolean;
+  readonly damagedLog: DamagedLog | null;
+  readonly foundAt: number;
   readonly setAside: SetAside;
   readonly reserve: Reserve;
 }
@@ -172,9 +175,12 @@ function look(options: OpenOptions, lock: Lock): Found {
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
   // It is gone after a clean stop.
   const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  const foundAt = options.clock.now();
+  const damagedLog = noticeDamagedLog({ dir, lock }, foundAt, options.log);
   const reserve = new Reserve(dir);
   if (lock.isFull) reserve.lend();
-  return { database, keyFile, adminKeyFile, box, created, wasKilled, setAside: new SetAside(dir), reserve };
+  const setAside = new SetAside(dir);
+  return { database, keyFile, adminKeyFile, box, created, wasKilled, damagedLog, foundAt, setAside, reserve };
 }
 
 /** A damaged database is mended first. `version` is its schema, 0 of an empty file. */
@@ -192,7 +198,9 @@ async function openSound(options: OpenOptions, { database, created, wasKilled, s
 /** Of the schema that is needed, durable, and with the right key; when it was made, if it is a backup's copy. */
 async function makeReady(options: OpenOptions, found: Found, db: Database, version: number): Promise<number | null> {
   const { dir, clock, random = randomBytes, migrations = MIGRATIONS } = options;
-  const { adminKeyFile, box, keyFile, wasKilled } = found;
+  const { adminKeyFile, box, damagedLog, foundAt, keyFile, wasKilled } = found;
+  // In the commit that writes over its traces.
+  if (damagedLog !== null && version > 0) recordDamagedLog(new Meta(db), damagedLog, foundAt);
   const left = wasKilled ? emptyLogAfterKill(db) : null;
   if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
   if (version > 0 && version < migrations.length) await prepareMigration(options, version, migrations.length);
