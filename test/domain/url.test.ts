@@ -27,6 +27,11 @@ describe("an endpoint's URL", () => {
     ["HTTPS://example.com", "https://example.com/"],
     ["https://example.com/a/../b", "https://example.com/b"],
     ["https://пример.рф/é", "https://xn--e1afmkfd.xn--p1ai/%C3%A9"],
+    [
+      "https://example.com/\u{1f469}\u200d\u{1f4bb}/❤\ufe0f?می\u200cخواهم",
+      "https://example.com/%F0%9F%91%A9%E2%80%8D%F0%9F%92%BB/%E2%9D%A4%EF%B8%8F?%D9%85%DB%8C%E2%80%8C%D8%AE%D9%88%D8%A7%D9%87%D9%85",
+    ],
+    ["https://example.com/a?", "https://example.com/a?"],
   ])("%s is stored as %s", (raw, url) => {
     expect(checkEndpointUrl(raw, DEFAULT)).toEqual({ url });
   });
@@ -47,6 +52,12 @@ describe("an endpoint's URL", () => {
     ["https://example.com/\u00a0", "url_forbidden_char"],
     ["https://exam\u2060ple.com/", "url_forbidden_char"],
     ["https://exam\ufe0fple.com/", "url_forbidden_char"],
+    ["https://exam\u200dple.com/", "url_forbidden_char"],
+    ["https:\u200d//example.com/", "url_forbidden_char"],
+    ["https://example.com\\\u200d/", "url_forbidden_char"],
+    ["https://example.com/\u200b", "url_forbidden_char"],
+    ["https://example.com/\u2066", "url_forbidden_char"],
+    ["https://example.com/\u00ad", "url_forbidden_char"],
     ["https://exam\u034fple.com/", "url_forbidden_char"],
     ["https://example.com/\u202e", "url_forbidden_char"],
     ["https://example.com/\x7f", "url_forbidden_char"],

@@ -215,7 +215,10 @@ function whenText({ known }: State, endpoint: string, left: number): string {
 function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   const { status_code, detail, outcome, response_headers, response_body, response_truncated } = attempt;
   const size = `${response_truncated ? "over " : ""}${counted(response_body.length, "character", "characters")}`;
-  const answer = [status_code, size, response_headers["content-type"] ?? ""].filter((part) => part !== "").join(", ");
+  const isCompressed = response_headers["content-encoding"] !== undefined;
+  const answer = [status_code, isCompressed ? "" : size, response_headers["content-type"] ?? ""]
+    .filter((part) => part !== "")
+    .join(", ");
   const text = status_code === null ? (detail === "" ? outcome : detail) : answer;
   const head = spanRow(look, [{ text: "   last answer  ", style: "grey" }, { text }], width);
   const [line] = bodyOf(look, attempt, width);

@@ -1,6 +1,8 @@
 /** Passing a request on to the program that is being written, byte for byte, and its answer back. */
+import type { LookupAddress } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
 import { usage } from "../../failure.ts";
 import type { Answer, Received } from "./server.ts";
 
@@ -17,8 +19,11 @@ export interface Forwarded {
   readonly fault: string | null;
 }
 
+/** `localhost:3000/hook`, as other tools take it. */
+const WITHOUT_SCHEME = /^[^/?#]+:\d{1,5}(?:[/?]|$)/;
+
 export function readForwardUrl(text: string): URL {
-  const url = URL.parse(text);
+  const url = URL.parse(WITHOUT_SCHEME.test(text) ? `http://${text}` : text);
   if (url !== null && /^https?:$/.test(url.protocol)) return url;
   const message = `--forward-to must be an address such as http://127.0.0.1:3000/hook`;
   throw usage(message);
@@ -43,13 +48,25 @@ function send(url: URL, { method, rawHeaders, body }: Received): Promise<Incomin
     const name = rawHeaders[index]!;
     if (!OWN.has(name.toLowerCase())) headers[name] = rawHeaders[index + 1]!;
   }
-  const options = { method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+  const lookup = url.hostname === "localhost" ? { lookup: lookUpLocalhost } : {};
+  const options = { method, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS), ...lookup } as const;
   return new Promise((resolve, reject) => {
     const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options, resolve);
     request.once("error", reject);
     request.end(body);
   });
 }
+
+/** A program may listen on one of them alone, and the system's own look-up often knows only the other. */
+const LOCALHOST: LookupAddress[] = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+const lookUpLocalhost: LookupFunction = (_hostname, { all }, callback) => {
+  if (all === true) callback(null, LOCALHOST);
+  else callback(null, LOCALHOST[0]!.address, LOCALHOST[0]!.family);
+};
 
 async function beginningOf(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];

@@ -1,6 +1,7 @@
 /** Attempts as callers see them (`docs/interface.md` §7): those made for a delivery or to an endpoint, or one by its id. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
+import { responseText } from "../../domain/deliveries/response-text.ts";
 import { isId } from "../../domain/id.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { Attempt as StoredAttempt, Page } from "../../store/store.ts";
@@ -67,7 +68,10 @@ export const Attempt = titled(
       v.record(v.string(), v.string()),
       "Some of the response headers, each cut to 256 bytes.",
     ),
-    response_body: described(v.string(), "The beginning of the response body, read as UTF-8. Do not trust this text."),
+    response_body: described(
+      v.string(),
+      "The beginning of the response body, read by its declared charset, else as UTF-8; of a compressed body only its size. Do not trust this text.",
+    ),
     response_truncated: v.boolean(),
   }),
 );
@@ -99,8 +103,6 @@ export const anAttempt = {
   response_truncated: false,
 };
 
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
-
 export function presentAttempt(attempt: StoredAttempt) {
   const { phases } = attempt;
   return {
@@ -129,8 +131,7 @@ export function presentAttempt(attempt: StoredAttempt) {
       first_byte_ms: phases.firstByteMs,
     },
     response_headers: attempt.responseHeaders,
-    // A receiver may answer in any encoding, or none.
-    response_body: utf8.decode(attempt.responseBody),
+    response_body: responseText(attempt.responseBody, attempt.responseHeaders, attempt.responseTruncated),
     response_truncated: attempt.responseTruncated,
   };
 }

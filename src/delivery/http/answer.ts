@@ -1,5 +1,7 @@
 /** What a receiver answers, read by llhttp: Node's own parser, as undici has compiled it for WebAssembly. */
+import { isUtf8 } from "node:buffer";
 import type { Outcome, ResponseFault } from "../../domain/deliveries/attempt.ts";
+import { utf8Of } from "../../domain/utf8.ts";
 // @ts-expect-error undici has no types for it. It is the compiled module, as a Buffer.
 import compiled from "undici/lib/llhttp/llhttp-wasm.js";
 import { Fault } from "./fault.ts";
@@ -113,10 +115,10 @@ function startLlhttp(): Llhttp {
 }
 
 /** The headers that are read, by name; of those that are kept, the first value counts. */
-const KEPT = new Set(["content-type", "retry-after", "server", "date", "location"]);
+const KEPT = new Set(["content-type", "content-encoding", "retry-after", "server", "date", "location"]);
 const FRAMING = new Set(["content-length", "transfer-encoding", "keep-alive"]);
 const LONGEST_NAME = Math.max(...[...KEPT, ...FRAMING].map((name) => name.length));
-const KEPT_CHARS = 256;
+const KEPT_BYTES = 256;
 
 /** Reads one answer, piece by piece. What it needs of a piece it copies. */
 export class AnswerReader {
@@ -313,7 +315,7 @@ export class AnswerReader {
   }
 
   #keep(name: string, value: string): void {
-    if (KEPT.has(name)) this.#kept[name] ??= value.length <= KEPT_CHARS ? value : value.slice(0, KEPT_CHARS);
+    if (KEPT.has(name)) this.#kept[name] ??= headerText(value);
     else if (FRAMING.has(name)) this.#framing[name] = name in this.#framing ? `${this.#framing[name]},${value}` : value;
   }
 
@@ -336,6 +338,17 @@ export class AnswerReader {
     if (timeout === null) return IDLE_MS;
     return Math.max(0, Math.min(IDLE_MS, Number(timeout[1]) * 1000 - ON_THE_WAY_MS));
   }
+}
+
+const NOT_ASCII = /[^\x00-\x7f]/;
+
+/** From its bytes, one character for each: most servers write UTF-8, though the standard has no text but ASCII. */
+function headerText(bytes: string): string {
+  const kept = bytes.length <= KEPT_BYTES ? bytes : bytes.slice(0, KEPT_BYTES);
+  if (!NOT_ASCII.test(kept)) return kept;
+  // Not in the middle of a character.
+  const whole = Buffer.from(kept === bytes ? kept : kept.replace(/[\xc0-\xff][\x80-\xbf]*$/, ""), "latin1");
+  return isUtf8(whole) ? utf8Of(whole) : kept;
 }
 
 /**

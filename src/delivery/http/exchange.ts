@@ -266,7 +266,7 @@ function writeRequest(socket: Socket, to: Destination, { method, path, headers, 
   if (!to.secure && socket.writableLength > 0) sheet = Buffer.alloc(0);
 }
 
-const KEPT = ["content-type", "retry-after", "server", "date", "location"] as const;
+const KEPT = ["content-type", "content-encoding", "retry-after", "server", "date", "location"] as const;
 
 /** The headers that are kept of one receiver's answers. As long as they repeat, so does the object that holds them. */
 class KeptHeaders {

@@ -23,8 +23,9 @@ export class Signer {
   readonly #ownHeaders: readonly string[];
 
   constructor(target: Target, options: SignatureOptions) {
-    const { pathname, search } = new URL(target.url);
-    this.#path = pathname + search;
+    const { href, origin } = new URL(target.url);
+    // With its question mark, even where nothing follows it: `search` would have none.
+    this.#path = href.slice(origin.length);
     this.#key = signingKey(target.signingSecret);
     this.#nextKey = target.nextSigningSecret === null ? null : signingKey(target.nextSigningSecret);
     this.#options = options;

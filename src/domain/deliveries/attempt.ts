@@ -126,7 +126,7 @@ export interface Outcome {
   readonly durationMs: number;
   readonly remoteAddress: string | null;
   readonly phases: Phases;
-  /** `content-type`, `retry-after`, `server`, `date` and `location` only, each cut to 256 bytes. Outside text. */
+  /** `content-type`, `content-encoding`, `retry-after`, `server`, `date` and `location` only, each cut to 256 bytes. Outside text. */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** At most the bytes that may be kept for this outcome. Outside bytes. */
   readonly responseBody: Uint8Array;

@@ -35,7 +35,11 @@ const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_URL_BYTES} 
 
 /** Controls, white space, what is invisible or dropped by the parser (soft hyphen, zero width, bidi), lone surrogates. */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\\]/u;
+/** What joins emoji and some scripts: in a path or query it is percent-encoded, and harmless. */
+const JOINING = /\u200c|\u200d|[\ufe00-\ufe0f]/gu;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+/** From the beginning to where its host ends, however it is written. */
+const HOST_PART = /^[^/?#\\]*[/\\]*[^/?#\\]*/;
 const AUTHORITY = /^[a-z]+:\/\/([^/?#]+)/i;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -105,7 +109,8 @@ export function checkEndpointUrl(raw: string, policy: UrlPolicy): { readonly url
 
 function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
   if (Buffer.byteLength(raw) > MAX_URL_BYTES) return TOO_LONG;
-  if (FORBIDDEN.test(raw)) {
+  const [host = ""] = HOST_PART.exec(raw) ?? [];
+  if (FORBIDDEN.test(host + raw.slice(host.length).replace(JOINING, ""))) {
     return fault(
       "url_forbidden_char",
       "the URL contains white space, a backslash, a control character or an invisible character",

@@ -161,6 +161,28 @@ describe("webhookd listen", () => {
     expect(listening.lines.at(-1)).toContain("-> 502 in 0 ms   not forwarded: ECONNREFUSED");
   });
 
+  it.each(["127.0.0.1", "::1"])("finds a program on %s by localhost, with or without a scheme", async (host) => {
+    const paths: string[] = [];
+    const program = createServer((request, response) => {
+      paths.push(request.url!);
+      response.end("there");
+    }).listen(0, host);
+    await once(program, "listening");
+    const { port } = program.address() as AddressInfo;
+    for (const target of [`localhost:${port}/hook?a=1`, `http://localhost:${port}/hook`, `localhost:${port}`]) {
+      const listening = await Listening.start(["--forward-to", target, "--secret-file", secrets]);
+      expect(await listening.deliver()).toEqual({ status: 200, body: "there" });
+      await listening.stop();
+    }
+    expect(paths).toEqual(["/hook?a=1", "/hook", "/"]);
+    program.close();
+    await once(program, "close");
+    const listening = await Listening.start(["--forward-to", `localhost:${port}`, "--secret-file", secrets]);
+    expect((await listening.deliver())?.status).toBe(502);
+    await listening.stop();
+    expect(listening.lines.at(-1)).toContain("not forwarded: ECONNREFUSED");
+  });
+
   it("says that a port is taken, and what to type", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
@@ -190,6 +212,8 @@ describe("webhookd listen", () => {
     [["--delay", "2h"], "--delay may be at most 60s"],
     [["--keep"], "need --register"],
     [["--register", "--secret-file", "x"], "drop --secret-file"],
+    [["--forward-to", "localhost"], "--forward-to must be an address"],
+    [["--forward-to", "localhost:port/"], "--forward-to must be an address"],
     [["--forward-to", "ftp://x/"], "--forward-to must be an address"],
     [["--forward-to", "http://x/", "--status", "200"], "both set the answer"],
   ])("refuses %j before anything is opened", async (words, message) => {

@@ -44,6 +44,28 @@ describe("one exchange with a receiver", () => {
     );
   });
 
+  it.each(["/hook?", "/hook??", "/a//b/?x=", "/%7e;x=1?y=%20+", "/"])("asks for %s as the URL has it", async (path) => {
+    const receiver = await receiverOf();
+    const target = {
+      endpoint: "ep_1",
+      tenant: "default",
+      url: new URL(path, receiver.url).href,
+      enabled: true,
+      headers: {},
+    };
+    const secrets = {
+      signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      secretVersion: 1,
+      nextSigningSecret: null,
+    };
+    const signer = new Signer(
+      { ...target, ...secrets, ratePerSecond: null, maxInFlight: null },
+      { header: "X-Service-Signature", standardWebhooks: true, version: "1" },
+    );
+    await exchangeTo(target.url).post(signer.sign(claim(), 1_795_168_000));
+    expect(receiver.requests[0]!.path).toBe(path);
+  });
+
   it("takes no later piece of an answer for the whole one that came before", async () => {
     const statuses = ["200 OK", "500 Oops", "200 OK"];
     const server = createServer((socket) => {
@@ -155,7 +177,22 @@ describe("one exchange with a receiver", () => {
     expect(receiver.connections).toBe(2);
   });
 
-  it("keeps five response headers, each cut to 256 bytes", async () => {
+  it("keeps what UTF-8 a header holds, and cuts it between two characters", async () => {
+    const utf8 = (text: string) => Buffer.from(text).toString("latin1");
+    const long = `${"s".repeat(255)}é`;
+    const head = `HTTP/1.1 200 OK\r\ncontent-length: 0\r\nlocation: ${utf8("/café/エ")}\r\nserver: ${utf8(long)}\r\n`;
+    const receiver = await rawReceiverOf({ send: `${head}content-type: caf\xe9\r\ncontent-encoding: gzip\r\n\r\n` });
+    const { responseHeaders } = await exchangeTo(urlOf(receiver)).post(signedRequest());
+    expect(responseHeaders).toEqual({
+      location: "/café/エ",
+      server: "s".repeat(255),
+      // Not UTF-8: each byte as Latin-1 has it.
+      "content-type": "café",
+      "content-encoding": "gzip",
+    });
+  });
+
+  it("keeps six response headers, each cut to 256 bytes", async () => {
     const headers = { "content-type": "text/plain", server: "s".repeat(300), "x-secret": "no", "retry-after": "7" };
     const receiver = await receiverOf({ headers });
     const { responseHeaders } = await exchangeTo(receiver.url).post(signedRequest());

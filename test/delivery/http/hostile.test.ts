@@ -114,7 +114,7 @@ function expectOutcome(outcome: Outcome, wanted: Entry["expect"]): void {
   if (wanted.detail_names !== undefined) expect(outcome.detail).toContain(`(${wanted.detail_names})`);
   if (wanted.truncated !== undefined) expect(outcome.responseTruncated).toBe(wanted.truncated);
   expect(outcome.responseBody.length).toBeLessThanOrEqual(wanted.body_captured_max ?? 16_384);
-  expect(Object.keys(outcome.responseHeaders).length).toBeLessThanOrEqual(wanted.headers_stored_max ?? 5);
+  expect(Object.keys(outcome.responseHeaders).length).toBeLessThanOrEqual(wanted.headers_stored_max ?? 6);
   expect(outcome.ours).toBe(false);
   if (wanted.rendered_contains_control === false) {
     expect(printable(Buffer.from(outcome.responseBody).toString())).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -63,7 +63,7 @@ export type Way = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
 const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 
 const STEPS = ["dnsMs", "connectMs", "tlsMs", "firstByteMs"] as const satisfies readonly (keyof Phases)[];
-const HEADERS = ["content-type", "server", "location", "retry-after", "date"];
+const HEADERS = ["content-type", "server", "location", "retry-after", "date", "content-encoding"];
 /** Values that stand for themselves in one byte. */
 const COMMON = (
   "application/json|application/json; charset=utf-8|application/json; charset=UTF-8|" +
@@ -79,7 +79,7 @@ const COMMON_FLAG = 0x80;
 const ADDRESS_BYTES = [0, 4, 16] as const;
 const STEP_FLAG = 4;
 const DATE_FLAG = 64;
-/** More than the longest way takes: 5 headers of 256 characters. */
+/** More than the longest way takes: 6 headers of 256 characters. */
 const scratch = Buffer.alloc(8192);
 
 export function packWay({ remoteAddress, phases, responseHeaders }: Way, startedAt: number): Buffer {

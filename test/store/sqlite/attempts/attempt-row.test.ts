@@ -34,7 +34,14 @@ describe("the way of a success", () => {
       remoteAddress: fc.option(fc.oneof(fc.ipV4(), fc.constantFrom("::1", "2001:db8::5:0:0:1", "fd00:0:1:2:3:4:5:6"))),
       phases: fc.record({ dnsMs: step, connectMs: step, tlsMs: step, firstByteMs: step }),
       responseHeaders: fc.record(
-        { "content-type": text, server: text, location: text, "retry-after": text, date: fc.oneof(date, text) },
+        {
+          "content-type": text,
+          "content-encoding": text,
+          server: text,
+          location: text,
+          "retry-after": text,
+          date: fc.oneof(date, text),
+        },
         { requiredKeys: [] },
       ),
     });
