@@ -5,15 +5,6 @@ import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
-import {
-  CANCELLED,
-  DELIVERED,
-  eventId,
-  FAILED,
-  firstKeyAt,
-  RandomChars,
-  WAITING,
-} from "../../src/store/sqlite/numbers/codes.ts";
 import { Causes } from "../../src/store/sqlite/attempts/causes.ts";
 import { Meta } from "../../src/store/sqlite/engine/meta.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
@@ -27,6 +18,7 @@ import { latency } from "./run.ts";
 import { CACHE, scratch } from "./scratch.ts";
 import { copyStore } from "./seed.ts";
 import { Trial } from "./trial.ts";
+import { CANCELLED, DELIVERED, eventId, FAILED, firstKeyAt, RandomChars, WAITING } from "../../src/store/rows/codes.ts";
 
 const EVENTS = 1_000_000;
 const TENANTS = 50;

@@ -7,7 +7,6 @@ import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { envelope } from "../../src/domain/events/event.ts";
-import { DELIVERED, eventId, firstKeyAt, RandomChars, triggerCode } from "../../src/store/sqlite/numbers/codes.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { monotonic } from "./ledger.ts";
@@ -19,6 +18,7 @@ import { CACHE, scratch } from "./scratch.ts";
 import { copyStore } from "./seed.ts";
 import { Trial } from "./trial.ts";
 import { cpuMs } from "./usage.ts";
+import { DELIVERED, eventId, firstKeyAt, RandomChars, triggerCode } from "../../src/store/rows/codes.ts";
 
 const EVENTS = 3_600_000;
 const HOUR_MS = 3_600_000;

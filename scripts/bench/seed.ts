@@ -3,18 +3,11 @@ import { createHash, hash, randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, closeSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import {
-  eventId,
-  firstKeyAt,
-  RandomChars,
-  DELIVERED,
-  triggerCode,
-  WAITING,
-} from "../../src/store/sqlite/numbers/codes.ts";
 import { MIGRATIONS } from "../../src/store/sqlite/engine/schema.ts";
 import { DaemonUnderTest } from "./daemon.ts";
 import { ENVELOPE, EVENT_TYPE } from "./payload.ts";
 import { CACHE, scratch } from "./scratch.ts";
+import { eventId, firstKeyAt, RandomChars, DELIVERED, triggerCode, WAITING } from "../../src/store/rows/codes.ts";
 
 export interface SeedPlan {
   /** How many events, each with one delivery. */

@@ -10,10 +10,10 @@ import { envelope, type EventDraft } from "../../src/domain/events/event.ts";
 import { type ApiKey, createToken, hashSecret, parseToken } from "../../src/domain/caller.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { silentLog } from "../../src/log.ts";
-import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/sqlite/numbers/codes.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 import { ENDPOINT } from "./payload.ts";
 import { inputs } from "../../test/config/inputs.ts";
+import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/rows/codes.ts";
 
 /** Listens, and answers where and with which key. */
 export async function openStorelessApi(

@@ -99,8 +99,8 @@ export const NODES: readonly Mutant[] = [
   {
     name: "one-of-an-older-schema-that-waited-is-let-in",
     file: "src/store/postgres/node.ts",
-    find: "  requireKnown(found, schema);\n  const dead",
-    replace: "  if (schema < 0) requireKnown(found, schema);\n  const dead",
+    find: "  requireKnown(found, steps.length);\n  const dead",
+    replace: "  if (found < 0) requireKnown(found, steps.length);\n  const dead",
     tests: TESTS,
   },
   {

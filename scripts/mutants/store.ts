@@ -81,7 +81,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "bytes-change-on-a-retry",
-    file: "src/store/sqlite/numbers/codes.ts",
+    file: "src/store/rows/codes.ts",
     find: "  const body = stored ?? Buffer.alloc(0);\n",
     replace:
       "  const body = stored?.at(-1) === 0x7d ? Buffer.from(JSON.stringify(JSON.parse(stored.toString()))) : Buffer.alloc(0);\n",
@@ -281,7 +281,7 @@ export const STORE: readonly Mutant[] = [
     file: "src/store/sqlite/attempts/attempts.ts",
     find: "    if (this.#moveFirst.run(event, endpoint).changes === 1) this.#clearFirst.run(event, endpoint);\n",
     replace: "",
-    tests: ["test/store/sqlite/engine/upgrade.test.ts"],
+    tests: ["test/store/sqlite.test.ts"],
   },
   {
     name: "what-is-left-to-the-disk-is-due-when-it-happened",

@@ -7,8 +7,8 @@ import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { receivedWithin } from "../../src/domain/id.ts";
-import { EventKeys, eventId, instantOf } from "../../src/store/sqlite/numbers/codes.ts";
 import { typed } from "./typed.ts";
+import { EventKeys, eventId, instantOf } from "../../src/store/rows/codes.ts";
 
 const page = (...data: object[]) => ({ data, next_cursor: null });
 const NONE = page();

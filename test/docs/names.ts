@@ -68,7 +68,6 @@ async function tables(): Promise<Set<string>> {
     MIGRATIONS: readonly { readonly sql: string }[];
   };
   const db = new Database(":memory:");
-  db.unsafeMode();
   for (const { sql } of MIGRATIONS) db.exec(sql);
   const list = db.prepare<[], { readonly name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const names = new Set<string>();

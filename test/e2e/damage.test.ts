@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
 import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
-import { Box } from "../../src/store/sqlite/engine/box.ts";
 import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { aDirectory, onPostgres, TestDaemon, type TestDaemonOptions } from "../harness/daemon.ts";
 import { receiverOf } from "../harness/exchange.ts";
+import { Box } from "../../src/store/rows/box.ts";
 
 const bytes = (length: number) => new Uint8Array(length).fill(7);
 const anotherBox = new Box(bytes(32), bytes);

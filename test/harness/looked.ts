@@ -6,8 +6,8 @@ import { configsOf } from "../../src/store/postgres/engine/session.ts";
 import type { Engine } from "../../src/store/postgres/engine/engine.ts";
 import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
-import { Cursors } from "../../src/store/sqlite/engine/page.ts";
 import type { Page } from "../../src/store/store.ts";
+import { Cursors } from "../../src/store/rows/cursors.ts";
 
 export interface Looked {
   readonly shown: number;

@@ -7,8 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
-import { storageUnavailable } from "../../src/store/sqlite/engine/condition.ts";
-import { DELIVERED, FAILED } from "../../src/store/sqlite/numbers/codes.ts";
 import type { Database, Queries } from "../../src/store/postgres/engine/database.ts";
 import type { Store } from "../../src/store/store.ts";
 import { dispatcherOn } from "../delivery/house.ts";
@@ -16,6 +14,8 @@ import { ManualClock } from "../harness/clock.ts";
 import { withClient } from "../harness/postgres.ts";
 import { addEndpoint, answered, publishOne } from "../store/fixtures.ts";
 import { openPostgresDatabase, temporaryDirectory } from "../store/stores.ts";
+import { storageUnavailable } from "../../src/store/files/unavailable.ts";
+import { DELIVERED, FAILED } from "../../src/store/rows/codes.ts";
 
 /**
  * Stalled before the statement or after it, the node goes on once the other one has taken over; killed, it never does. A

@@ -11,15 +11,15 @@ import { readOrMakeAdminKey, readOrMakeSecretKey } from "../../src/store/files/k
 import { openStore, type OpenOptions } from "../../src/store/opening/open.ts";
 import { type Database as PostgresDatabase, queriesOn } from "../../src/store/postgres/engine/database.ts";
 import { migrate } from "../../src/store/postgres/engine/migrate.ts";
-import { META, SCHEMA_VERSION } from "../../src/store/postgres/engine/schema.ts";
+import { META, STEPS, type Step } from "../../src/store/postgres/engine/schema.ts";
 import { SharedOwnership } from "../../src/store/postgres/ownership.ts";
 import { SoleOwner } from "../../src/store/postgres/sole-owner.ts";
 import { openPostgres as openPostgresStore } from "../../src/store/postgres/store.ts";
-import { Box } from "../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { withClient, type TestServer } from "../harness/postgres.ts";
+import { Box } from "../../src/store/rows/box.ts";
 
 export interface StoreUnderTest {
   readonly store: Store;
@@ -159,10 +159,11 @@ export async function openPostgresDatabase(
     maxPendingPerTenant = 0,
     shares = new Map(),
     leaseMs,
-    schema = SCHEMA_VERSION,
+    steps = STEPS,
     alone = false,
     ...hooks
-  }: StoreLimits & NodeHooks & { dir: string; clock: Clock; leaseMs?: number; schema?: number; alone?: boolean },
+  }: StoreLimits &
+    NodeHooks & { dir: string; clock: Clock; leaseMs?: number; steps?: readonly Step[]; alone?: boolean },
 ): Promise<Store> {
   const file = join(dir, "secret.key");
   const store = await openPostgresStore({
@@ -173,7 +174,7 @@ export async function openPostgresDatabase(
     random: randomBytes,
     maxPendingPerTenant,
     shares,
-    ...(leaseMs !== undefined && { node: nodeOf(alone ? SoleOwner : SharedOwnership, leaseMs, schema, hooks) }),
+    ...(leaseMs !== undefined && { node: nodeOf(alone ? SoleOwner : SharedOwnership, leaseMs, steps, hooks) }),
     adminKey: () => readOrMakeAdminKey(join(dir, "admin.key"), clock.now(), randomBytes),
   });
   onTestFinished(() => store.close());
@@ -189,10 +190,10 @@ interface NodeHooks {
 function nodeOf(
   Owner: typeof SoleOwner | typeof SharedOwnership,
   leaseMs: number,
-  schema: number,
+  steps: readonly Step[],
   { onDatabase = () => {}, onLost = () => {} }: NodeHooks,
 ) {
-  const owner = new Owner(leaseMs, { host: "host", version: "1.2.3", schema }, onLost);
+  const owner = new Owner(leaseMs, { host: "host", version: "1.2.3", steps }, onLost);
   const wait = { isStandby: false, onWait: () => {}, onLong: () => {} };
   return {
     owner,

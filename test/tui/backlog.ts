@@ -4,7 +4,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { Causes } from "../../src/store/sqlite/attempts/causes.ts";
 import { Meta } from "../../src/store/sqlite/engine/meta.ts";
-import { eventId, firstKeyAt, RandomChars, FAILED, WAITING } from "../../src/store/sqlite/numbers/codes.ts";
+import { eventId, firstKeyAt, RandomChars, FAILED, WAITING } from "../../src/store/rows/codes.ts";
 
 export const CAUSES = [
   { status: 503, error: "http_status" },

@@ -17,7 +17,6 @@ import {
   mayHaveBody,
   mediaTypeOf,
   readBody,
-  saysNothing,
 } from "./body.ts";
 import {
   type Exchange,
@@ -325,8 +324,6 @@ async function readTyped(
     if (route.body?.metered) holding.take("bytes", bytes);
   };
   const body = mayHaveBody(req) ? await readBody(req, res, { ...rules, maxBytes, hold }) : NO_BODY;
-  if (route.body !== undefined || body.length === 0) return { body, type };
-  // Some clients send an empty object with everything but a GET.
-  if (route.method !== "GET" && saysNothing(body)) return { body: NO_BODY, type: "" };
-  throw new WebhookdError("bad_request", "this route takes no body");
+  if (route.body === undefined && body.length > 0) throw new WebhookdError("bad_request", "this route takes no body");
+  return { body, type };
 }

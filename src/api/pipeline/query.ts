@@ -79,14 +79,9 @@ export function instantParameter(name: string, description: string): Parameter<n
     name,
     description,
     schema,
-    (text) => ({ detail: `must be an instant such as 2026-11-20T09:55:00Z${plusHint(text)}` }),
+    () => ({ detail: "must be an instant such as 2026-11-20T09:55:00Z" }),
     parse,
   );
-}
-
-/** In a query a plus sign stands for a space. */
-function plusHint(text: string): string {
-  return parseInstant(text.replace(" ", "+")) === null ? "" : "; write the + of its offset as %2B";
 }
 
 export function numberParameter(

@@ -134,10 +134,6 @@ export class AddressPolicy {
     return isOwn && call.port === this.#rules.ownPort ? "address_self" : null;
   }
 
-  isOwnPort(port: number): boolean {
-    return port === this.#rules.ownPort;
-  }
-
   /** Of a connection: one that begins where it ends did not leave this host, whatever was known of its addresses. */
   checkEnds(call: Call, localAddress: string): AddressFault | null {
     const address = parseAddress(call.ip);

@@ -1,10 +1,12 @@
 /** Rows of the file, read and written as they are in PostgreSQL: with names in place of numbers. */
 import type { Database, Statement } from "better-sqlite3";
-import { COLUMNS, FIRST, KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
 import { LateAttempts } from "../sqlite/attempts/attempts-by-time.ts";
 import { UNCOUNT } from "../sqlite/attempts/causes.ts";
-import { bodyHash, DELIVERED, Interned, isPrompt, WAITING, LARGE_DATA, wholeBody } from "../sqlite/numbers/codes.ts";
 import type { Key, Page, Place, Row, Table, Value } from "./tables.ts";
+import { COLUMNS, FIRST, KEPT_FIRST } from "../sqlite/attempts/attempt-columns.ts";
+import { bodyHash, DELIVERED, isPrompt, WAITING, wholeBody } from "../rows/codes.ts";
+import { Interned } from "../sqlite/numbers/names.ts";
+import { LARGE_DATA } from "../sqlite/numbers/fragments.ts";
 
 const PAGE = 10_000;
 const PAGE_BYTES = 8 * 1024 * 1024;

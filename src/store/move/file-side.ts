@@ -10,9 +10,7 @@ import { SetAside } from "../files/spare-files.ts";
 import { refuseDamagedLog } from "../opening/damaged-log.ts";
 import { takeLock, type Lock } from "../opening/lock.ts";
 import { finishRestore, MARKER_TEXT, movedAside, MOVED_SUFFIX } from "../opening/restore-files.ts";
-import { KEPT_FIRST } from "../sqlite/attempts/attempt-row.ts";
 import { Causes } from "../sqlite/attempts/causes.ts";
-import { Box } from "../sqlite/engine/box.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { applySteps, openDatabase, requireDurable, type NativeBinding } from "../sqlite/engine/open-database.ts";
 import { MIGRATIONS } from "../sqlite/engine/schema.ts";
@@ -20,6 +18,8 @@ import { FileLog } from "./file-log.ts";
 import { FileRows } from "./file-rows.ts";
 import { slowerOf } from "./tables.ts";
 import type { Facts, Key, Page, Place, Row, States, Table } from "./tables.ts";
+import { KEPT_FIRST } from "../sqlite/attempts/attempt-columns.ts";
+import { Box } from "../rows/box.ts";
 
 /** Where a file is made that is not whole yet. */
 const STAGED = "webhookd.db.moving";

@@ -2,7 +2,7 @@
  * What is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has the form that it
  * has in PostgreSQL, without what each store derives from the rest. `test/store/move` holds both schemas to this list.
  */
-import { SET } from "../sqlite/endpoints/endpoint-row.ts";
+import { SET } from "../rows/endpoint-row.ts";
 
 export type Value = number | string | Uint8Array | null;
 /** In the order of the table's columns. */

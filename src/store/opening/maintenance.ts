@@ -9,7 +9,6 @@ import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { syncDirectory, syncFile } from "../files/durable-file.ts";
 import { readSecretKey } from "../files/key-files.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { Box } from "../sqlite/engine/box.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import {
@@ -26,6 +25,7 @@ import type { Rekeyed } from "../store.ts";
 import { refuseDamagedLog } from "./damaged-log.ts";
 import { takeLock } from "./lock.ts";
 import { commitReplacement, finishRestore, isBegun, refuseLoss, removeStaged, stagedFile } from "./restore-files.ts";
+import { Box } from "../rows/box.ts";
 
 export type { Affected, Rekeyed };
 

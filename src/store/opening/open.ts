@@ -20,7 +20,6 @@ import { Reserve, SetAside } from "../files/spare-files.ts";
 import { finishRestore, MARKER_TEXT, refuseLoss } from "./restore-files.ts";
 import type { StartBackup } from "../backup/backup.ts";
 import { noticeDamagedLog, recordDamagedLog } from "./damaged-log.ts";
-import { Box } from "../sqlite/engine/box.ts";
 import { mendIfDamaged, type OpeningLog } from "./mend.ts";
 import { prepareMigration } from "./migrate-store.ts";
 import { emptyLogAfterKill } from "../sqlite/engine/write-ahead-log.ts";
@@ -39,6 +38,7 @@ import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 import type { StartReader } from "../sqlite/questions/reader-thread-port.ts";
 import { SqliteStore, type SqliteStoreOptions } from "../sqlite/store.ts";
 import type { DamagedLog, Store } from "../store.ts";
+import { Box } from "../rows/box.ts";
 
 export interface OpenOptions {
   readonly dir: string;

@@ -1,10 +1,10 @@
 /** Rows of a store in PostgreSQL as they are moved, in and out. */
 import type { Client } from "pg";
 import type { Key, Page, Place, Row, Table, Value } from "../move/tables.ts";
-import { WAITING } from "../sqlite/numbers/codes.ts";
-import { Counts } from "../sqlite/statistics/counters.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
 import { copyIn } from "./engine/copy.ts";
+import { WAITING } from "../rows/codes.ts";
+import { Counts } from "../rows/counts.ts";
 
 /** Minutes that were counted elsewhere, as if by one node. */
 const LIFE = "00000000-0000-0000-0000-000000000000";

@@ -2,7 +2,6 @@
 import type { Client } from "pg";
 import { StoreRefused } from "../files/refused.ts";
 import type { Facts, Key, Page, Place, Row, States, Table } from "../move/tables.ts";
-import type { Box } from "../sqlite/engine/box.ts";
 import { ChangeLog } from "./engine/change-log.ts";
 import { commit } from "./engine/commit.ts";
 import { connectAlone } from "./engine/copy.ts";
@@ -13,6 +12,7 @@ import { LOCK_OUT, MOVED, MOVING_IN } from "./engine/moved.ts";
 import { migrate } from "./engine/migrate.ts";
 import { META, SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
 import { MovedRows } from "./moved-rows.ts";
+import type { Box } from "../rows/box.ts";
 
 /** The fact that has what makes the indexes again. */
 const INDEXES = "moving_indexes";

@@ -5,13 +5,13 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
-import { storageUnavailable } from "../sqlite/engine/condition.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { NODES, type Engine } from "./engine/engine.ts";
 import { migrateBesideOthers } from "./engine/migrate.ts";
 import type { Owner } from "./engine/owner.ts";
-import { SCHEMA_VERSION } from "./engine/schema.ts";
+import type { Step } from "./engine/schema.ts";
+import { storageUnavailable } from "../files/unavailable.ts";
 
 /** A death is noticed after so long; a database may be away for as long before nothing is sent any more. */
 export const LEASE_MS = 5000;
@@ -38,8 +38,8 @@ export interface Node extends Owner {
 export interface About {
   readonly host: string;
   readonly version: string;
-  /** The newest that it knows. */
-  readonly schema: number;
+  /** The steps to the newest schema that it knows. */
+  readonly steps: readonly Step[];
 }
 
 export interface NewNode extends About {
@@ -63,17 +63,17 @@ type Joined = { readonly dead: number } & (
 );
 
 /** Inside a transaction. Those who come at the same time come one after the other. */
-async function join(tx: Queries, { id, leaseMs, alone, host, version, schema }: NewNode): Promise<Joined> {
+async function join(tx: Queries, { id, leaseMs, alone, host, version, steps }: NewNode): Promise<Joined> {
   const [meta] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
   const found = Number(meta?.value ?? 0);
   if (found === 0) return { is: "outdated", dead: 0 };
   // A newer version may have come while this one waited.
-  requireKnown(found, schema);
+  requireKnown(found, steps.length);
   const dead = await removeDead(tx);
   const others = await othersIn(tx);
   const holder = others.find((other) => alone || other.alone);
   if (holder !== undefined) return { is: "held", holder, dead };
-  if (found < SCHEMA_VERSION) return { is: "outdated", dead };
+  if (found < steps.length) return { is: "outdated", dead };
   const taken = new Set(others.map(({ number }) => number));
   const number = Array.from({ length: NODES }, (_, at) => at).find((one) => !taken.has(one));
   if (number === undefined)
@@ -94,12 +94,11 @@ interface Other extends Holder {
   readonly alone: boolean;
 }
 
-/** Of any schema that has nodes: an older one knows no names, and before that nobody suffered another. */
 function othersIn(tx: Queries): Promise<Other[]> {
   return tx.rows<Other>(
-    `SELECT number, to_jsonb(n) ->> 'name' AS name, coalesce((to_jsonb(n) ->> 'alone')::boolean, true) AS alone,
-       greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left, lease_until::text AS until
-     FROM node n ORDER BY lease_until DESC`,
+    `SELECT number, name, alone, greatest(0, extract(epoch FROM lease_until - now()) * 1000)::integer AS left,
+       lease_until::text AS until
+     FROM node ORDER BY lease_until DESC`,
   );
 }
 
@@ -169,7 +168,7 @@ export async function takeStore(database: Database, node: NewNode, { isStandby, 
     wasKilled ||= joined.dead > 0;
     if (joined.is === "joined") return { number: joined.number, wasKilled };
     if (joined.is === "outdated") {
-      await migrateBesideOthers(database, { isHeld, onLong });
+      await migrateBesideOthers(database, { isHeld, onLong, steps: node.steps });
       continue;
     }
     const { holder } = joined;

@@ -1,5 +1,4 @@
 /** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
-import { firstKeyAt } from "../sqlite/numbers/codes.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { News, SharedAlerts, ToldFailing, Waiting } from "../store.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
@@ -7,6 +6,7 @@ import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
 import { NO_NEWS, type Told } from "./engine/owner.ts";
+import { firstKeyAt } from "../rows/codes.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];

@@ -12,18 +12,17 @@ import { makeDataDirectory, readableByOthers, requireUnchangeable } from "../fil
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { takeLock } from "../opening/lock.ts";
-import { Box } from "../sqlite/engine/box.ts";
-import type { NativeBinding } from "../sqlite/engine/open-database.ts";
 import type { Store } from "../store.ts";
 import { Database } from "./engine/database.ts";
 import { hostsOf } from "./engine/session.ts";
 import { requireHere, requireUnlocked } from "./engine/moved.ts";
-import { SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
+import { STEPS, versionOf } from "./engine/schema.ts";
 import { learnTime } from "./engine/time.ts";
 import { LEASE_MS, requireKnown } from "./node.ts";
 import { SharedOwnership } from "./ownership.ts";
 import { SoleOwner } from "./sole-owner.ts";
 import { openPostgres } from "./store.ts";
+import { Box } from "../rows/box.ts";
 
 export interface ServedOptions {
   /** `postgres://user:password@host1,host2/name` */
@@ -47,7 +46,7 @@ export interface ServedOptions {
   readonly leaseMs?: number | undefined;
   /** Of this process, for those who look at the nodes. */
   readonly version: string;
-  readonly nativeBinding?: NativeBinding | undefined;
+  readonly nativeBinding?: Parameters<typeof takeLock>[2];
   /** The process must end: another one has the store. */
   readonly onFault: (error: Error) => void;
 }
@@ -85,7 +84,7 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   await options.beforeComing?.();
   const isNew = await look(options);
   const Owner = options.nodes ? SharedOwnership : SoleOwner;
-  const about = { host: hostname(), version: options.version, schema: SCHEMA_VERSION };
+  const about = { host: hostname(), version: options.version, steps: STEPS };
   const owner = new Owner(options.leaseMs ?? LEASE_MS, about, options.onFault);
   let wasKilled = false;
   // Another one that started at the same time may be faster.

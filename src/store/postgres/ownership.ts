@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostAheadMs } from "../../clock.ts";
-import { FRESH, WAITING } from "../sqlite/numbers/codes.ts";
 import type { NodeReport, Ownership, News, StoreNode } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
 import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
@@ -27,6 +26,7 @@ import {
 import { NodeList } from "./node-list.ts";
 import { NodeAlerts, Notices } from "./notices.ts";
 import { NodeStream } from "./stream.ts";
+import { FRESH, WAITING } from "../rows/codes.ts";
 
 const MAX_REMEMBERED = 100_000;
 /** One that has renewed its lease in time has more left than this. */
@@ -246,7 +246,7 @@ export class SharedOwnership implements Node {
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
          ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
-      [this.#node.id, this.#node.schema],
+      [this.#node.id, this.#node.steps.length],
     );
     return shares!;
   }

@@ -3,7 +3,6 @@ import type { Clock } from "../../clock.ts";
 import type { NewApiKey } from "../../domain/caller.ts";
 import type { TenantShares } from "../../domain/time/timetable.ts";
 import { StoreRefused } from "../files/refused.ts";
-import type { Box } from "../sqlite/engine/box.ts";
 import type { Store } from "../store.ts";
 import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
 import { Counters } from "./statistics/counters.ts";
@@ -26,6 +25,7 @@ import { META } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
 import { PostgresUpkeep } from "./upkeep.ts";
+import type { Box } from "../rows/box.ts";
 
 export interface PostgresOptions {
   /** `postgres://user:password@host1,host2/name` */

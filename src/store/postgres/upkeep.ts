@@ -1,6 +1,5 @@
 /** What is done each second, minute or hour: old rows go, and memory is written down. */
 import { noResponse } from "../../domain/deliveries/attempt.ts";
-import { FAILED, firstKeyAt, instantOf, triggerCode, triggerOf, WAITING } from "../sqlite/numbers/codes.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Counters } from "./statistics/counters.ts";
 import type { Queries } from "./engine/database.ts";
@@ -9,6 +8,7 @@ import type { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
+import { FAILED, firstKeyAt, instantOf, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 
 interface Parts {
   readonly counters: Counters;

@@ -3,12 +3,12 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StoreRefused } from "../files/refused.ts";
 import { openSealedKey, readSecretKey, writeSecretKey } from "../files/key-files.ts";
-import { Box } from "../sqlite/engine/box.ts";
 import type { Clock } from "../../clock.ts";
 import { finishKeyChange, isKeyOf, keepKey, keyCheckOf, type KeyPlace } from "../sqlite/secrets/key-change.ts";
 import { takeLock } from "../opening/lock.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { openingRefusal, openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
+import { Box } from "../rows/box.ts";
 
 export interface KeySources {
   readonly dir: string;

@@ -3,11 +3,11 @@ import type { Database } from "better-sqlite3";
 import { matchesHash, type NewApiKey, type Token } from "../../domain/caller.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../files/refused.ts";
-import { IS_FRESH } from "../sqlite/numbers/codes.ts";
 import { Keys } from "../sqlite/callers/keys.ts";
 import { Meta } from "../sqlite/engine/meta.ts";
 import { applySteps, schemaOf, openFile, type NativeBinding } from "../sqlite/engine/open-database.ts";
 import type { Migration } from "../sqlite/engine/schema.ts";
+import { IS_FRESH } from "../sqlite/numbers/fragments.ts";
 
 export interface BackupContents {
   /** When it was made; null of a database that no backup made. */

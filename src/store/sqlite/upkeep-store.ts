@@ -14,7 +14,7 @@ import type { SqliteOperations } from "./operation-store.ts";
 import type { Counters } from "./statistics/counters.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
-import { FAILED, triggerCode, triggerOf, WAITING } from "./numbers/codes.ts";
+import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 
 /** After each step of a few milliseconds, in which others' commits wait. */
 const NOTE_REST_MS = 50;
@@ -97,7 +97,7 @@ export class SqliteUpkeep implements UpkeepStore {
     return { state: this.#engine.condition.state, trouble: this.#log.trouble };
   }
 
-  /** Deliveries of an older version get their causes while nobody waits for it; what a stop cuts short goes on later. */
+  /** After a repair, notes causes again while nothing else waits. The next start continues what a stop cut short. */
   noteCauses(): void {
     const { clock, commit, meta } = this.#engine;
     if (this.#closed || meta.causesNoted === null) return;

@@ -192,7 +192,7 @@ describe("a start after a kill, on a database with a damaged page,", () => {
     requireSound(site.file);
   });
 
-  it.each(["delivery_waiting", "delivery_endpoint", "delivery_failed", "event_tenant", "attempt_failed"])(
+  it.each(["delivery_waiting", "delivery_endpoint", "delivery_failed", "event_tenant_type", "attempt_failed"])(
     "loses nothing of a damaged page of the index %s",
     async (tree) => {
       const site = copyOf(whole);

@@ -8,12 +8,12 @@ import { Database } from "../../../src/store/postgres/engine/database.ts";
 import { Engine, NodeKeys } from "../../../src/store/postgres/engine/engine.ts";
 import { OWNS_EVERYTHING } from "../../../src/store/postgres/engine/owner.ts";
 import { Counters } from "../../../src/store/postgres/statistics/counters.ts";
-import { Box } from "../../../src/store/sqlite/engine/box.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { addEndpoint, delivered, publishOne, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+import { Box } from "../../../src/store/rows/box.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to commit to");

@@ -1,12 +1,12 @@
 /** What PostgreSQL reads for a list: rows are counted, because times are not the same twice. */
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { firstKeyAt } from "../../../src/store/sqlite/numbers/codes.ts";
 import type { DeliveryQuery, EventQuery, PageQuery } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { LookedAt } from "../../harness/looked.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { addEndpoint, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+import { firstKeyAt } from "../../../src/store/rows/codes.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to list rows of");

@@ -12,23 +12,26 @@ const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to migrate");
 afterAll(() => server?.stop());
 
-const OLDER = SCHEMA_VERSION - 1;
+const COLUMN = "ALTER TABLE delivery ADD COLUMN more integer";
+/** The steps of a version to come. */
+const LATER: readonly Step[] = [...STEPS, COLUMN];
 
 /** A database, nodes on it, and what is asked there. */
 async function aStore() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
-  const start = (alone = false) => openPostgresDatabase(url, { dir, clock, leaseMs: 60_000, alone });
+  const start = (alone = false, steps = STEPS) =>
+    openPostgresDatabase(url, { dir, clock, leaseMs: 60_000, alone, steps });
   const ask = (sql: string) =>
     withClient(url, async (client) => (await client.query({ text: sql, rowMode: "array" })).rows);
   const meta = async (name: string) => (await ask(`SELECT value FROM meta WHERE name = '${name}'`))[0]?.[0];
-  /** As the version before made it. */
-  const makeOlder = () =>
+  /** A new store without keys, with the schema of today. */
+  const makeAnew = () =>
     withClient(url, async (client) => {
       await client.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${META}`);
-      await migrateAtOnce(queriesOn(client), STEPS.slice(0, OLDER));
+      await migrateAtOnce(queriesOn(client));
     });
-  return { url, start, ask, meta, makeOlder };
+  return { url, start, ask, meta, makeAnew };
 }
 
 const SHORT_MS = 2000;
@@ -47,7 +50,6 @@ async function migrate(url: string, more: readonly Step[], onLong: (what: string
   await migrateBesideOthers(database, { isHeld: async () => false, onLong, steps }).finally(() => database.close());
 }
 
-const COLUMN = "ALTER TABLE delivery ADD COLUMN more integer";
 const FILL: Step = {
   fill: "UPDATE delivery SET more = attempts WHERE event > $1 AND event <= $2",
   table: "delivery",
@@ -61,26 +63,26 @@ describe.skipIf(server === null)("the schema in PostgreSQL", () => {
   const RENEWED = "UPDATE node SET lease_until = now() + interval '1 minute'";
 
   it("is not migrated by one that is refused, because it wants the store of nodes alone", async () => {
-    const { ask, makeOlder, meta, start } = await aStore();
-    await makeOlder();
+    const { ask, makeAnew, meta, start } = await aStore();
+    await makeAnew();
     await ask(`${NODE}; ${RENEWED}`);
     // It waits for a lease that is not renewed, before it gives up.
     const renewing = setInterval(() => void ask(RENEWED).catch(() => {}), 50);
-    await expect(start(true)).rejects.toThrow("another webhookd is using");
+    await expect(start(true, LATER)).rejects.toThrow("another webhookd is using");
     clearInterval(renewing);
-    expect(await meta("schema")).toBe(String(OLDER));
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
   });
 
   it("is migrated beside nodes by one that shares the store, and at once where nobody is left", async () => {
-    const { ask, makeOlder, meta, start } = await aStore();
-    await makeOlder();
+    const { ask, makeAnew, meta, start } = await aStore();
+    await makeAnew();
     await ask(`${NODE}; ${RENEWED}`);
-    await start();
-    expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
-    await makeOlder();
+    await start(false, LATER);
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION + 1));
+    await makeAnew();
     await ask(NODE);
-    await start(true);
-    expect(await meta("schema")).toBe(String(SCHEMA_VERSION));
+    await start(true, LATER);
+    expect(await meta("schema")).toBe(String(SCHEMA_VERSION + 1));
   });
 
   it("takes long over a large table while a node commits, and is the new one only then", async () => {

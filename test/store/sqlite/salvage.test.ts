@@ -2,19 +2,17 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { salvage } from "../../../src/store/sqlite/damage/salvage.ts";
-import { FRESH_FROM } from "../../../src/store/sqlite/numbers/codes.ts";
 import { applySteps, shapePages } from "../../../src/store/sqlite/engine/open-database.ts";
 import { MIGRATIONS } from "../../../src/store/sqlite/engine/schema.ts";
 import { overwrite, pagesOf } from "../../harness/pages.ts";
 import { temporaryDirectory } from "../stores.ts";
+import { FRESH_FROM } from "../../../src/store/sqlite/numbers/fragments.ts";
 
 const EVENTS = 400;
 const KEY = 3_000_000_000_000_000;
 
 function empty(file: string): Database.Database {
   const db = new Database(file);
-  // Some steps edit the schema as text.
-  db.unsafeMode();
   shapePages(db);
   return db;
 }

@@ -3,13 +3,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import { type ApiKey, type LinksAlive, linksRefusal, type NewApiKey } from "../../../domain/caller.ts";
-import { keyOf, madeByRevoked, type KeyRow } from "../../sqlite/callers/keys.ts";
-import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { AuditQuery, AuditStore, KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
+import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
+import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 const TOUCH_EVERY_MS = 60_000;
 /** Keys that live for minutes come and go; past this many the memory of their use starts anew. */

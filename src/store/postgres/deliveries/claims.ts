@@ -1,5 +1,9 @@
 /** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Claim, JobPace, Position } from "../../../domain/deliveries/delivery.ts";
+import type { DuePage, EventDelivery, Owed } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import { CHUNK } from "../engine/engine.ts";
+import { bound } from "../engine/page.ts";
 import {
   bodyHash,
   deliveryId,
@@ -13,11 +17,7 @@ import {
   triggerCode,
   triggerOf,
   WAITING,
-} from "../../sqlite/numbers/codes.ts";
-import type { DuePage, EventDelivery, Owed } from "../../store.ts";
-import type { Queries } from "../engine/database.ts";
-import { CHUNK } from "../engine/engine.ts";
-import { bound } from "../engine/page.ts";
+} from "../../rows/codes.ts";
 
 interface ClaimRow {
   readonly event: number;

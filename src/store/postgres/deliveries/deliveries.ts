@@ -1,16 +1,6 @@
 /** The way of a delivery: from where it waits, through its attempts, to its end. */
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import {
-  CANCELLED,
-  DELIVERED,
-  deliveryId,
-  eventId,
-  FRESH,
-  keyOf,
-  parseDeliveryId,
-  WAITING,
-} from "../../sqlite/numbers/codes.ts";
 import type {
   AttemptRequest,
   DeliveryStore,
@@ -39,6 +29,7 @@ import type { Health } from "../endpoints/health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { attemptedForJobs } from "../jobs/job-steps.ts";
 import { nameOf, recordAll } from "./record.ts";
+import { CANCELLED, DELIVERED, deliveryId, eventId, FRESH, keyOf, parseDeliveryId, WAITING } from "../../rows/codes.ts";
 
 interface Parts {
   readonly counters: Counters;

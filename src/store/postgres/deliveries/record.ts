@@ -4,10 +4,10 @@
  */
 import { isByStatus } from "../../../domain/deliveries/attempt.ts";
 import type { Verdict } from "../../../domain/deliveries/delivery.ts";
-import { packWay } from "../../sqlite/attempts/attempt-row.ts";
-import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
+import { packWay } from "../../rows/attempt-row.ts";
+import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** Where a delivery stands. */
 export interface Standing {

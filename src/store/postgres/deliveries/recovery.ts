@@ -1,12 +1,12 @@
 /** What must be set right after a death of the process, and after the clock was set. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
-import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { Doubt, RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
 import { requestedClaim, waitingClaim } from "./claims.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, getMeta, setMeta, type Engine } from "../engine/engine.ts";
 import { bound } from "../engine/page.ts";
+import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } from "../../rows/codes.ts";
 
 const QUICK_DEATHS = 2;
 

@@ -3,16 +3,16 @@ import { createHash } from "node:crypto";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import type { Endpoint, NewEndpoint } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
+import type { ChangeSettings } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import type { Engine } from "../engine/engine.ts";
 import {
   columnsOf,
   readRow,
   secretPlace,
   type EndpointRow as AnyEndpointRow,
   type ReadRow,
-} from "../../sqlite/endpoints/endpoint-row.ts";
-import type { ChangeSettings } from "../../store.ts";
-import type { Queries } from "../engine/database.ts";
-import type { Engine } from "../engine/engine.ts";
+} from "../../rows/endpoint-row.ts";
 
 /** Endpoints live on nodes by these. */
 export const SLOTS = 1024;

@@ -10,8 +10,6 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import { SORTED_BY } from "../../sqlite/endpoints/endpoints.ts";
-import { stringsOf, targetOf } from "../../sqlite/endpoints/endpoint-row.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
@@ -20,6 +18,7 @@ import { pageOf, Values } from "../engine/page.ts";
 import type { Health } from "./health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
+import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
 /** Until the first step, and between steps, that nobody waits for: others' commits come first. */

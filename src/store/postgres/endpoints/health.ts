@@ -3,10 +3,10 @@
  * second for those of whom there is news. How much is open or failed is counted when somebody asks, up to a limit.
  */
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
-import { FAILED, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { EndedAttempt } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
+import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 
 interface Streak {
   lastSuccessAt: number | null;

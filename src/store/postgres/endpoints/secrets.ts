@@ -4,11 +4,11 @@
  */
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
-import { nextSecretPlace, secretOf, secretPlace } from "../../sqlite/endpoints/endpoint-row.ts";
 import type { Rotation, SecretStore } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import { nextSecretPlace, secretOf, secretPlace } from "../../rows/endpoint-row.ts";
 
 interface Row {
   readonly id: string;

@@ -1,9 +1,9 @@
 /** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
 import type { Pruned } from "../../store.ts";
-import { CANCELLED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
 import { dropRequests } from "../deliveries/record.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
+import { CANCELLED, FRESH, WAITING } from "../../rows/codes.ts";
 
 /** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
 export interface Swept {

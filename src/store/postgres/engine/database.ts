@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { storageFull, storageUnavailable } from "../../sqlite/engine/condition.ts";
 import { commit, durably, FailedBefore, NotReplicated } from "./commit.ts";
 import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
 import { configsOf, OPTIONS, Session } from "./session.ts";
 import { within } from "./within.ts";
+import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
 
 /** How long a caller waits for a commit, and how long once its answer was lost; and how far apart that is asked. */
 const COMMIT_MS = 10_000;

@@ -6,12 +6,12 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { Histogram } from "../../../domain/tally.ts";
-import type { Box } from "../../sqlite/engine/box.ts";
-import { storageUnavailable } from "../../sqlite/engine/condition.ts";
-import { Cursors } from "../../sqlite/engine/page.ts";
-import { firstKeyAt } from "../../sqlite/numbers/codes.ts";
 import { CommitInDoubt, isOfSome, Outrun, toldOf, type Database, type Mark, type Queries } from "./database.ts";
 import type { Owner } from "./owner.ts";
+import type { Box } from "../../rows/box.ts";
+import { storageUnavailable } from "../../files/unavailable.ts";
+import { Cursors } from "../../rows/cursors.ts";
+import { firstKeyAt } from "../../rows/codes.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;

@@ -1,8 +1,8 @@
 /** Lists, a page at a time, and statements that are put together for them. */
 import type { Clock } from "../../../clock.ts";
-import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../sqlite/engine/page.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
+import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
 
 /** A page ends after so long, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;

@@ -1,22 +1,131 @@
 /**
- * The schema on PostgreSQL, as numbered steps that only go forward, and only add: nodes of the version before go on beside
- * those of the next, until they are replaced. What is no longer read goes in a later step. It keeps to what PostgreSQL and those who speak its
- * protocol have in common: no sequences, triggers, foreign keys or JSON columns, and statements over one table.
+ * The schema on PostgreSQL. Migrations are numbered steps that only go forward and only add: nodes of the version before
+ * go on beside those of the next until they are replaced. What is no longer read goes in a later step. The schema keeps to
+ * what PostgreSQL and the databases that speak its protocol have in common: no sequences, triggers, foreign keys or JSON
+ * columns, and statements over one table.
  *
  * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key holds the instant,
- * the node and a counter; a delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. `slot` says
- * which node an endpoint lives on. Instants are epoch milliseconds.
+ * the node and a counter; a delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. `slot` is
+ * which of the slots, and so which node, an endpoint belongs to. Instants are epoch milliseconds.
  */
 import type { Queries } from "./database.ts";
-import { FIRST_SCHEMA } from "./first-schema.ts";
 
-const PORTAL = `
-  ALTER TABLE api_key ADD COLUMN portal text;
-  ALTER TABLE api_key ADD COLUMN made_by text;
-  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
-`;
+const SCHEMA = `
+  -- Names that were used. num is a key of the node that met the name first, so that it sorts by first use.
+  CREATE TABLE tenant (name text PRIMARY KEY, num bigint NOT NULL UNIQUE);
+  CREATE TABLE event_type (name text PRIMARY KEY);
 
-const LABELS = `
+  -- Nodes, and the slots of endpoints that each sends for. An owner is a node whose lease runs; a slot is taken by
+  -- comparing its epoch.
+  CREATE TABLE node (
+    id uuid PRIMARY KEY,
+    number smallint NOT NULL UNIQUE,
+    lease_until timestamptz NOT NULL,
+    alone boolean NOT NULL DEFAULT true, -- allows no other node beside it
+    name text,
+    host text,
+    pid integer,
+    version text,
+    since timestamptz NOT NULL DEFAULT now(),
+    draining boolean NOT NULL DEFAULT false, -- gives its slots to another node, if there is one
+    report text, -- its state at its last renewal, as JSON
+    listens boolean NOT NULL DEFAULT false, -- reads the stream
+    tells boolean NOT NULL DEFAULT false -- writes to the stream, because some node reads it
+  );
+  CREATE TABLE slot (slot smallint PRIMARY KEY, owner uuid, epoch bigint NOT NULL);
+  INSERT INTO slot (slot, owner, epoch) SELECT slot, NULL, 0 FROM generate_series(0, 1023) AS slot;
+  -- Commits of one node that the node of an endpoint must learn of. A row is gone once that node has read it.
+  CREATE TABLE notice (
+    number bigint PRIMARY KEY,
+    slot smallint NOT NULL,
+    kind smallint NOT NULL,
+    endpoint text NOT NULL,
+    delivery text,
+    due_at bigint
+  );
+  -- The last transaction of each process: its row is there if it was committed.
+  CREATE TABLE last_commit (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
+
+  -- The stream of all nodes, batch after batch. No number is left out; the one row of stream has the last.
+  CREATE TABLE stream (life text PRIMARY KEY, number bigint NOT NULL);
+  INSERT INTO stream (life, number) SELECT to_hex(extract(epoch FROM now())::bigint), 0;
+  CREATE TABLE stream_batch (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), text text);
+
+  -- Alerts of all nodes, until the one that sends them takes them.
+  CREATE TABLE alert (number bigint PRIMARY KEY, notice text NOT NULL);
+  -- Endpoints that an alert has called failing: no node sends that again.
+  CREATE TABLE alert_failing (endpoint text PRIMARY KEY, slot smallint NOT NULL, since bigint NOT NULL);
+
+  CREATE TABLE endpoint (
+    number integer PRIMARY KEY,
+    slot smallint NOT NULL,
+    id text NOT NULL UNIQUE,
+    tenant text NOT NULL,
+    uid text,
+    url text NOT NULL,
+    events text NOT NULL,
+    description text NOT NULL,
+    enabled smallint NOT NULL CHECK (enabled IN (0, 1)),
+    disabled_reason text,
+    when_disabled text NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    header_names text NOT NULL,
+    headers text,
+    secret text,
+    secret_version integer NOT NULL DEFAULT 1,
+    next_secret text,
+    switches_at bigint,
+    rate_per_second double precision,
+    max_in_flight integer,
+    metadata text NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    deleted_at bigint,
+    -- Open deliveries of events up to this key are cancelled, though their rows may not say so yet.
+    cancel_to bigint,
+    CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL)),
+    CHECK ((next_secret IS NULL) = (switches_at IS NULL))
+  );
+  -- Lists of endpoints, and the endpoints of one tenant.
+  CREATE INDEX endpoint_tenant ON endpoint (tenant, number);
+  CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
+  -- Each of these serves one chore: cancelling, expiring what is held, rotating, removing what was deleted.
+  CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
+  CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
+  CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
+  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+
+  CREATE TABLE health (
+    endpoint integer PRIMARY KEY,
+    last_success_at bigint,
+    last_failure_at bigint,
+    consecutive_failures integer NOT NULL,
+    failing_since bigint
+  );
+
+  CREATE TABLE subscription (
+    tenant text NOT NULL, type text NOT NULL, endpoint integer NOT NULL, PRIMARY KEY (tenant, type, endpoint)
+  );
+  CREATE INDEX subscription_endpoint ON subscription (endpoint);
+
+  CREATE TABLE event (
+    key bigint PRIMARY KEY,
+    random text NOT NULL,
+    tenant text NOT NULL,
+    type text NOT NULL,
+    created_at bigint NOT NULL,
+    test smallint NOT NULL,
+    unmatched smallint NOT NULL,
+    trace text,
+    body_hash bytea NOT NULL,
+    -- NULL once the event was erased.
+    body bytea
+  );
+  -- Lists of events: of a tenant, unmatched, tests.
+  CREATE INDEX event_tenant ON event (tenant, key);
+  CREATE INDEX event_unmatched ON event (key) WHERE unmatched = 1;
+  CREATE INDEX event_tenant_unmatched ON event (tenant, key) WHERE unmatched = 1;
+  CREATE INDEX event_tenant_test ON event (tenant, key) WHERE test = 1;
+
   -- Kind 0 is the publisher's id of the event, 1 a tag.
   CREATE TABLE event_label (
     kind smallint NOT NULL CHECK (kind IN (0, 1)),
@@ -26,66 +135,176 @@ const LABELS = `
     PRIMARY KEY (kind, label, tenant, event)
   );
   CREATE INDEX event_label_event ON event_label (event);
-`;
 
-const DELETED = `
-  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+  CREATE TABLE delivery (
+    event bigint NOT NULL,
+    endpoint integer NOT NULL,
+    slot smallint NOT NULL,
+    status smallint NOT NULL CHECK (status BETWEEN 0 AND 4),
+    attempts integer NOT NULL CHECK (attempts >= 0),
+    round integer NOT NULL CHECK (round >= 1),
+    retry integer NOT NULL CHECK (retry >= 0),
+    trigger smallint NOT NULL CHECK (trigger BETWEEN 0 AND 3),
+    due_at bigint,
+    PRIMARY KEY (event, endpoint),
+    CHECK ((status <= 1) = (due_at IS NOT NULL)),
+    CHECK (status <> 0 OR attempts = 0)
+  );
+  -- The next deliveries of each endpoint: fresh ones, and those that wait for their time.
+  CREATE INDEX delivery_fresh ON delivery (event, endpoint) WHERE status = 0;
+  CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
+  -- Lists and replays: failed ones, all of an endpoint, those of a status. A plain success has no entry in the last.
+  CREATE INDEX delivery_failed ON delivery (event, endpoint) WHERE status = 3;
+  CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
+  CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4);
+
+  -- Rows are only added, and removed with their event.
+  CREATE TABLE attempt (
+    event bigint NOT NULL,
+    endpoint integer NOT NULL,
+    number integer NOT NULL CHECK (number >= 1),
+    url text NOT NULL,
+    trigger smallint NOT NULL,
+    round integer NOT NULL,
+    retry integer NOT NULL,
+    started_at bigint NOT NULL,
+    duration_ms bigint NOT NULL,
+    outcome smallint NOT NULL,
+    status_code integer,
+    error text,
+    body_error text,
+    secret_version integer,
+    truncated smallint NOT NULL,
+    body bytea,
+    -- NULL for a plain success, whose details are packed in way.
+    details text,
+    way bytea,
+    PRIMARY KEY (event, endpoint, number)
+  );
+  -- An endpoint's attempts by time; failed ones; failed ones by error.
+  CREATE INDEX attempt_endpoint ON attempt (endpoint, started_at, event, number);
+  CREATE INDEX attempt_endpoint_failed ON attempt (endpoint, started_at, event, number) WHERE outcome <> 0;
+  CREATE INDEX attempt_failed ON attempt (event, endpoint, number) WHERE outcome <> 0;
+  CREATE INDEX attempt_result ON attempt (endpoint, error, (coalesce(status_code, 0)), event, number)
+    WHERE outcome <> 0;
+
+  -- Attempts that have a response body and began long after their event: their bodies are forgotten by this.
+  CREATE TABLE late_response (
+    started_at bigint NOT NULL, event bigint NOT NULL, endpoint integer NOT NULL, number integer NOT NULL,
+    PRIMARY KEY (started_at, event, endpoint, number)
+  );
+
+  -- Attempts that careful mode has begun and not recorded, in this process or in one that died of them.
+  CREATE TABLE started (
+    event bigint NOT NULL, endpoint integer NOT NULL, interruptions integer NOT NULL, dialled smallint NOT NULL,
+    PRIMARY KEY (event, endpoint)
+  );
+
+  -- Attempts that somebody asked for outside the ladder, and that are not made yet.
+  CREATE TABLE manual_attempt (
+    event bigint NOT NULL, endpoint integer NOT NULL, urgent smallint NOT NULL, PRIMARY KEY (event, endpoint)
+  );
+
+  -- Bulk work. A job is open while it can go on or has rows in job_delivery.
+  CREATE TABLE job (
+    num bigint PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    tenant text NOT NULL,
+    action text NOT NULL,
+    filter text NOT NULL,
+    rate_per_second double precision NOT NULL,
+    canary smallint NOT NULL,
+    reason text NOT NULL,
+    status text NOT NULL CHECK (status IN ('planning', 'running', 'paused', 'done', 'cancelled')),
+    paused_reason text,
+    created_at bigint NOT NULL,
+    ended_at bigint,
+    open smallint NOT NULL DEFAULT 1
+  );
+  CREATE INDEX job_tenant ON job (tenant, num);
+  CREATE INDEX job_open ON job (num) WHERE open = 1;
+
+  CREATE TABLE job_endpoint (
+    job bigint NOT NULL,
+    endpoint integer NOT NULL,
+    matched integer NOT NULL DEFAULT 0,
+    planned integer NOT NULL DEFAULT 0,
+    released integer NOT NULL DEFAULT 0,
+    delivered integer NOT NULL DEFAULT 0,
+    failed integer NOT NULL DEFAULT 0,
+    cancelled integer NOT NULL DEFAULT 0,
+    skipped integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (job, endpoint),
+    CHECK (planned >= 0 AND released >= 0),
+    CHECK (matched = planned + released + delivered + failed + cancelled + skipped)
+  );
   CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
-`;
 
-const NODES = `
-  ALTER TABLE node ADD COLUMN alone boolean NOT NULL DEFAULT true; -- suffers no other beside it
-  -- What the node of an endpoint must hear of that another one has committed. It is gone once that node has heard it.
-  CREATE TABLE notice (
-    number bigint PRIMARY KEY, slot smallint NOT NULL, kind smallint NOT NULL, endpoint text NOT NULL,
-    delivery text, due_at bigint);
-  DROP INDEX IF EXISTS delivery_arrived;
-`;
+  -- The deliveries that a job still has to do.
+  CREATE TABLE job_delivery (
+    job bigint NOT NULL,
+    endpoint integer NOT NULL,
+    event bigint NOT NULL,
+    released smallint NOT NULL DEFAULT 0,
+    PRIMARY KEY (job, endpoint, event)
+  );
+  CREATE INDEX job_delivery_released ON job_delivery (event, endpoint) WHERE released = 1;
 
-const LAST_COMMIT = `
-  -- The last transaction of each process: where it is, that was committed.
-  CREATE TABLE last_commit (id uuid PRIMARY KEY, at timestamptz NOT NULL DEFAULT now());
-`;
+  -- Counts of one minute by one process: for an endpoint, for a tenant, for all. Nobody else writes its rows.
+  CREATE TABLE counter (
+    minute bigint NOT NULL,
+    subject text NOT NULL,
+    life uuid NOT NULL,
+    attempts text NOT NULL,
+    published text,
+    PRIMARY KEY (subject, minute, life)
+  );
+  CREATE INDEX counter_minute ON counter (minute);
 
-const NODE_LIST = `
-  ALTER TABLE node ADD COLUMN name text;
-  ALTER TABLE node ADD COLUMN host text;
-  ALTER TABLE node ADD COLUMN pid integer;
-  ALTER TABLE node ADD COLUMN version text;
-  ALTER TABLE node ADD COLUMN since timestamptz NOT NULL DEFAULT now();
-  ALTER TABLE node ADD COLUMN draining boolean NOT NULL DEFAULT false; -- to have no slots, as long as another one can
-  ALTER TABLE node ADD COLUMN report text; -- how it stood at its last renewal, as JSON
-`;
+  -- Answers to requests that a caller may repeat.
+  CREATE TABLE idempotency (
+    tenant text NOT NULL,
+    key text NOT NULL,
+    fingerprint bytea NOT NULL,
+    expires_at bigint NOT NULL,
+    answer text NOT NULL,
+    PRIMARY KEY (tenant, key)
+  );
+  CREATE INDEX idempotency_expires ON idempotency (expires_at);
 
-const STREAM = `
-  -- What happens on all nodes, batch after batch: no number is left out, and the one row of stream has the last.
-  CREATE TABLE stream (life text PRIMARY KEY, number bigint NOT NULL);
-  INSERT INTO stream (life, number) SELECT to_hex(extract(epoch FROM now())::bigint), 0;
-  CREATE TABLE stream_batch (number bigint PRIMARY KEY, at timestamptz NOT NULL DEFAULT now(), text text);
-  ALTER TABLE node ADD COLUMN listens boolean NOT NULL DEFAULT false; -- to the stream
-  ALTER TABLE node ADD COLUMN tells boolean NOT NULL DEFAULT false; -- what happens on it, because some node listens
-`;
+  CREATE TABLE api_key (
+    number bigint PRIMARY KEY,
+    id text NOT NULL UNIQUE,
+    name text NOT NULL,
+    hash bytea NOT NULL,
+    scopes text NOT NULL,
+    tenant text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    last_used_at bigint,
+    revoked_at bigint,
+    -- JSON for the key of a portal link, and the key that made it; NULL for any other.
+    portal text,
+    made_by text
+  );
+  CREATE INDEX api_key_tenant ON api_key (tenant, number);
+  -- Expired links.
+  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
 
-const ALERTS = `
-  -- What nodes have to tell people, until the one that does it for all takes it.
-  CREATE TABLE alert (number bigint PRIMARY KEY, notice text NOT NULL);
+  -- Who did what. The key holds the instant, as an event's does.
+  CREATE TABLE audit (
+    key bigint PRIMARY KEY,
+    actor text NOT NULL,
+    uid bigint,
+    "user" text,
+    tenant text NOT NULL,
+    action text NOT NULL,
+    object text,
+    request text NOT NULL,
+    outcome text NOT NULL
+  );
+  CREATE INDEX audit_tenant ON audit (tenant, key);
 `;
-
-const FAILING = `
-  -- Endpoints that people were told of: they are failing. So no node tells that again, and whichever has them knows.
-  CREATE TABLE alert_failing (endpoint text PRIMARY KEY, slot smallint NOT NULL, since bigint NOT NULL);
-`;
-
-/** For lists: what waits, has failed or was cancelled; what attempts failed of. A plain success has an entry in none. */
-const LISTS: readonly Index[] = [
-  { index: "delivery_state", on: "delivery (endpoint, status, event) WHERE status IN (1, 3, 4)" },
-  {
-    index: "attempt_result",
-    on: "attempt (endpoint, error, (coalesce(status_code, 0)), event, number) WHERE outcome <> 0",
-  },
-  { index: "event_tenant_unmatched", on: "event (tenant, key) WHERE unmatched = 1" },
-  { index: "event_tenant_test", on: "event (tenant, key) WHERE test = 1" },
-];
 
 /** Statements that are short on any store: nodes wait for them. */
 export type Step = string | Index | Fill;
@@ -110,19 +329,7 @@ export interface Fill {
  * The step at place n takes a store from schema n to n + 1. A step that was released is never edited. What takes longer the
  * more there is in a table is an `Index` or a `Fill`.
  */
-export const STEPS: readonly Step[] = [
-  FIRST_SCHEMA,
-  PORTAL,
-  LABELS,
-  DELETED,
-  NODES,
-  LAST_COMMIT,
-  NODE_LIST,
-  STREAM,
-  ALERTS,
-  FAILING,
-  ...LISTS,
-];
+export const STEPS: readonly Step[] = [SCHEMA];
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Before everything else: the row that nodes compare when they start together. */

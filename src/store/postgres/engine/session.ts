@@ -4,9 +4,9 @@
  */
 import type { Duplex } from "node:stream";
 import { Client, types, type ClientConfig } from "pg";
-import { storageUnavailable } from "../../sqlite/engine/condition.ts";
 import { heed } from "./commit.ts";
 import { within } from "./within.ts";
+import { storageUnavailable } from "../../files/unavailable.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;

@@ -1,18 +1,10 @@
 /** What is done to an event that was published: it is sent again, or taken back. */
-import { withoutAnswer } from "../../sqlite/attempts/attempt-row.ts";
-import {
-  CANCELLED,
-  DELIVERED,
-  deliveryId,
-  FAILED,
-  parseEventId,
-  triggerCode,
-  WAITING,
-} from "../../sqlite/numbers/codes.ts";
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
+import { withoutAnswer } from "../../rows/attempt-row.ts";
+import { CANCELLED, DELIVERED, deliveryId, FAILED, parseEventId, triggerCode, WAITING } from "../../rows/codes.ts";
 
 export interface FoundEvent {
   readonly id: string;

@@ -12,6 +12,12 @@ import {
   startsAtOnce,
 } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
+import type { HasRoom, Publication, Waiting } from "../../store.ts";
+import type { Queries } from "../engine/database.ts";
+import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
+import type { Engine } from "../engine/engine.ts";
+import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
+import { EventRows } from "./event-rows.ts";
 import {
   bodyHash,
   deliveryId,
@@ -21,14 +27,8 @@ import {
   traceText,
   triggerCode,
   WAITING,
-} from "../../sqlite/numbers/codes.ts";
-import { labelRows } from "../../sqlite/attempts/labels.ts";
-import type { HasRoom, Publication, Waiting } from "../../store.ts";
-import type { Queries } from "../engine/database.ts";
-import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
-import type { Engine } from "../engine/engine.ts";
-import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
-import { EventRows } from "./event-rows.ts";
+} from "../../rows/codes.ts";
+import { labelRows } from "../../rows/labels.ts";
 
 /** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 50_000;

@@ -1,7 +1,7 @@
 /** Rows of jobs, and what each came to. */
 import type { Job } from "../../../domain/deliveries/job.ts";
-import { jobOf, type Counts, type JobRow } from "../../sqlite/jobs/job-rows.ts";
 import type { Queries } from "../engine/database.ts";
+import { jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 export const NONE: Counts = { matched: 0, delivered: 0, failed: 0, cancelled: 0, skipped: 0 };
 

@@ -1,14 +1,13 @@
 /** Which deliveries a job would be over, found a page at a time. */
 import { statusesOf } from "../../../domain/deliveries/job.ts";
-import { matches } from "../../sqlite/attempts/attempts.ts";
-import { seeksResult } from "../../sqlite/attempts/sources.ts";
-import { FRESH, keysWithin, parseEventId } from "../../sqlite/numbers/codes.ts";
 import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
 import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
+import { matches, seeksResult } from "../../rows/filters.ts";
+import { FRESH, keysWithin, parseEventId } from "../../rows/codes.ts";
 
 export interface Selected {
   readonly event: number;

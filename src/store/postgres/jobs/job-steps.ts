@@ -7,13 +7,13 @@
  *      └──► skipped: it no longer qualifies
  */
 import { statusesOf, type JobAction, type JobFilter } from "../../../domain/deliveries/job.ts";
-import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { EventDelivery, JobStep, JobTake, Recorded, Waiting, WithdrawnDelivery } from "../../store.ts";
 import { statusOf } from "../reads/attempts.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
+import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 
 export interface StepJob {
   readonly num: number;

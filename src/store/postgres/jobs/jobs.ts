@@ -20,10 +20,10 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf } from "../engine/page.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../sqlite/jobs/job-rows.ts";
 import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import { stepJob } from "./job-steps.ts";
+import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };

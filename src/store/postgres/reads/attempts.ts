@@ -1,19 +1,11 @@
 /** Attempts as they are shown, and deliveries with their last ones. */
 import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
-import {
-  attemptId,
-  deliveryId,
-  eventId,
-  instantOf,
-  outcomeOf,
-  triggerOf,
-  WAITING,
-} from "../../sqlite/numbers/codes.ts";
-import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../sqlite/attempts/attempt-row.ts";
-import { shownStatus } from "../../sqlite/numbers/endpoint-index.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
+import { attemptId, deliveryId, eventId, instantOf, outcomeOf, triggerOf, WAITING } from "../../rows/codes.ts";
+import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../rows/attempt-row.ts";
+import { shownStatus } from "../../rows/shown-status.ts";
 
 /** Here each has its whole URL. */
 export interface AttemptRow extends Omit<StoredAttempt, "url"> {

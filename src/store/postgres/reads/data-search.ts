@@ -1,11 +1,11 @@
 /** Events whose data says something: told by their bytes in the database, some thousands a statement, and read here. */
 import { dataOf } from "../../../domain/events/event.ts";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
-import { eventId, instantOf } from "../../sqlite/numbers/codes.ts";
-import type { Keys, Sifted } from "../../sqlite/engine/page.ts";
 import type { DataFilter, PageQuery, Searched } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { Values } from "../engine/page.ts";
+import { eventId, instantOf } from "../../rows/codes.ts";
+import type { Keys, Sifted } from "../../rows/cursors.ts";
 
 /** In SQL: that an event may meet the conditions. */
 export function mayMeet(e: string, conditions: readonly DataCondition[], values: Values): string {

@@ -1,12 +1,11 @@
 /** What a list is narrowed to: in SQL as far as rows can say it, and then by how each is shown. */
-import { matches } from "../../sqlite/attempts/attempts.ts";
-import { isOneOf, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
-import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../sqlite/numbers/codes.ts";
-import { soughtLabels, type LabelRow } from "../../sqlite/attempts/labels.ts";
 import type { DataFilter, LabelFilter, OneOf, ResultFilter } from "../../store.ts";
 import { mayMeet } from "./data-search.ts";
 import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
 import type { Values } from "../engine/page.ts";
+import { matches, isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
+import { soughtLabels, type LabelRow } from "../../rows/labels.ts";
 
 interface EventFilter extends LabelFilter, DataFilter {
   readonly tenant: string | null;

@@ -1,17 +1,5 @@
 /** What may be asked of events and of what became of them, without changing it. */
 import { dataOf } from "../../../domain/events/event.ts";
-import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../sqlite/attempts/sources.ts";
-import {
-  attemptId,
-  deliveryId,
-  eventId,
-  keysWithin,
-  outcomeCode,
-  parseAttemptId,
-  parseDeliveryId,
-  parseEventId,
-  triggerCode,
-} from "../../sqlite/numbers/codes.ts";
 import type {
   Attempt,
   AttemptQuery,
@@ -49,6 +37,18 @@ import { EVENT, labelsOf, summaryOf, type EventRow } from "./summaries.ts";
 import { searching } from "./data-search.ts";
 import { tenantWalk } from "./tenants.ts";
 import { attemptPage } from "./attempt-lists.ts";
+import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
+import {
+  attemptId,
+  deliveryId,
+  eventId,
+  keysWithin,
+  outcomeCode,
+  parseAttemptId,
+  parseDeliveryId,
+  parseEventId,
+  triggerCode,
+} from "../../rows/codes.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;

@@ -2,12 +2,12 @@
  * Where the deliveries of a list stand that are open or went wrong: in indexes that hold nothing else, in the order of
  * their events for each endpoint. A plain success has no place in them.
  */
-import { seeksLabel } from "../../sqlite/attempts/labels.ts";
-import { seeksFailure, severalOf } from "../../sqlite/attempts/sources.ts";
-import { CANCELLED, DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../../sqlite/numbers/codes.ts";
 import type { DeliveryQuery, EventQuery } from "../../store.ts";
 import type { Values } from "../engine/page.ts";
 import { ofEvent, ofResult } from "./filters.ts";
+import { seeksLabel } from "../../rows/labels.ts";
+import { seeksFailure, severalOf } from "../../rows/filters.ts";
+import { CANCELLED, DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** What a list is of: of deliveries, or of their events. */
 export type Of = "pairs" | "events";

@@ -1,12 +1,12 @@
 /** Events as lists show them, and what their publishers call them. */
 import { eventStatus } from "../../../domain/deliveries/delivery.ts";
 import { type EventLabels, NO_LABELS } from "../../../domain/events/event.ts";
-import { labelsIn, type LabelRow } from "../../sqlite/attempts/labels.ts";
-import { eventId, instantOf } from "../../sqlite/numbers/codes.ts";
 import type { EventSummary } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import type { FoundEvent } from "../events/event-changes.ts";
 import { statusOf, type DeliveryRow } from "./attempts.ts";
+import { labelsIn, type LabelRow } from "../../rows/labels.ts";
+import { eventId, instantOf } from "../../rows/codes.ts";
 
 export type EventRow = Omit<FoundEvent, "id">;
 

@@ -1,9 +1,9 @@
 /** The list of tenants. */
 import type { TenantQuery, TenantSummary } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
-import { MINUTE_MS } from "../../sqlite/statistics/counters.ts";
 import { ofTenant } from "../statistics/counters.ts";
 import { Values, type Walk } from "../engine/page.ts";
+import { MINUTE_MS } from "../../rows/counts.ts";
 
 type TenantRow = TenantSummary & { readonly num: number };
 

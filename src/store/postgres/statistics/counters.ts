@@ -5,10 +5,10 @@
 import { randomUUID } from "node:crypto";
 import { marksOf } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
-import { Counts, MINUTE_MS } from "../../sqlite/statistics/counters.ts";
 import type { EndedAttempt, Publication, Recorded } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
+import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 const SECOND_MS = 1000;
 /** More rows than this wait for no new second: memory must not fill with them. */

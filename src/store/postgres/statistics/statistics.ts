@@ -1,18 +1,6 @@
 /** What was counted, what there is, and what does not arrive. */
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
-import {
-  attemptId,
-  eventId,
-  FAILED,
-  firstKeyAt,
-  FRESH,
-  instantOf,
-  outcomeCode,
-  triggerCode,
-  WAITING,
-} from "../../sqlite/numbers/codes.ts";
-import { Counts, MINUTE_MS } from "../../sqlite/statistics/counters.ts";
 import type {
   Census,
   CensusStep,
@@ -28,6 +16,18 @@ import { OF_ENDPOINT, statusOf, type OfEndpoint } from "../reads/attempts.ts";
 import { EVERYTHING, ofTenant, type Counters } from "./counters.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import type { Health } from "../endpoints/health.ts";
+import {
+  attemptId,
+  eventId,
+  FAILED,
+  firstKeyAt,
+  FRESH,
+  instantOf,
+  outcomeCode,
+  triggerCode,
+  WAITING,
+} from "../../rows/codes.ts";
+import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 interface Parts {
   readonly counters: Counters;

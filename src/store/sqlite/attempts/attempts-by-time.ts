@@ -1,13 +1,13 @@
 /**
  * One endpoint's attempts in the order in which they began, merged from two sources: the late ones, which are indexed by
  * time, and the rest in the order of their events. Each of the rest began within a second of its event, so that it
- * takes its place as soon as the walk is a second further. Those that an older version recorded late stand there too.
+ * takes its place as soon as the walk is a second further.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { firstKeyAt, instantOf, isPrompt, PROMPT_MS } from "../numbers/codes.ts";
-import type { AttemptRow } from "./attempt-row.ts";
-import type { Keys } from "../engine/page.ts";
 import type { Order } from "./sources.ts";
+import { firstKeyAt, instantOf, isPrompt, PROMPT_MS } from "../../rows/codes.ts";
+import type { AttemptRow } from "../../rows/attempt-row.ts";
+import type { Keys } from "../../rows/cursors.ts";
 
 /** A delivery that was never attempted has a row without an attempt. */
 export type ListedRow = LateRow | Prompt | { readonly event: number; readonly number: null };
@@ -27,7 +27,6 @@ export interface ByTimeParts {
   /** Beyond that event and number, before `end`. */
   readonly byEvent: (key: number, minor: number, end: number, limit: number) => readonly ListedRow[];
   readonly late: (after: Keys, limit: number) => readonly LateRow[];
-  readonly isLate: (row: AttemptRow) => boolean;
 }
 
 export class AttemptsByTime {
@@ -44,7 +43,7 @@ export class AttemptsByTime {
 
   /** At least as many as are asked for that nothing unread comes before, or all there are. */
   #prompt(after: Keys, limit: number): ListedRow[] {
-    const { order, low, high, byEvent, isLate } = this.#parts;
+    const { order, low, high, byEvent } = this.#parts;
     const [at] = after as [number];
     const oldest = order === "oldest";
     const end = oldest ? high : low;
@@ -55,7 +54,8 @@ export class AttemptsByTime {
     for (let read = 0; read < MAX_READ; read += size) {
       const rows = byEvent(key, minor, end, size);
       for (const row of rows) {
-        if (this.#compare(after, placeOf(row)) < 0 && (row.number === null || !isLate(row))) found.push(row);
+        if (this.#compare(after, placeOf(row)) < 0 && (row.number === null || isPrompt(row.event, row.started_at)))
+          found.push(row);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < size) break;
@@ -101,7 +101,6 @@ export type LateRow = AttemptRow & { readonly random: string; readonly at: numbe
 export class LateAttempts {
   readonly #db: Database;
   readonly #note: Statement<unknown[]>;
-  readonly #has: Statement<unknown[], number>;
   readonly #ofEvent: Statement<[number], Placed>;
   readonly #drop: Statement<unknown[]>;
   readonly #dropResponse: Statement<[number, number, number, number]>;
@@ -109,12 +108,12 @@ export class LateAttempts {
 
   constructor(db: Database) {
     this.#db = db;
-    const at = "endpoint = ? AND failed = ? AND started_at = ? AND event = ? AND number = ?";
     this.#note = db.prepare(
       "INSERT OR IGNORE INTO late_attempt (endpoint, failed, started_at, event, number) VALUES (?, ?, ?, ?, ?)",
     );
-    this.#has = db.prepare<unknown[], number>(`SELECT 1 FROM late_attempt WHERE ${at}`).pluck();
-    this.#drop = db.prepare(`DELETE FROM late_attempt WHERE ${at}`);
+    this.#drop = db.prepare(
+      "DELETE FROM late_attempt WHERE endpoint = ? AND failed = ? AND started_at = ? AND event = ? AND number = ?",
+    );
     this.#dropResponse = db.prepare(
       "DELETE FROM late_response WHERE started_at = ? AND event = ? AND endpoint = ? AND number = ?",
     );
@@ -146,11 +145,6 @@ export class LateAttempts {
          WHERE started_at - event / ${firstKeyAt(1)} NOT BETWEEN 0 AND ${PROMPT_MS - 1};
        COMMIT`,
     );
-  }
-
-  /** Whether it is found by time. An older version noted none. */
-  has(row: Placed): boolean {
-    return !isPrompt(row.event, row.started_at) && this.#has.get(...keyOf(row)) !== undefined;
   }
 
   /** Before the event's attempts are deleted; also what was noted of their answers. */

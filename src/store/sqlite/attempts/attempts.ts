@@ -2,23 +2,24 @@
 import type { Database, Statement } from "better-sqlite3";
 import { answered, isByStatus, isPlain, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { LateAttempts } from "./attempts-by-time.ts";
+import type { Responses } from "./responses.ts";
 import {
   attemptId,
   DELIVERED,
   deliveryId,
   isPrompt,
-  type Interned,
   outcomeCode,
   outcomeOf,
   triggerCode,
   triggerOf,
   WAITING,
-} from "../numbers/codes.ts";
-import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST, packWay, readWay, type AttemptRow, type Way } from "./attempt-row.ts";
-import { LateAttempts } from "./attempts-by-time.ts";
-import { isOneOf } from "./sources.ts";
-import type { Responses } from "./responses.ts";
+} from "../../rows/codes.ts";
+import type { Interned } from "../numbers/names.ts";
+import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST } from "./attempt-columns.ts";
+import { packWay, readWay, type AttemptRow, type Way } from "../../rows/attempt-row.ts";
+import { matches } from "../../rows/filters.ts";
 
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
 type Details = Way & Pick<Outcome, "detail">;
@@ -180,12 +181,6 @@ export function isPlainFirst(event: number, { claim, startedAt, outcome }: NewAt
 function secretOf(version: number | null, now: number): Attempt["secret"] {
   if (version === null) return null;
   return version === now ? "current" : "previous";
-}
-
-export function matches(row: ResultRow, { error, statusCode }: ResultFilter): boolean {
-  if (error !== undefined && (row.error === null || !isOneOf(row.error, error))) return false;
-  if (statusCode === undefined) return true;
-  return row.status_code !== null && row.status_code >= statusCode.least && row.status_code <= statusCode.most;
 }
 
 function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome): Details {

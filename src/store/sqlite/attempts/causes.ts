@@ -6,7 +6,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../../domain/deliveries/attempt.ts";
 import type { Meta } from "../engine/meta.ts";
-import { CANCELLED, DELIVERED, FAILED, outcomeCode, triggerCode, WAITING } from "../numbers/codes.ts";
+import { CANCELLED, DELIVERED, FAILED, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /* These numbers are on disk: a status, five more for a test's, then the error's place (from 1) and the status code. */
 const STATE = 1_000_000;
@@ -64,7 +64,7 @@ interface Walked {
   readonly wanted: number;
 }
 
-/** Deliveries that the walk over those of before looks at in a step. */
+/** Deliveries that one step of the walk looks at. */
 const STEP = 2000;
 
 export class Causes {
@@ -107,7 +107,7 @@ export class Causes {
     this.#set.run(cause, failed ? lastAt : null, failed ? firstAt : null, event, endpoint);
   }
 
-  /** Of deliveries of an older version, some of them, the newest first; false at the end. Inside a transaction. */
+  /** Notes some of the causes that are missing, newest first; false at the end. Inside a transaction. */
   noteSome(meta: Meta): boolean {
     const from = meta.causesNoted;
     if (from === null) return false;

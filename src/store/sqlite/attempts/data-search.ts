@@ -5,7 +5,8 @@
 import type { Database, Statement } from "better-sqlite3";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
 import type { PageQuery, Searched } from "../../store.ts";
-import { instantOf, LARGE_DATA } from "../numbers/codes.ts";
+import { instantOf } from "../../rows/codes.ts";
+import { LARGE_DATA } from "../numbers/fragments.ts";
 
 /** Events by which it is told what is rare in them, and how much of each. */
 const SAMPLE = 32;

@@ -3,18 +3,10 @@
  * without any costs nothing more.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { NO_LABELS, type EventLabels } from "../../../domain/events/event.ts";
+import type { EventLabels } from "../../../domain/events/event.ts";
+import { isSame, labelRows, labelsIn, seeksLabel, soughtLabels, type LabelRow } from "../../rows/labels.ts";
 import type { LabelFilter } from "../../store.ts";
 import type { Source } from "./merged-keys.ts";
-
-/* On disk. */
-const ID = 0;
-const TAG = 1;
-
-export interface LabelRow {
-  readonly kind: number;
-  readonly label: string;
-}
 
 export class Labels {
   readonly #insert: Statement<[number, string, number, number]>;
@@ -75,35 +67,6 @@ export class Labels {
       yield (after = next);
     }
   }
-}
-
-export function labelRows({ publisherId, tags }: EventLabels): LabelRow[] {
-  const own = publisherId === null ? [] : [{ kind: ID, label: publisherId }];
-  return [...own, ...tags.map((label) => ({ kind: TAG, label }))];
-}
-
-export function labelsIn(rows: readonly LabelRow[]): EventLabels {
-  if (rows.length === 0) return NO_LABELS;
-  const tags = rows.filter(({ kind }) => kind === TAG).map(({ label }) => label);
-  return { publisherId: rows.find(({ kind }) => kind === ID)?.label ?? null, tags: tags.toSorted() };
-}
-
-export function seeksLabel({ publisherId, tag, label }: LabelFilter): boolean {
-  return publisherId !== undefined || tag !== undefined || label !== undefined;
-}
-
-/** An event has to have one of each. */
-export function soughtLabels({ publisherId, tag, label }: LabelFilter): LabelRow[][] {
-  const tags = tag === undefined ? [] : typeof tag === "string" ? [tag] : tag;
-  return [
-    ...(publisherId === undefined ? [] : [[{ kind: ID, label: publisherId }]]),
-    ...(label === undefined ? [] : [[ID, TAG].map((kind) => ({ kind, label }))]),
-    ...(tag === undefined ? [] : [tags.map((one) => ({ kind: TAG, label: one }))]),
-  ];
-}
-
-function isSame(one: LabelRow, other: LabelRow): boolean {
-  return one.kind === other.kind && one.label === other.label;
 }
 
 function sourceOf(bound: { kind: number; label: string; tenant: number }, of: "pairs" | "events"): Source {

@@ -4,7 +4,8 @@
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { PageQuery } from "../../store.ts";
-import { FAILED, IS_FRESH, WAITING } from "../numbers/codes.ts";
+import { FAILED, WAITING } from "../../rows/codes.ts";
+import { IS_FRESH } from "../numbers/fragments.ts";
 
 type Order = PageQuery["order"];
 
@@ -58,25 +59,19 @@ export const ALL_FAILURES: Source = {
 
 /** Every delivery there is, and every event. */
 export const ALL_DELIVERIES: Source = { ...DELIVERY, from: "delivery", where: "TRUE", bound: {} };
-export const ALL_EVENTS: Source = { ...ofEvents("events", null, "TRUE", null), bound: {} };
+export const ALL_EVENTS: Source = { ...ofEvents("events", null, "TRUE"), bound: {} };
 
 export function ofCause(endpoint: number, cause: number): Source {
   const from = "delivery INDEXED BY delivery_cause";
   return { ...DELIVERY, from, where: "endpoint = @endpoint AND cause = @cause", bound: { endpoint, cause } };
 }
 
-/** Events above that key; of each, its deliveries, where these are wanted: 0 stands for the endpoint of one without. */
-export function ofEvents(
-  of: "pairs" | "events",
-  index: string | null,
-  where: string,
-  above: number | null,
-): Omit<Source, "bound"> {
+/** Events, or their deliveries: 0 stands for the endpoint of an event without any. */
+export function ofEvents(of: "pairs" | "events", index: string | null, where: string): Omit<Source, "bound"> {
   const from = `event e ${index === null ? "NOT INDEXED" : `INDEXED BY ${index}`}`;
-  const all = above === null ? where : `${where} AND e.key > ${above}`;
-  if (of === "events") return { from, where: all, event: "e.key", endpoint: "0" };
+  if (of === "events") return { from, where, event: "e.key", endpoint: "0" };
   const joined = `${from} LEFT JOIN delivery d ON d.event = e.key`;
-  return { from: joined, where: all, event: "e.key", endpoint: "coalesce(d.endpoint, 0)", isAcross: true };
+  return { from: joined, where, event: "e.key", endpoint: "coalesce(d.endpoint, 0)", isAcross: true };
 }
 
 /**

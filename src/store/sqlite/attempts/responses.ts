@@ -5,9 +5,9 @@
  * are noted when they are recorded.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { firstKeyAt, instantOf } from "../numbers/codes.ts";
 import type { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { firstKeyAt, instantOf } from "../../rows/codes.ts";
 
 /** The first attempts are made by then, and few others: each later one costs a row. */
 const LATE_MS = 3_600_000;

@@ -2,8 +2,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { LabelFilter, OneOf, PageQuery, ResultFilter } from "../../store.ts";
 import { Meta } from "../engine/meta.ts";
-import { seeksLabel, type Labels } from "./labels.ts";
-import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../numbers/codes.ts";
+import { type Labels } from "./labels.ts";
 import { CauseList, causeOf, type Cause } from "./causes.ts";
 import {
   ALL_DELIVERIES,
@@ -22,6 +21,9 @@ import {
   openOf,
   type Source,
 } from "./merged-keys.ts";
+import { seeksLabel } from "../../rows/labels.ts";
+import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../../rows/codes.ts";
+import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
 
 /** Open deliveries that are sorted for a page. */
 const FEW = 5000;
@@ -59,7 +61,6 @@ export class Sources {
   readonly #db: Database;
   readonly #labels: Labels;
   readonly #causes: CauseList;
-  readonly #typedFrom: number;
   readonly #meta: Meta;
   readonly #endpoints: Statement<[number, number], number>;
   readonly #tenants: Statement<[number], number>;
@@ -73,13 +74,11 @@ export class Sources {
     this.#labels = labels;
     this.#causes = new CauseList(db);
     this.#meta = new Meta(db);
-    this.#typedFrom = this.#meta.typedFrom;
     const numbers = <P extends unknown[]>(sql: string) => db.prepare<P, number>(sql).pluck();
     this.#endpoints = numbers("SELECT number FROM endpoint INDEXED BY endpoint_tenant WHERE tenant = ? LIMIT ?");
     this.#tenants = numbers("SELECT num FROM tenant LIMIT ?");
     this.#nextType = numbers(
-      `SELECT type FROM event INDEXED BY event_tenant_type WHERE tenant = ? AND type > ? AND key > ${this.#typedFrom}
-       ORDER BY type LIMIT 1`,
+      "SELECT type FROM event INDEXED BY event_tenant_type WHERE tenant = ? AND type > ? ORDER BY type LIMIT 1",
     );
     this.#disabled = numbers(`SELECT number FROM endpoint WHERE number IN ${DISABLED}`);
     this.#cancelling = numbers(
@@ -188,25 +187,21 @@ export class Sources {
 
   #ofTests({ tenant }: Whose, of: Of): Source[] | null {
     if (tenant === null) return null;
-    const tests = ofEvents(of, "event_tenant_test", "e.tenant = @tenant AND e.test = 1", this.#typedFrom);
-    return this.#withOlder(tenant, of, [{ ...tests, bound: { tenant } }]);
+    return [{ ...ofEvents(of, "event_tenant_test", "e.tenant = @tenant AND e.test = 1"), bound: { tenant } }];
   }
 
   #ofUnmatched({ tenant }: Whose): Source[] {
     const all = "e.unmatched = 1";
-    if (tenant === null) return [{ ...ofEvents("events", "event_unmatched", all, null), bound: {} }];
-    const own = ofEvents("events", "event_tenant_unmatched", `e.tenant = @tenant AND ${all}`, this.#typedFrom);
-    const found: Source[] = [{ ...own, bound: { tenant } }];
-    const older = ofEvents("events", "event_unmatched", `${all} AND e.key <= ${this.#typedFrom}`, null);
-    return this.#typedFrom === 0 ? found : [...found, { ...older, bound: {} }];
+    if (tenant === null) return [{ ...ofEvents("events", "event_unmatched", all), bound: {} }];
+    const own = ofEvents("events", "event_tenant_unmatched", `e.tenant = @tenant AND ${all}`);
+    return [{ ...own, bound: { tenant } }];
   }
 
   /** Null where a tenant is not given, and there are many. */
   #ofTypes({ tenant, types }: Whose, of: Of): Source[] | null {
     const tenants = tenant === null ? this.#tenants.all(MOST_OWNERS + 1) : [tenant];
     if (tenants.length * types!.size > MOST_SOURCES) return null;
-    const found = tenants.flatMap((number) => [...types!].map((type) => this.#ofType(number, type, of)));
-    return this.#withOlder(tenant, of, found);
+    return tenants.flatMap((number) => [...types!].map((type) => this.#ofType(number, type, of)));
   }
 
   /** All that the tenant has; null where that is everything. */
@@ -218,23 +213,12 @@ export class Sources {
     for (let type = this.#nextType.get(tenant, -1); type !== undefined; type = this.#nextType.get(tenant, type)) {
       found.push(this.#ofType(tenant, type, of));
     }
-    return this.#withOlder(tenant, of, found);
+    return found;
   }
 
   #ofType(tenant: number, type: number, of: Of): Source {
     const where = "e.tenant = @tenant AND e.type = @type";
-    return { ...ofEvents(of, "event_tenant_type", where, this.#typedFrom), bound: { tenant, type } };
-  }
-
-  /** Events of an older version are indexed by tenant alone. */
-  #withOlder(tenant: number | null, of: Of, found: Source[]): Source[] {
-    if (this.#typedFrom === 0) return found;
-    const where = `e.key <= ${this.#typedFrom}`;
-    const older: Source =
-      tenant === null
-        ? { ...ofEvents(of, null, where, null), bound: {} }
-        : { ...ofEvents(of, "event_tenant", `e.tenant = @tenant AND ${where}`, null), bound: { tenant } };
-    return [...found, older];
+    return { ...ofEvents(of, "event_tenant_type", where), bound: { tenant, type } };
   }
 
   /** Of one endpoint, of each that the tenant has, or of all where it has too many. */
@@ -279,21 +263,4 @@ function distinct(sources: readonly Source[]): Source[] {
     sources.map((source) => [`${source.from} ${source.where} ${JSON.stringify(source.bound)}`, source]),
   );
   return [...seen.values()];
-}
-
-export function seeksResult({ error, statusCode }: ResultFilter): boolean {
-  return error !== undefined || statusCode !== undefined;
-}
-
-/** Whether no success can be what is sought: then none need be looked at. */
-export function seeksFailure({ error, statusCode }: ResultFilter): boolean {
-  return error !== undefined || (statusCode !== undefined && statusCode.least >= 300);
-}
-
-export function severalOf<T extends string>(some: OneOf<T> | undefined): readonly T[] {
-  return some === undefined ? [] : typeof some === "string" ? [some] : some;
-}
-
-export function isOneOf<T extends string>(value: T, some: OneOf<T>): boolean {
-  return typeof some === "string" ? value === some : some.includes(value);
 }

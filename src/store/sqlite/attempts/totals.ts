@@ -1,9 +1,8 @@
 /** How many rows a list has in all, where indexes alone can tell: no row is looked at, but those of tests. */
 import type { Database, Statement } from "better-sqlite3";
-import { Meta } from "../engine/meta.ts";
-import { FAILED, keysWithin } from "../numbers/codes.ts";
 import { countOf, keysIn, type Source } from "./merged-keys.ts";
 import type { Of, Sought, Sources, Whose } from "./sources.ts";
+import { FAILED, keysWithin } from "../../rows/codes.ts";
 
 /** Tests that are looked at: they stand in the indexes beside the rest. */
 const MOST_TESTS = 1000;
@@ -16,7 +15,6 @@ interface TestRow {
 export class Totals {
   readonly #db: Database;
   readonly #sources: Sources;
-  readonly #typedFrom: number;
   readonly #tests: Statement<[object], TestRow>;
   readonly #testsOf: Statement<[object], TestRow>;
   readonly #deliveries: Statement<[object], number>;
@@ -25,11 +23,10 @@ export class Totals {
   constructor(db: Database, sources: Sources) {
     this.#db = db;
     this.#sources = sources;
-    this.#typedFrom = new Meta(db).typedFrom;
     const tests = (ofTenant: string) =>
       db.prepare<[object], TestRow>(
         `SELECT e.key, e.type FROM event e INDEXED BY event_tenant_test
-         WHERE e.test = 1 AND e.key > ${this.#typedFrom} ${ofTenant} AND e.key > @low AND e.key < @high LIMIT @limit`,
+         WHERE e.test = 1 ${ofTenant} AND e.key > @low AND e.key < @high LIMIT @limit`,
       );
     this.#tests = tests("");
     this.#testsOf = tests("AND e.tenant = @tenant");
@@ -44,8 +41,6 @@ export class Totals {
   /** At most `limit`; null where each row would have to be looked at. */
   of(sought: Sought, whose: Whose, of: Of, limit: number): number | null {
     const { low, high } = keysWithin(sought);
-    // Of events of an older version no index tells the type and the tests.
-    if (low < this.#typedFrom && this.#typedFrom > 0) return null;
     const exact = this.#sources.exactly(sought, whose, of);
     if (exact === null) return null;
     const tests = sought.test === false ? this.#testsIn(whose, low, high) : [];

@@ -2,11 +2,11 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { AuditQuery, AuditStore, Caller, Page } from "../../store.ts";
-import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { Reader } from "../questions/questions.ts";
+import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 interface Row {
   readonly key: number;

@@ -10,10 +10,10 @@ import {
 } from "../../../domain/events/idempotency.ts";
 import type { Remembered } from "../../../domain/events/routing.ts";
 import type { IdempotencyStore, Publication } from "../../store.ts";
-import type { Box } from "../engine/box.ts";
-import type { Interned } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE, type WorkSize } from "../engine/group-commit.ts";
+import type { Box } from "../../rows/box.ts";
+import type { Interned } from "../numbers/names.ts";
 
 type Row = [tenant: number, key: string, fingerprint: Uint8Array, expiresAt: number, answer: string];
 

@@ -1,33 +1,12 @@
 import type { Database, Statement } from "better-sqlite3";
-import {
-  type ApiKey,
-  type LinksAlive,
-  linksRefusal,
-  type NewApiKey,
-  type PortalLink,
-  type Scope,
-} from "../../../domain/caller.ts";
-import { WebhookdError } from "../../../domain/errors.ts";
+import { type ApiKey, type LinksAlive, linksRefusal, type NewApiKey } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyQuery, KeyStore, Page, PageQuery, Pruned } from "../../store.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
-
-export interface KeyRow {
-  readonly number: number;
-  readonly id: string;
-  readonly name: string;
-  readonly hash: Buffer;
-  readonly scopes: string;
-  readonly tenant: string;
-  readonly created_at: number;
-  readonly expires_at: number | null;
-  readonly last_used_at: number | null;
-  readonly revoked_at: number | null;
-  readonly portal: string | null;
-}
+import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 
 interface End {
   readonly number: number;
@@ -192,22 +171,6 @@ export class Keys {
   }
 }
 
-/** As the rest of the program has it, whichever store has its row. */
-export function keyOf(row: KeyRow): ApiKey {
-  return {
-    id: row.id,
-    name: row.name,
-    hash: row.hash,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    tenant: row.tenant,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-    revokedAt: row.revoked_at,
-    portal: row.portal === null ? null : (JSON.parse(row.portal) as PortalLink),
-  };
-}
-
 export class SqliteKeys implements KeyStore {
   readonly #engine: Engine;
   readonly #keys: Keys;
@@ -262,9 +225,4 @@ export class SqliteKeys implements KeyStore {
     // Whoever published or recorded beside it hears of the fault.
     work.catch(() => {});
   }
-}
-
-/** Its request had begun before that: what it asks for would outlive the key. */
-export function madeByRevoked(): WebhookdError {
-  return new WebhookdError("unauthorized", "the key that asks for the link was revoked meanwhile; use another one");
 }

@@ -2,9 +2,10 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
+import { CHUNK } from "../engine/group-commit.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import {
   FRESH,
-  FRESH_FROM,
   traceOf,
   triggerCode,
   triggerOf,
@@ -12,12 +13,10 @@ import {
   deliveryId,
   eventId,
   positionKey,
-  LARGE_DATA,
   wholeBody,
   type StoredBody,
-} from "../numbers/codes.ts";
-import { CHUNK } from "../engine/group-commit.ts";
-import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+} from "../../rows/codes.ts";
+import { FRESH_FROM, LARGE_DATA } from "../numbers/fragments.ts";
 
 export interface ClaimRow extends StoredBody {
   readonly event: number;

@@ -13,8 +13,9 @@
  * from fresh to waiting is due by the clock as it is then: with its old due time, an hour set back would be an hour lost.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { FRESH, WAITING } from "../../rows/codes.ts";
+import { FRESH_FROM } from "../numbers/fragments.ts";
 
 /** Deliveries after which the mark moves, if a second is longer. */
 const STEP = 4096;

@@ -2,6 +2,9 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Send } from "../../../domain/deliveries/delivery.ts";
 import type { AttemptRequest, EventDelivery, Suspect } from "../../store.ts";
+import { CLAIM, claimOf, type ClaimRow, type Due } from "./due.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Meta } from "../engine/meta.ts";
 import {
   CANCELLED,
   DELIVERED,
@@ -11,11 +14,8 @@ import {
   eventId,
   parseDeliveryId,
   keyOf,
-} from "../numbers/codes.ts";
-import { CLAIM, claimOf, type ClaimRow, type Due } from "./due.ts";
-import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
-import { storageFull } from "../engine/condition.ts";
-import type { Meta } from "../engine/meta.ts";
+} from "../../rows/codes.ts";
+import { storageFull } from "../../files/unavailable.ts";
 
 interface Row extends Omit<ClaimRow, "due_at"> {
   readonly status: number;

@@ -165,10 +165,8 @@ function treesOf(db: Database): string[] {
   return ["sqlite_schema", ...names.filter((name) => !isLarge(name)), ...names.filter(isLarge)];
 }
 
-/** Indexes of which one has each row of the table, with what each is restricted to. */
-export function wholeIndexes(db: Database, table: string): string[] {
-  const names = "'event_tenant', 'event_tenant_type', 'delivery_endpoint'";
-  const restricted = "name || substr(sql, instr(sql || ' WHERE ', ' WHERE '))";
-  const indexes = `SELECT ${restricted} FROM sqlite_schema WHERE name IN (${names}) AND tbl_name = ?`;
-  return db.prepare<[string], string>(indexes).pluck().all(table);
-}
+/** An index that has every row of the table, if there is one: it tells how many rows there were. */
+export const WHOLE_INDEXES: Readonly<Record<string, string>> = {
+  event: "event_tenant_type",
+  delivery: "delivery_endpoint",
+};

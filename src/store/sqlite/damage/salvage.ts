@@ -4,11 +4,12 @@ import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { isDamage } from "../engine/condition.ts";
-import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, FRESH_FROM, WAITING } from "../numbers/codes.ts";
 import { Meta } from "../engine/meta.ts";
 import { applySteps, shapePages } from "../engine/open-database.ts";
 import { COUNT_FAILURES, type Migration } from "../engine/schema.ts";
-import { ReadableRows, wholeIndexes, type Gap, type Row } from "./damage.ts";
+import { ReadableRows, WHOLE_INDEXES, type Gap, type Row } from "./damage.ts";
+import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
+import { FRESH_FROM } from "../numbers/fragments.ts";
 
 /** A store goes on without some of their rows, and of events'. Of all others a missing row would be wrong in silence. */
 const MAY_LOSE = "event large_data large_batch late_attempt health counter settled idempotency audit".split(" ");
@@ -50,21 +51,17 @@ export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   to.pragma("foreign_keys = OFF");
   const indexes = makeTables(to, migrations);
   const tables = tablesOf(to);
-  // The schema may be an older one.
-  const has = (table: string) => tables.some(({ name }) => name === table);
   const losses = tables.filter(({ name }) => name !== COUNTS).flatMap((table) => copyTable(table, { from, to, file }));
   rebuildDeliveries({ from, to, gaps: losses.find(({ table }) => table === "delivery")?.gaps ?? [] });
   for (const sql of indexes) to.exec(sql);
   const lost = losses.map((loss) => ({ ...loss, rows: lostRows(loss, from, to) }));
   if (losses.some(({ table }) => table === "event" || table.startsWith("large_"))) {
-    if (has("large_data")) to.exec(`DELETE FROM event WHERE ${LACKS_DATA}; DELETE FROM large_data WHERE ${IS_OF_NONE}`);
-    for (const table of OF_EVENTS.filter(has))
-      to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
+    to.exec(`DELETE FROM event WHERE ${LACKS_DATA}; DELETE FROM large_data WHERE ${IS_OF_NONE}`);
+    for (const table of OF_EVENTS) to.exec(`DELETE FROM ${table} WHERE event NOT IN (SELECT key FROM event)`);
   }
-  if (has("late_attempt") && losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
-  if (has(COUNTS)) to.exec(`DELETE FROM ${COUNTS}; ${COUNT_FAILURES}`);
-  if (losses.length > 0 && tables.some(({ columns }) => columns.includes("cause")))
-    new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
+  if (losses.some(({ table }) => LATE_FROM.has(table))) new LateAttempts(to).noteAll();
+  to.exec(`DELETE FROM ${COUNTS}; ${COUNT_FAILURES}`);
+  if (losses.length > 0) new Meta(to).causesNoted = Number.MAX_SAFE_INTEGER;
   const found = to.pragma("quick_check(1)", { simple: true });
   const broken = to.pragma("foreign_key_check") as readonly { readonly table: string }[];
   if (found !== "ok" || broken.length > 0) throw hopeless(file, broken[0]?.table ?? "its pages");
@@ -158,17 +155,16 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
   if (table === "late_attempt" || table === "large_batch") return 0;
   if (table === "large_data") return number(to, `SELECT count(*) FROM event WHERE ${LACKS_DATA}`);
   try {
-    const all = wholeIndexes(from, table).map((index) => `SELECT 1 FROM ${table} INDEXED BY ${index}`);
-    if (all.length > 0) {
-      const before = number(from, `SELECT count(*) FROM (${all.join(" UNION ALL ")})`);
+    const index = WHOLE_INDEXES[table];
+    if (index !== undefined) {
+      const before = number(from, `SELECT count(*) FROM ${table} INDEXED BY ${index}`);
       return Math.max(0, before - number(to, `SELECT count(*) FROM ${table}`));
     }
     if (table !== "attempt") return null;
     return gaps.reduce((sum, { after, before }) => {
       const made = number(
         to,
-        `SELECT coalesce(sum(attempts ${tellsFirst(to) ? "- (started_at IS NOT NULL)" : ""}), 0)
-         FROM delivery WHERE event BETWEEN ? AND ?`,
+        "SELECT coalesce(sum(attempts - (started_at IS NOT NULL)), 0) FROM delivery WHERE event BETWEEN ? AND ?",
         after,
         before,
       );
@@ -188,12 +184,6 @@ function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "u
     from: instantOf(Math.max(0, gaps[0]!.after)),
     until: last === Number.MAX_SAFE_INTEGER ? null : instantOf(last),
   };
-}
-
-/** Whether its deliveries tell first attempts, and a mark which of them may be fresh; older schemas have an index for it. */
-function tellsFirst(db: Database): boolean {
-  const columns = db.pragma("table_info(delivery)") as readonly { readonly name: string }[];
-  return columns.some(({ name }) => name === "started_at");
 }
 
 export interface Rebuilding {
@@ -237,11 +227,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   for (const [event, endpoint, dueAt] of within("delivery_waiting", WAITING, "due_at"))
     open.set(`${event} ${endpoint}`, { status: WAITING, dueAt });
   const settled = settledIn(to);
-  const mark = tellsFirst(from) ? from.prepare<[], number>(`SELECT ${FRESH_FROM}`).pluck().get()! : null;
-  if (mark === null) {
-    for (const [event, endpoint] of within("delivery_fresh", FRESH, "NULL"))
-      open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
-  }
+  const mark = from.prepare<[], number>(`SELECT ${FRESH_FROM}`).pluck().get()!;
   for (const [event, endpoint] of within("delivery_failed", FAILED, "NULL"))
     open.set(`${event} ${endpoint}`, { status: FAILED, dueAt: null });
   for (const [event, endpoint] of inGaps<Pair>(
@@ -250,7 +236,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
     "SELECT event, endpoint FROM delivery INDEXED BY delivery_endpoint WHERE TRUE",
   )) {
     const made = last.all(event, endpoint);
-    if (mark !== null && made.length === 0 && !open.has(`${event} ${endpoint}`)) {
+    if (made.length === 0 && !open.has(`${event} ${endpoint}`)) {
       // It was delivered at once, or cancelled, and its row alone said which: that is lost.
       if (event < mark || settled.has(`${event} ${endpoint}`)) continue;
       open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
@@ -267,10 +253,9 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   }
 }
 
-/** What lies above the mark and is not owed, as `event endpoint`; nothing in an older schema. */
+/** Deliveries above the mark that are not owed, as `event endpoint`. */
 function settledIn(to: Database): Set<string> {
   const all = new Set<string>();
-  if ((to.pragma("table_info(settled)") as unknown[]).length === 0) return all;
   const rows = to.prepare<[], Buffer>("SELECT deliveries FROM settled").pluck();
   for (const bytes of rows.iterate()) {
     const pairs = new Float64Array(Uint8Array.from(bytes).buffer);

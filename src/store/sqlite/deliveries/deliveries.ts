@@ -4,8 +4,13 @@ import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { DataSearch, PageSearch } from "../attempts/data-search.ts";
 import type { Labels } from "../attempts/labels.ts";
+import { type EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Looked, Walk } from "../engine/page.ts";
+import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
+import { type Sources } from "../attempts/sources.ts";
+import { Totals } from "../attempts/totals.ts";
+import { IS_FRESH } from "../numbers/fragments.ts";
 import {
-  IS_FRESH,
   WAITING,
   deliveryId,
   eventId,
@@ -13,13 +18,11 @@ import {
   keysWithin,
   parseDeliveryId,
   parseEventId,
-  type Interned,
-} from "../numbers/codes.ts";
-import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Keys, Looked, Sifted, Walk } from "../engine/page.ts";
-import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
-import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
-import { Totals } from "../attempts/totals.ts";
+} from "../../rows/codes.ts";
+import type { Interned } from "../numbers/names.ts";
+import { shownStatus } from "../../rows/shown-status.ts";
+import type { Keys, Sifted } from "../../rows/cursors.ts";
+import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
 
 export interface DeliveryRow {
   readonly event: number;

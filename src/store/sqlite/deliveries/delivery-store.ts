@@ -24,8 +24,8 @@ import type { Deliveries } from "./deliveries.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { isPlainFirst, type Attempts } from "../attempts/attempts.ts";
 import { Causes } from "../attempts/causes.ts";
-import { DELIVERED, FAILED, FRESH, triggerCode, WAITING, keyOf } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { DELIVERED, FAILED, FRESH, triggerCode, WAITING, keyOf } from "../../rows/codes.ts";
 
 interface Parts {
   /** Takes what cannot be recorded in a damaged database. */

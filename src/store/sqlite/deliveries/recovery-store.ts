@@ -8,8 +8,8 @@ import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
-import { WAITING, eventId, positionKey } from "../numbers/codes.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { WAITING, eventId, positionKey } from "../../rows/codes.ts";
 
 interface Parts {
   readonly index: EndpointIndex;

@@ -9,22 +9,21 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
-import type { ChangeSettings, EndpointQuery, EndpointSort, TypeInUse } from "../../store.ts";
-import type { Box } from "../engine/box.ts";
+import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Interned } from "../numbers/codes.ts";
 import type { Walk } from "../engine/page.ts";
+import type { Box } from "../../rows/box.ts";
+import type { Interned } from "../numbers/names.ts";
 import {
   columnsOf,
-  INSERT,
   readRow,
   secretPlace,
   stringsOf,
   targetOf,
-  UPDATE,
   type EndpointRow,
   type ReadRow,
-} from "./endpoint-row.ts";
+} from "../../rows/endpoint-row.ts";
+import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
 
 /** Endpoints that are named where a type is still in use. */
 const NAMED = 3;
@@ -35,13 +34,12 @@ interface Updated {
   readonly resumed: boolean;
 }
 
-/** In SQL, of `endpoint e LEFT JOIN health h`: what comes first is the least. */
-export const SORTED_BY: Readonly<Record<EndpointSort, string>> = {
-  host: "substr(e.url, instr(e.url, '://') + 3)",
-  failing: "-coalesce(h.consecutive_failures, 0)",
-  last_success: "coalesce(h.last_success_at, 0)",
-  last_failure: "-coalesce(h.last_failure_at, 0)",
-};
+const INSERT = `INSERT INTO endpoint (id, tenant, secret, created_at, updated_at, ${SET.join(", ")})
+  VALUES (@id, @tenant, @secret, @now, @now, ${SET.map((column) => `@${column}`).join(", ")})`;
+
+const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column}`).join(", ")},
+  disabled_reason = @disabled_reason, cancel_to = @cancel_to, updated_at = @now
+  WHERE number = @number`;
 
 interface ListedRow extends EndpointRow {
   readonly place: number | string | null;

@@ -6,9 +6,10 @@
 import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
 import type { EndedAttempt } from "../../store.ts";
-import { FAILED, IS_FRESH, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
+import { IS_FRESH } from "../numbers/fragments.ts";
 
 interface Streak {
   lastSuccessAt: number | null;

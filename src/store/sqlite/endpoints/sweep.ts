@@ -4,9 +4,11 @@ import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
-import { firstKeyAt, instantOf, type Interned, IS_FRESH, WAITING } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { firstKeyAt, instantOf, WAITING } from "../../rows/codes.ts";
+import type { Interned } from "../numbers/names.ts";
+import { IS_FRESH } from "../numbers/fragments.ts";
 
 /** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
 export interface Walked {

@@ -3,6 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { StoreRefused, isFull } from "../../files/refused.ts";
 import type { Space } from "../../store.ts";
+import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
 
 /** `PRAGMA synchronous`. */
 const FULL = 2;
@@ -141,8 +142,6 @@ export class Condition {
  */
 export type StorageFault = "full" | "unavailable" | "damaged" | "fatal";
 
-const RETRY_AFTER_SECONDS = 5;
-
 /**
  * Pages that are not what was written there, or that the disk does not give back (EIO): nothing that stays in this file
  * can be trusted to be written.
@@ -159,18 +158,4 @@ export function storageFault(error: unknown): StorageFault | null {
   if (isDamage(error)) return "damaged";
   if (code.startsWith("SQLITE_IOERR")) return "fatal";
   return /^SQLITE_(BUSY|READONLY|CANTOPEN|PERM|LOCKED|PROTOCOL)/.test(code) ? "unavailable" : null;
-}
-
-export function storageFull(cause?: unknown): WebhookdError {
-  return new WebhookdError("storage_full", "there is too little free disk space: nothing was stored", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  });
-}
-
-export function storageUnavailable(cause?: unknown): WebhookdError {
-  return new WebhookdError("storage_unavailable", "the store cannot be written or read now", {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  });
 }

@@ -6,11 +6,12 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { Box } from "./box.ts";
 import { Condition, type StatFs } from "./condition.ts";
 import { GroupCommit, type WorkSize } from "./group-commit.ts";
 import { Meta } from "./meta.ts";
-import { Cursors, Pages } from "./page.ts";
+import { Pages } from "./page.ts";
+import type { Box } from "../../rows/box.ts";
+import { Cursors } from "../../rows/cursors.ts";
 
 export interface EngineOptions {
   readonly dir: string;

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pause } from "../../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import type { BackupFile, Damage, OpenMove } from "../../store.ts";
-import type { Box } from "./box.ts";
+import type { Box } from "../../rows/box.ts";
 
 export class Meta {
   readonly #select: Statement<[string], string | number>;
@@ -99,7 +99,10 @@ export class Meta {
     this.#upsert.run("first_responses_forgotten", key.join(","));
   }
 
-  /** Deliveries of events from it on have their causes, of those before it perhaps not; null when all have. */
+  /**
+   * Deliveries of events from this key on have their causes; those before it may not have them yet, in a store that was
+   * repaired. Null when all have them.
+   */
   get causesNoted(): number | null {
     const event = this.#select.get("causes_noted");
     return event === undefined ? null : Number(event);
@@ -108,11 +111,6 @@ export class Meta {
   set causesNoted(event: number | null) {
     if (event === null) this.#delete.run("causes_noted");
     else this.#upsert.run("causes_noted", event);
-  }
-
-  /** Events above it are indexed by tenant and type, those up to it by tenant. */
-  get typedFrom(): number {
-    return Number(this.#select.get("typed_from"));
   }
 
   get pause(): Pause | null {
@@ -133,8 +131,7 @@ export class Meta {
     this.#upsert.run("last_backup", JSON.stringify(backup));
   }
 
-  /** Of the database that this one was mended from. */
-  /** Another process moves the store, and says so here. */
+  /** Another process is moving the store. */
   get openMove(): OpenMove | null {
     const id = this.#select.get("moving_out");
     if (id === undefined) return null;
@@ -142,6 +139,7 @@ export class Meta {
     return { since: since === undefined ? null : Number(since) };
   }
 
+  /** The damage of the database that this one was repaired from. */
   get damage(): Damage | null {
     const text = this.#select.get("damage") ?? "null";
     return JSON.parse(String(text)) as Damage | null;

@@ -172,7 +172,7 @@ export function applySteps(
   { migrations, seed }: { readonly migrations: readonly Migration[]; readonly seed?: (db: Database) => void },
 ): void {
   if (version === migrations.length) return;
-  const all = db.transaction(() => {
+  const steps = db.transaction(() => {
     for (const [place, step] of [...migrations.entries()].slice(version)) applyStep(db, place, step);
     const broken = db.pragma("foreign_key_check") as readonly { readonly table: string }[];
     if (broken.length > 0) throw new Error(`the migration would break references of ${broken[0]!.table}`);
@@ -180,13 +180,7 @@ export function applySteps(
     db.pragma(`user_version = ${migrations.length}`);
     seed?.(db);
   });
-  // A step may write into the schema itself, which is refused otherwise.
-  db.unsafeMode(true);
-  try {
-    all.immediate();
-  } finally {
-    db.unsafeMode(false);
-  }
+  steps.immediate();
 }
 
 function applyStep(db: Database, place: number, { name, sql }: Migration): void {

@@ -1,5 +1,5 @@
 /** Lists, a page at a time: rows are looked at in key order, a slice at a time. */
-import { WebhookdError } from "../../../domain/errors.ts";
+import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
 
@@ -31,8 +31,7 @@ export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: 
 /** A page ends after so long, its rests not counted, wanted rows or not; the cursor goes on from there. */
 const PAGE_MS = 500;
 
-/** Rows are counted up to here, and for so long: a page must not wait for its total. */
-export const MOST_COUNTED = 10_000;
+/** Rows are counted for so long: a page must not wait for its total. */
 const COUNT_MS = 15;
 /** Between two looks at the clock. */
 const COUNT_STEP = 200;
@@ -46,9 +45,6 @@ const SLICE_MS = 8;
 function paceOf(tookMs: number): number {
   return Math.max(0.5, Math.min(SLICE_MS / Math.max(tookMs, 1), 2));
 }
-
-/** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
-export type Keys = readonly number[];
 
 /** How the rows of one list are found, and told from those that are not wanted. */
 export interface Walk<Row, T> {
@@ -68,15 +64,6 @@ export interface Walk<Row, T> {
   searched?(after: Keys): Searched;
   /** How many are wanted, at most `limit`, where an index tells it; null where the rows have to be looked at. */
   count?(limit: number): number | null;
-}
-
-export interface Sifted<Row> {
-  /** Those that may be wanted, in the order of the list. */
-  readonly rows: readonly Row[];
-  /** The keys of the last one that was looked at. */
-  readonly reached: Keys;
-  /** Fewer than were asked for: there are no more. */
-  readonly looked: number;
 }
 
 export interface Looked<T> {
@@ -237,37 +224,4 @@ function startOf({ list, start }: Walk<unknown, unknown>, { cursor, order }: Pag
 function isBefore(a: Keys, b: Keys): boolean {
   const at = a.findIndex((key, index) => key !== b[index]);
   return at !== -1 && a[at]! < b[at]!;
-}
-
-/** Of the mark; enough that nobody guesses it, and short. */
-const MARK_BYTES = 9;
-
-/**
- * Where a list goes on: the keys of the last row that was looked at, bound to the list and its order. Each carries a
- * mark that only this store can make, or one that was cut short would be read as another place in the list.
- */
-export class Cursors {
-  readonly #mark: (bytes: Uint8Array) => Uint8Array;
-
-  constructor(mark: (bytes: Uint8Array) => Uint8Array) {
-    this.#mark = mark;
-  }
-
-  encode(list: string, order: PageQuery["order"], keys: readonly number[]): string {
-    const text = [list, order, ...keys].join(":");
-    const mark = this.#mark(Buffer.from(`cursor:${text}`)).subarray(0, MARK_BYTES);
-    return `${Buffer.from(text).toString("base64url")}.${Buffer.from(mark).toString("base64url")}`;
-  }
-
-  /** Throws `invalid_query` for anything that `encode` did not give for this list in this order. */
-  decode(cursor: string, list: string, order: PageQuery["order"], count: number): number[] {
-    const [, , ...parts] = Buffer.from(cursor.split(".")[0]!, "base64url").toString().split(":");
-    const keys = parts.map(Number);
-    // Written again it must be the same text: there is one spelling only.
-    if (keys.length === count && this.encode(list, order, keys) === cursor) return keys;
-    const detail = "is for another list or another order; start again without it";
-    throw new WebhookdError("invalid_query", `cursor ${detail}`, {
-      errors: [{ pointer: "?cursor", code: "invalid_type", detail }],
-    });
-  }
 }

@@ -1,23 +1,306 @@
 /**
- * The schema, as numbered steps that only go forward. A step that was released is never edited, and each expands first:
- * it adds what the new version needs and takes nothing that the version before it reads; what is no longer read goes in
- * a later step. (An index that each event pays for may go at once: the version before refuses the newer schema anyway.)
+ * The schema. Migrations are numbered steps that only go forward. A step that was released is never edited, and each
+ * expands first: it adds what the new version needs and takes away nothing that the version before it reads; what is no
+ * longer read goes in a later step.
  *
- * Keys are integers: a public id holds them and says so to nobody (`codes.ts`). A delivery's `status` is 0 fresh,
- * 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index holds what waits and nothing
- * else, so its size follows the backlog and not the history; what is fresh lies above a mark.
+ * Keys are integers: a public id holds its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
+ * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index holds only what waits,
+ * so its size follows the backlog and not the history. What is fresh lies above a mark (`fresh_from` in `meta`).
  */
 
-import { FIRST_SCHEMA } from "./first-schema.ts";
-
-/** "whkd": what tells our file from any other SQLite database. */
+/** "whkd" tells our file from any other SQLite database. */
 export const APPLICATION_ID = 0x77686b64;
 
 export interface Migration {
-  /** What it is for, in a few words. */
+  /** A few words for the message where it fails. */
   readonly name: string;
   readonly sql: string;
 }
+
+const NAMES = `
+  -- Facts about the store as a whole.
+  CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+  -- A new store has no fresh delivery.
+  INSERT INTO meta (name, value) VALUES ('fresh_from', 0);
+
+  -- These names would repeat in every row.
+  CREATE TABLE tenant (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE event_type (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+  CREATE TABLE url (
+    num INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    -- The key of the last event when the last endpoint left it; NULL while an endpoint has it.
+    left_at INTEGER
+  ) STRICT;
+  -- The sweep removes URLs that no attempt names any more.
+  CREATE INDEX url_left ON url (left_at) WHERE left_at IS NOT NULL;
+`;
+
+const ENDPOINTS = `
+  -- A deleted endpoint keeps its row for its history, but none of its secrets.
+  CREATE TABLE endpoint (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    tenant INTEGER NOT NULL REFERENCES tenant,
+    uid TEXT,
+    url TEXT NOT NULL,
+    events TEXT NOT NULL,
+    description TEXT NOT NULL,
+    enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    disabled_reason TEXT,
+    when_disabled TEXT NOT NULL CHECK (when_disabled IN ('hold', 'skip')),
+    header_names TEXT NOT NULL,
+    headers TEXT,
+    secret TEXT,
+    -- Counts the secrets that the endpoint has had; an attempt names its secret by this number.
+    secret_version INTEGER NOT NULL DEFAULT 1,
+    -- These two are set only during a rotation.
+    next_secret TEXT,
+    switches_at INTEGER,
+    rate_per_second REAL,
+    max_in_flight INTEGER,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    deleted_at INTEGER,
+    -- Open deliveries of events up to this key are cancelled, though their rows may not say so yet.
+    cancel_to INTEGER,
+    CHECK (deleted_at IS NOT NULL OR (secret IS NOT NULL AND headers IS NOT NULL)),
+    CHECK ((next_secret IS NULL) = (switches_at IS NULL))
+  ) STRICT;
+  -- Lists of endpoints, and the endpoints of one tenant.
+  CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
+  CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
+  -- Each of these serves one chore: cancelling, expiring what is held, rotating, removing what was deleted.
+  CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
+  CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
+  CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
+  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+
+  -- The outcome of the latest attempts. It is written each second, so a crash forgets the last second.
+  CREATE TABLE health (
+    endpoint INTEGER PRIMARY KEY REFERENCES endpoint,
+    last_success_at INTEGER,
+    last_failure_at INTEGER,
+    consecutive_failures INTEGER NOT NULL,
+    failing_since INTEGER
+  ) STRICT;
+
+  CREATE TABLE subscription (
+    tenant INTEGER NOT NULL REFERENCES tenant,
+    type INTEGER NOT NULL REFERENCES event_type,
+    endpoint INTEGER NOT NULL REFERENCES endpoint,
+    PRIMARY KEY (tenant, type, endpoint)
+  ) STRICT, WITHOUT ROWID;
+  -- The types of one endpoint.
+  CREATE INDEX subscription_endpoint ON subscription (endpoint);
+`;
+
+const EVENTS = `
+  CREATE TABLE event (
+    key INTEGER PRIMARY KEY,
+    random TEXT NOT NULL,
+    tenant INTEGER NOT NULL,
+    type INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    test INTEGER NOT NULL,
+    unmatched INTEGER NOT NULL,
+    trace TEXT,
+    body_hash BLOB NOT NULL,
+    -- NULL once the event was erased.
+    body BLOB,
+    -- The row of large_data that has the data: then body ends before it, and body_hash is of body and the data's hash.
+    large INTEGER
+  ) STRICT;
+  -- Lists of events of one tenant, by type, and missing deliveries of an endpoint.
+  CREATE INDEX event_tenant_type ON event (tenant, type);
+  CREATE INDEX event_tenant_unmatched ON event (tenant) WHERE unmatched = 1;
+  CREATE INDEX event_tenant_test ON event (tenant) WHERE test = 1;
+  -- Unmatched events of all tenants.
+  CREATE INDEX event_unmatched ON event (unmatched) WHERE unmatched = 1;
+
+  -- Kind 0 is the publisher's id of the event, 1 a tag.
+  CREATE TABLE event_label (
+    kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
+    label TEXT NOT NULL,
+    tenant INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (kind, label, tenant, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX event_label_event ON event_label (event);
+
+  -- The data of a large batch, which is written before its events.
+  CREATE TABLE large_data (num INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
+  -- No event refers yet to the rows \`first\` to \`last\` of large_data.
+  CREATE TABLE large_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT;
+`;
+
+const DELIVERIES = `
+  CREATE TABLE delivery (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    status INTEGER NOT NULL CHECK (status BETWEEN 0 AND 4),
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    round INTEGER NOT NULL CHECK (round >= 1),
+    retry INTEGER NOT NULL CHECK (retry >= 0),
+    trigger INTEGER NOT NULL CHECK (trigger BETWEEN 0 AND 3),
+    due_at INTEGER,
+    -- The first attempt, if it was a plain success that began within a second of its event: then it has no row in
+    -- attempt. It moves there when another attempt is made.
+    url INTEGER,
+    started_at INTEGER,
+    duration_ms INTEGER,
+    status_code INTEGER,
+    secret_version INTEGER,
+    truncated INTEGER,
+    body BLOB,
+    way BLOB,
+    -- Set if the delivery failed, was cancelled, or its last attempt failed (\`causes.ts\`).
+    cause INTEGER,
+    -- The beginning of that attempt, and of the first one in its round that failed the same way.
+    failed_at INTEGER,
+    failing_since INTEGER,
+    PRIMARY KEY (event, endpoint),
+    CHECK ((status <= 1) = (due_at IS NOT NULL)),
+    CHECK (status <> 0 OR attempts = 0)
+  ) STRICT, WITHOUT ROWID;
+  -- Due times are read from it, endpoint by endpoint.
+  CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
+  -- Lists and replays: by endpoint, what failed, and why.
+  CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
+  CREATE INDEX delivery_failed ON delivery (event) WHERE status = 3;
+  CREATE INDEX delivery_endpoint_failed ON delivery (endpoint, event) WHERE status = 3;
+  CREATE INDEX delivery_test_failed ON delivery (endpoint) WHERE status = 3 AND trigger = 3;
+  CREATE INDEX delivery_cause ON delivery (endpoint, cause, event) WHERE cause IS NOT NULL;
+  -- Reports of failures, in the order of their attempts.
+  CREATE INDEX delivery_failing ON delivery (endpoint, cause, failed_at, event, failing_since)
+    WHERE failed_at IS NOT NULL;
+
+  -- Deliveries above the mark that were delivered at once or cancelled. If a page of delivery is lost, they would
+  -- otherwise be taken for owed. A row is what one commit settled, under the last delivery of it: event and endpoint in
+  -- turn, as 64-bit floats. It goes when the mark has passed.
+  CREATE TABLE settled (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    deliveries BLOB NOT NULL,
+    PRIMARY KEY (event, endpoint)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Attempts that careful mode has begun and not recorded, in this process or in one that died of them.
+  CREATE TABLE started (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    interruptions INTEGER NOT NULL,
+    dialled INTEGER NOT NULL CHECK (dialled IN (0, 1)),
+    PRIMARY KEY (event, endpoint)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Attempts that somebody asked for outside the ladder, and that are not made yet.
+  CREATE TABLE manual_attempt (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    -- Somebody waits for the result, so it goes before the backlog.
+    urgent INTEGER NOT NULL CHECK (urgent IN (0, 1)),
+    PRIMARY KEY (event, endpoint)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+const ATTEMPTS = `
+  CREATE TABLE attempt (
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    number INTEGER NOT NULL CHECK (number >= 1),
+    url INTEGER NOT NULL,
+    trigger INTEGER NOT NULL CHECK (trigger BETWEEN 0 AND 3),
+    round INTEGER NOT NULL,
+    retry INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    duration_ms INTEGER NOT NULL,
+    outcome INTEGER NOT NULL CHECK (outcome BETWEEN 0 AND 2),
+    status_code INTEGER,
+    error TEXT,
+    body_error TEXT,
+    -- NULL if nothing was signed.
+    secret_version INTEGER,
+    truncated INTEGER NOT NULL,
+    body BLOB,
+    -- NULL for a plain success, whose details are packed in way.
+    details TEXT,
+    way BLOB,
+    PRIMARY KEY (event, endpoint, number)
+  ) STRICT, WITHOUT ROWID;
+  -- Lists of failed attempts need not look at successes, and a success has an entry in neither.
+  CREATE INDEX attempt_failed ON attempt (event, endpoint, number) WHERE outcome <> 0;
+  CREATE INDEX attempt_endpoint_failed ON attempt (endpoint, event, number) WHERE outcome <> 0;
+
+  -- Attempts that did not begin within a second of their event, by time. The others are found by their event's key.
+  CREATE TABLE late_attempt (
+    endpoint INTEGER NOT NULL,
+    failed INTEGER NOT NULL CHECK (failed IN (0, 1)),
+    started_at INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (endpoint, failed, started_at, event, number)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Attempts that have a response body and began long after their event: their bodies are forgotten by this.
+  CREATE TABLE late_response (
+    started_at INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (started_at, event, endpoint, number)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+const JOBS = `
+  -- Bulk work. A job is open while it can go on or has rows in job_delivery.
+  CREATE TABLE job (
+    num INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    tenant TEXT NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('replay', 'attempt_now', 'cancel')),
+    filter TEXT NOT NULL,
+    rate_per_second REAL NOT NULL,
+    canary INTEGER NOT NULL CHECK (canary IN (0, 1)),
+    reason TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('planning', 'running', 'paused', 'done', 'cancelled')),
+    paused_reason TEXT,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    open INTEGER NOT NULL DEFAULT 1 CHECK (open IN (0, 1))
+  ) STRICT;
+  CREATE INDEX job_tenant ON job (tenant);
+  CREATE INDEX job_open ON job (num) WHERE open = 1;
+
+  CREATE TABLE job_endpoint (
+    job INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    matched INTEGER NOT NULL DEFAULT 0,
+    planned INTEGER NOT NULL DEFAULT 0,
+    released INTEGER NOT NULL DEFAULT 0,
+    delivered INTEGER NOT NULL DEFAULT 0,
+    failed INTEGER NOT NULL DEFAULT 0,
+    cancelled INTEGER NOT NULL DEFAULT 0,
+    skipped INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (job, endpoint),
+    CHECK (planned >= 0 AND released >= 0),
+    CHECK (matched = planned + released + delivered + failed + cancelled + skipped)
+  ) STRICT, WITHOUT ROWID;
+  -- Removes what is left of a deleted endpoint.
+  CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
+
+  -- The deliveries that a job still has to do. An index of pending deliveries by event would make this table
+  -- unnecessary, and would cost every publish an entry.
+  CREATE TABLE job_delivery (
+    job INTEGER NOT NULL,
+    endpoint INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    released INTEGER NOT NULL DEFAULT 0 CHECK (released IN (0, 1)),
+    PRIMARY KEY (job, endpoint, event)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX job_delivery_released ON job_delivery (endpoint, event) WHERE released = 1;
+`;
 
 /** Counts all that have failed, in an empty table. */
 export const COUNT_FAILURES = `
@@ -40,170 +323,19 @@ const UNCOUNT = ([1, 60] as const).map((minutes) => {
     DELETE FROM failure_count WHERE ${at} AND count <= 0;`;
 });
 
-/** The step at place n takes a store from schema n to n + 1. */
-export const MIGRATIONS: readonly Migration[] = [
-  {
-    name: "the first schema",
-    sql: FIRST_SCHEMA,
-  },
-  {
-    name: "the details of a success",
-    sql: `
-  -- Packed; NULL where details say it, and in rows of before.
-  ALTER TABLE attempt ADD COLUMN way BLOB;
-  `,
-  },
-  {
-    name: "attempts by time",
-    sql: `
-  -- Attempts that began later than a second after their event, from this version on.
-  CREATE TABLE late_attempt (
-    endpoint INTEGER NOT NULL,
-    failed INTEGER NOT NULL CHECK (failed IN (0, 1)),
-    started_at INTEGER NOT NULL,
-    event INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    PRIMARY KEY (endpoint, failed, started_at, event, number)
+const STATISTICS = `
+  -- Counts of one minute since the epoch: for an endpoint, for a tenant (minus its number), for all (0).
+  CREATE TABLE counter (
+    minute INTEGER NOT NULL,
+    subject INTEGER NOT NULL,
+    -- Places and counts in turn, see Tally; events by type.
+    attempts TEXT NOT NULL,
+    published TEXT,
+    PRIMARY KEY (minute, subject)
   ) STRICT, WITHOUT ROWID;
-  `,
-  },
-  {
-    name: "callers over the socket",
-    sql: `
-  ALTER TABLE audit ADD COLUMN uid INTEGER;
-  ALTER TABLE audit ADD COLUMN user TEXT;
-  `,
-  },
-  {
-    name: "less to write for a success",
-    sql: `
-  -- As ALTER TABLE would write it, which looks at all rows of such a table for each column: seconds for a million.
-  PRAGMA writable_schema = ON;
-  UPDATE sqlite_schema SET sql = replace(sql, 'due_at INTEGER,', 'due_at INTEGER,
-    -- Of the first attempt, where it began within a second of its event and was a plain success: then it has no row in
-    -- attempt. It moves there when another attempt is made.
-    url INTEGER,
-    started_at INTEGER,
-    duration_ms INTEGER,
-    status_code INTEGER,
-    secret_version INTEGER,
-    truncated INTEGER,
-    body BLOB,
-    way BLOB,') WHERE type = 'table' AND name = 'delivery';
-  PRAGMA writable_schema = RESET;
-  -- Fails where that was not done.
-  SELECT url, way FROM delivery LIMIT 0;
 
-  -- No delivery of an event below it is fresh.
-  INSERT INTO meta (name, value) VALUES ('fresh_from', coalesce(
-    (SELECT min(event) FROM delivery INDEXED BY delivery_fresh WHERE status = 0), (SELECT max(key) FROM event), 0));
-  DROP INDEX delivery_fresh;
-  -- Deliveries of before have nothing that the walk over first attempts would forget.
-  INSERT INTO meta (name, value)
-    SELECT 'first_responses_forgotten', (max(key) - 10 * 2048000) || ',0' FROM event WHERE TRUE HAVING count(*) > 0;
-  `,
-  },
-  {
-    name: "settled deliveries above the mark",
-    sql: `
-  -- Deliveries above the mark that were delivered at once or cancelled, which else their own row alone would say: once a
-  -- page of those is lost, they would be taken for owed. A row is what one commit settled, under the last of it:
-  -- event and endpoint by turns, as 64-bit floats. It goes when the mark has passed.
-  CREATE TABLE settled (
-    event INTEGER NOT NULL,
-    endpoint INTEGER NOT NULL,
-    deliveries BLOB NOT NULL,
-    PRIMARY KEY (event, endpoint)
-  ) STRICT, WITHOUT ROWID;
-  `,
-  },
-  {
-    name: "indexes for lists",
-    sql: `
-  -- CREATE INDEX reads all rows, and none of before belongs in these: they are made empty, on tables that go again.
-  CREATE TABLE event_twin (key INTEGER PRIMARY KEY, tenant INTEGER, type INTEGER, test INTEGER, unmatched INTEGER);
-  CREATE INDEX event_tenant_type ON event_twin (tenant, type) WHERE key > 0;
-  CREATE INDEX event_tenant_unmatched ON event_twin (tenant) WHERE unmatched = 1 AND key > 0;
-  CREATE INDEX event_tenant_test ON event_twin (tenant) WHERE test = 1 AND key > 0;
-  CREATE TABLE delivery_twin (
-    event INTEGER, endpoint INTEGER, cause INTEGER, failed_at INTEGER, failing_since INTEGER,
-    PRIMARY KEY (event, endpoint)
-  ) WITHOUT ROWID;
-  CREATE INDEX delivery_cause ON delivery_twin (endpoint, cause, event, failed_at, failing_since)
-    WHERE cause IS NOT NULL;
-
-  -- Events above it are indexed by tenant and type, those of before by tenant.
-  INSERT INTO meta (name, value) SELECT 'typed_from', coalesce(max(key), 0) FROM event;
-  PRAGMA writable_schema = ON;
-  UPDATE sqlite_schema SET sql = replace(sql, 'way BLOB,', 'way BLOB,
-    -- Of one that failed, was cancelled, or whose last attempt failed (causes.ts); NULL of all others.
-    cause INTEGER,
-    -- When that attempt began, and the first of its round that failed so.
-    failed_at INTEGER,
-    failing_since INTEGER,') WHERE type = 'table' AND name = 'delivery';
-  UPDATE sqlite_schema SET sql = sql || ' WHERE key <= ' || (SELECT value FROM meta WHERE name = 'typed_from')
-    WHERE name = 'event_tenant';
-  UPDATE sqlite_schema SET tbl_name = replace(tbl_name, '_twin', ''), sql = replace(
-      replace(sql, '_twin', ''), 'key > 0', 'key > ' || (SELECT value FROM meta WHERE name = 'typed_from'))
-    WHERE type = 'index' AND tbl_name IN ('event_twin', 'delivery_twin') AND sql IS NOT NULL;
-  PRAGMA writable_schema = RESET;
-  -- Fails where that was not done.
-  SELECT cause, failing_since FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL LIMIT 0;
-  DROP TABLE event_twin;
-  DROP TABLE delivery_twin;
-  -- Deliveries of before get their causes while the daemon runs: those of events from this one on have them.
-  INSERT INTO meta (name, value) SELECT 'causes_noted', value + 1 FROM meta WHERE name = 'typed_from' AND value > 0;
-  `,
-  },
-  {
-    name: "keys of portal links",
-    sql: `
-  -- JSON; NULL of any other key.
-  ALTER TABLE api_key ADD COLUMN portal TEXT;
-  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
-  `,
-  },
-  {
-    name: "the publisher's id and tags",
-    sql: `
-  -- Kind 0 is the publisher's id of the event, 1 a tag.
-  CREATE TABLE event_label (
-    kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
-    label TEXT NOT NULL,
-    tenant INTEGER NOT NULL,
-    event INTEGER NOT NULL,
-    PRIMARY KEY (kind, label, tenant, event)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX event_label_event ON event_label (event);
-  `,
-  },
-  {
-    name: "what is left of deleted endpoints",
-    sql: `
-  CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
-  CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
-  -- The key of the last event when the last endpoint left it; NULL while one has it.
-  ALTER TABLE url ADD COLUMN left_at INTEGER;
-  UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event)
-    WHERE name NOT IN (SELECT url FROM endpoint WHERE deleted_at IS NULL);
-  CREATE INDEX url_left ON url (left_at) WHERE left_at IS NOT NULL;
-  `,
-  },
-  {
-    name: "failures in the order of their attempts",
-    sql: `
-  -- What failed a second time the same way moves in one of the two, as before in the one.
-  DROP INDEX delivery_cause;
-  CREATE INDEX delivery_cause ON delivery (endpoint, cause, event) WHERE cause IS NOT NULL;
-  CREATE INDEX delivery_failing ON delivery (endpoint, cause, failed_at, event, failing_since)
-    WHERE failed_at IS NOT NULL;
-  `,
-  },
-  {
-    name: "failures are counted",
-    sql: `
   -- How many deliveries of events of an hour (minutes = 60), or of a minute (1), last failed of that cause in another:
-  -- both in units of \`minutes\` since 1970. Only of what waits or has failed, and no tests.
+  -- both in units of \`minutes\` since 1970. It counts what waits or has failed, and no tests.
   CREATE TABLE failure_count (
     endpoint INTEGER NOT NULL,
     cause INTEGER NOT NULL,
@@ -216,10 +348,9 @@ export const MIGRATIONS: readonly Migration[] = [
     first_gone INTEGER NOT NULL DEFAULT 0 CHECK (first_gone IN (0, 1)),
     PRIMARY KEY (minutes, endpoint, cause, event, failed)
   ) STRICT, WITHOUT ROWID;
-${COUNT_FAILURES}
-  -- Whatever changes a delivery, its counts follow. No delivery has failed when it is inserted, and whoever removes one that
-  -- has failed uncounts it first (causes.ts): a trigger would cost each that is pruned more than half of its removal. A
-  -- plain success names none of these columns.
+  -- The counts follow every change of a delivery. No delivery has failed when it is inserted, and code that removes a
+  -- failed one uncounts it first (\`causes.ts\`): a trigger would cost each that is pruned more than half of its removal.
+  -- A plain success names none of these columns.
   CREATE TRIGGER failure_counted AFTER UPDATE OF cause, failed_at, failing_since ON delivery
     WHEN new.failed_at IS NOT NULL AND new.cause / 1000000 IN (1, 3)
       AND (new.cause, new.failed_at, new.failing_since) IS NOT (old.cause, old.failed_at, old.failing_since)
@@ -238,23 +369,61 @@ ${COUNT_FAILURES}
   BEGIN
     ${UNCOUNT.join("\n    ")}
   END;
-  `,
-  },
+`;
+
+const CALLERS = `
+  -- Answers to requests that a caller may repeat. They hold no secret and nothing of an event's data. Rows are
+  -- appended, because keys come in any order: only the narrow index is written at random.
+  CREATE TABLE idempotency (
+    num INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    fingerprint BLOB NOT NULL,
+    expires_at INTEGER NOT NULL,
+    answer TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX idempotency_key ON idempotency (tenant, key);
+  CREATE INDEX idempotency_expires ON idempotency (expires_at);
+
+  CREATE TABLE api_key (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    scopes TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    last_used_at INTEGER,
+    revoked_at INTEGER,
+    -- JSON for the key of a portal link; NULL for any other.
+    portal TEXT
+  ) STRICT;
+  CREATE INDEX api_key_tenant ON api_key (tenant);
+  -- Expired links.
+  CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
+
+  -- Who did what. The key holds the instant, as an event's does.
+  CREATE TABLE audit (
+    key INTEGER PRIMARY KEY,
+    actor TEXT NOT NULL,
+    -- The user at the other end of the unix socket.
+    uid INTEGER,
+    user TEXT,
+    tenant TEXT NOT NULL,
+    action TEXT NOT NULL,
+    object TEXT,
+    request TEXT NOT NULL,
+    outcome TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX audit_tenant ON audit (tenant);
+`;
+
+/** The step at place n takes a store from schema n to n + 1. */
+export const MIGRATIONS: readonly Migration[] = [
   {
-    name: "large batches in parts",
-    sql: `
-  -- What the events of a large batch say, written before them.
-  CREATE TABLE large_data (num INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
-  -- Rows \`first\` to \`last\` of large_data: no event refers to them yet.
-  CREATE TABLE large_batch (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT;
-  PRAGMA writable_schema = ON;
-  UPDATE sqlite_schema SET sql = replace(sql, 'body BLOB', 'body BLOB,
-    -- Where the data is in large_data: then body ends before it, and body_hash is of body and the hash of the data.
-    large INTEGER') WHERE type = 'table' AND name = 'event';
-  PRAGMA writable_schema = RESET;
-  -- Fails where that was not done.
-  SELECT large FROM event LIMIT 0;
-  `,
+    name: "the schema of 0.1.0",
+    sql: [NAMES, ENDPOINTS, EVENTS, DELIVERIES, ATTEMPTS, JOBS, STATISTICS, CALLERS].join(""),
   },
 ];
 

@@ -8,9 +8,7 @@ import type {
   Withdrawal,
   WithdrawnDelivery,
 } from "../../store.ts";
-import { ATTEMPTS, withoutAnswer, type AttemptRow } from "../attempts/attempt-row.ts";
 import { CANCEL, RESTART } from "../attempts/causes.ts";
-import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../numbers/codes.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
@@ -18,6 +16,9 @@ import type { Labels } from "../attempts/labels.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
+import { ATTEMPTS } from "../attempts/attempt-columns.ts";
+import { withoutAnswer, type AttemptRow } from "../../rows/attempt-row.ts";
+import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** A new round for what failed: same event, same bytes, a fresh ladder. */
 export class Replay {

@@ -21,6 +21,11 @@ import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { Pending } from "../deliveries/deliveries.ts";
 import { type Engine, RowBatch } from "../engine/engine.ts";
+import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { Counters } from "../statistics/counters.ts";
+import { Replay, Withdraw } from "./event-changes.ts";
+import type { Events } from "./events.ts";
+import type { DataRow, LargeBatch, LargeData } from "./large-data.ts";
 import {
   bodyHash,
   deliveryId,
@@ -32,12 +37,7 @@ import {
   traceText,
   triggerCode,
   WAITING,
-} from "../numbers/codes.ts";
-import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { Counters } from "../statistics/counters.ts";
-import { Replay, Withdraw } from "./event-changes.ts";
-import type { Events } from "./events.ts";
-import type { DataRow, LargeBatch, LargeData } from "./large-data.ts";
+} from "../../rows/codes.ts";
 
 /** A larger batch is written in parts. For less, the last of its commits would be most of the work. */
 const WHOLE_BYTES = 256 * 1024;

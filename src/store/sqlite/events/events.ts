@@ -5,14 +5,18 @@ import { dataOf } from "../../../domain/events/event.ts";
 import type { EventQuery, EventSummary, EventView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, DeliveryRow } from "../deliveries/deliveries.ts";
-import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { eventId, instantOf, keysWithin, parseEventId, type Interned, LARGE_DATA } from "../numbers/codes.ts";
+import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Looked, Walk } from "../engine/page.ts";
 import { MergedKeys } from "../attempts/merged-keys.ts";
 import type { DataSearch } from "../attempts/data-search.ts";
 import type { Labels } from "../attempts/labels.ts";
-import { isOneOf, seeksResult, severalOf, type Sources } from "../attempts/sources.ts";
+import { type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
+import { shownStatus } from "../../rows/shown-status.ts";
+import { eventId, instantOf, keysWithin, parseEventId } from "../../rows/codes.ts";
+import type { Interned } from "../numbers/names.ts";
+import { LARGE_DATA } from "../numbers/fragments.ts";
+import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
 
 /** Deliveries shown inside an event. */
 const MAX_SHOWN = 100;

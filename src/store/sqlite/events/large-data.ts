@@ -8,7 +8,7 @@ import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Routed } from "../../../domain/events/routing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
-import { bodyHash } from "../numbers/codes.ts";
+import { bodyHash } from "../../rows/codes.ts";
 
 /** Rows that one commit removes: to free the pages of a row, SQLite reads them. */
 const REMOVED = 4;

@@ -1,10 +1,10 @@
 /** Events that are over and old go, with all that belongs to them, some rows at a time. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
-import { FAILED, WAITING, firstKeyAt, instantOf } from "../numbers/codes.ts";
 import { UNCOUNT } from "../attempts/causes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { Labels } from "../attempts/labels.ts";
+import { FAILED, WAITING, firstKeyAt, instantOf } from "../../rows/codes.ts";
 
 /** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
 const EVENTS = 100;

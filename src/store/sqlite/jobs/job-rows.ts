@@ -1,36 +1,13 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Job, JobAction, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
+import type { Job, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
-export interface JobRow {
-  readonly num: number;
-  readonly id: string;
-  readonly tenant: string;
-  readonly action: JobAction;
-  readonly filter: string;
-  readonly rate_per_second: number;
-  readonly canary: number;
-  readonly reason: string;
-  readonly status: JobStatus | "planning";
-  readonly paused_reason: string | null;
-  readonly created_at: number;
-  readonly ended_at: number | null;
-}
-
-export interface Counts {
-  readonly matched: number;
-  readonly delivered: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly skipped: number;
-}
-
-export const EVERY_TENANT = "*";
 const NAMED = 100;
 
 export class JobRows {
@@ -241,26 +218,4 @@ export class OldJobs {
     }
     return { pruned, next: candidates.length < CHUNK ? null : String(candidates.at(-1)!.num) };
   }
-}
-
-/** As it is shown, whichever store has its row. */
-export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
-  return {
-    id: row.id,
-    tenant: row.tenant === EVERY_TENANT ? null : row.tenant,
-    action: row.action,
-    filter: JSON.parse(row.filter) as JobFilter,
-    ratePerSecond: row.rate_per_second,
-    canary: row.canary === 1,
-    reason: row.reason,
-    status: row.status as JobStatus,
-    pausedReason: row.paused_reason,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-    matched,
-    done: delivered + failed + cancelled,
-    delivered,
-    failed,
-    skipped,
-  };
 }

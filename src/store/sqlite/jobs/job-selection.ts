@@ -3,12 +3,14 @@ import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
-import { FAILED, FRESH, FRESH_FROM, WAITING, keysWithin, parseEventId, type Interned } from "../numbers/codes.ts";
-import { shownStatus, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import { seeksResult } from "../attempts/sources.ts";
+import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { Meta } from "../engine/meta.ts";
 import type { Selected } from "../questions/questions.ts";
+import { FAILED, FRESH, WAITING, keysWithin, parseEventId } from "../../rows/codes.ts";
+import { FRESH_FROM } from "../numbers/fragments.ts";
+import type { Interned } from "../numbers/names.ts";
+import { shownStatus } from "../../rows/shown-status.ts";
+import { seeksResult } from "../../rows/filters.ts";
 
 /** Of one page; `looked` is what it cost, in rows. */
 export interface Selection {
@@ -66,8 +68,6 @@ export class JobSelection {
   readonly #waiting: Page;
   readonly #nextEndpoint: Statement<[number], number>;
   readonly #missing: Page;
-  /** Of an older version, which are not indexed by type. */
-  readonly #missingOlder: Page;
   readonly #subscriptions: Statement<[number], number>;
 
   constructor(db: Database, parts: Parts) {
@@ -100,15 +100,11 @@ export class JobSelection {
       )
       .pluck();
     // No row is skipped here: a page is as long as it looks.
-    const missing = (index: string, where: string) =>
-      page(
-        `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
-         FROM event e INDEXED BY ${index} LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
-         WHERE e.tenant = @tenant AND ${where} AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
-      );
-    const { typedFrom } = new Meta(db);
-    this.#missing = missing("event_tenant_type", `e.type = @type AND e.key > ${typedFrom}`);
-    this.#missingOlder = missing("event_tenant", `e.key <= ${typedFrom}`);
+    this.#missing = page(
+      `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
+       FROM event e INDEXED BY event_tenant_type LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
+       WHERE e.tenant = @tenant AND e.type = @type AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
+    );
     this.#subscriptions = db.prepare<[number], number>("SELECT type FROM subscription WHERE endpoint = ?").pluck();
   }
 
@@ -183,19 +179,16 @@ export class JobSelection {
   *#ofMissing(sought: Sought): Generator<Selection, void> {
     const endpoint = sought.endpoint!;
     const types = this.#subscriptions.all(endpoint).filter((type) => sought.type === null || sought.type === type);
-    for (const type of types) yield* this.#missingFrom(this.#missing, sought, endpoint, [type]);
-    yield* this.#missingFrom(this.#missingOlder, sought, endpoint, types);
+    for (const type of types) yield* this.#missingOf(type, sought, endpoint);
   }
 
-  *#missingFrom(page: Page, sought: Sought, endpoint: number, types: readonly number[]): Generator<Selection, void> {
+  *#missingOf(type: number, sought: Sought, endpoint: number): Generator<Selection, void> {
     const { tenant, high } = sought;
     if (tenant === null) return;
     let event = sought.low;
     for (let rows: Row[] = []; ;) {
-      rows = page.all({ endpoint, tenant, type: types[0], event, high });
-      const missing = rows.filter(
-        (row) => row.status === -1 && row.erased === 0 && row.test === 0 && types.includes(row.type),
-      );
+      rows = this.#missing.all({ endpoint, tenant, type, event, high });
+      const missing = rows.filter((row) => row.status === -1 && row.erased === 0 && row.test === 0);
       const selected = missing.map((row) => ({ event: row.event, endpoint, left: this.#leftOf(endpoint) }));
       yield { selected, looked: rows.length };
       if (rows.length < CHUNK) return;

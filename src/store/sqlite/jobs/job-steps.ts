@@ -19,12 +19,13 @@ import type {
   WithdrawnDelivery,
 } from "../../store.ts";
 import { CANCEL, RESTART } from "../attempts/causes.ts";
-import { FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../numbers/codes.ts";
-import { shownStatus, type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { JobRow } from "./job-rows.ts";
+import { type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../../rows/codes.ts";
+import { shownStatus } from "../../rows/shown-status.ts";
+import type { JobRow } from "../../rows/job-row.ts";
 
 interface Parts {
   readonly index: EndpointIndex;

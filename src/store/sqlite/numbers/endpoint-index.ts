@@ -1,8 +1,7 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
-import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import { recipientsOf } from "../../../domain/events/routing.ts";
-import { FRESH, statusOf, triggerOf, type Interned } from "./codes.ts";
+import type { Interned } from "./names.ts";
 
 export interface EndpointEntry {
   readonly number: number;
@@ -142,17 +141,4 @@ export class EndpointIndex {
     this.#byNumber.set(entry.number, entry);
     return entry;
   }
-}
-
-/** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled, or before it answers. */
-export function shownStatus(
-  endpoint: Pick<EndpointEntry, "enabled" | "deleted" | "cancelTo">,
-  delivery: { readonly event: number; readonly status: number; readonly trigger: number },
-): ShownStatus {
-  const stored = statusOf(delivery.status);
-  if (stored !== "pending") return stored;
-  if (endpoint.deleted || delivery.event <= (endpoint.cancelTo ?? -1)) return "cancelled";
-  // A test that waits, because a stop of the process kept it from being made, is held like the rest.
-  const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
-  return endpoint.enabled || isTest ? "pending" : "held";
 }

@@ -28,6 +28,7 @@ import { systemCode } from "../../files/refused.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { NativeBinding } from "../engine/open-database.ts";
 import { readHere, type Reading } from "../engine/page.ts";
+import type { StoredCounts } from "../../rows/counts.ts";
 
 /** Arguments and answers are values, which a message can hold. */
 export interface Questions {
@@ -75,12 +76,6 @@ export interface MinutesAsked {
   readonly step: number;
   /** Minutes that memory knows better. */
   readonly except: readonly number[];
-}
-
-/** As the row has it. */
-export interface StoredCounts {
-  readonly attempts: string;
-  readonly published: string | null;
 }
 
 /** A delivery that a job may be over. */

@@ -4,7 +4,6 @@
  */
 import type { Worker } from "node:worker_threads";
 import type { Engine } from "../engine/engine.ts";
-import { storageUnavailable } from "../engine/condition.ts";
 import {
   callerGone,
   receivedError,
@@ -18,6 +17,7 @@ import {
   type ReaderThreadData,
   type ToReader,
 } from "./questions.ts";
+import { storageUnavailable } from "../../files/unavailable.ts";
 
 export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
 

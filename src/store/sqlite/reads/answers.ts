@@ -18,17 +18,19 @@ import { AuditList } from "../callers/audit.ts";
 import { Deliveries } from "../deliveries/deliveries.ts";
 import { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { pageOf, pageOfSome, type Cursors, type Reading, type Walk } from "../engine/page.ts";
+import { pageOf, pageOfSome, type Reading, type Walk } from "../engine/page.ts";
 import { Events } from "../events/events.ts";
 import { DataSearch } from "../attempts/data-search.ts";
 import { Labels } from "../attempts/labels.ts";
 import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { Interned } from "../numbers/codes.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
-import { MINUTE_MS, WrittenCounts } from "../statistics/counters.ts";
+import { WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";
+import type { Cursors } from "../../rows/cursors.ts";
+import { Interned } from "../numbers/names.ts";
+import { MINUTE_MS } from "../../rows/counts.ts";
 
 /** Numbers and the names behind them, as far as they are remembered. */
 export interface Names {

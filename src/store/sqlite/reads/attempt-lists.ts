@@ -2,14 +2,16 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Attempt, EndpointAttemptQuery, PageQuery } from "../../store.ts";
 import { AttemptsByTime, placeOf, type ListedRow } from "../attempts/attempts-by-time.ts";
-import { ATTEMPTS, JOINED, NUMBER, type AttemptRow } from "../attempts/attempt-row.ts";
-import { matches, type Attempts } from "../attempts/attempts.ts";
-import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from "../numbers/codes.ts";
+import { type Attempts } from "../attempts/attempts.ts";
 import type { Deliveries, FoundDelivery } from "../deliveries/deliveries.ts";
 import type { FoundEvent } from "../events/events.ts";
 import type { Walk } from "../engine/page.ts";
 import { beyond, beyondAcross, FAILURES } from "../attempts/merged-keys.ts";
-import { seeksFailure, type Order } from "../attempts/sources.ts";
+import { type Order } from "../attempts/sources.ts";
+import { ATTEMPTS, JOINED, NUMBER } from "../attempts/attempt-columns.ts";
+import type { AttemptRow } from "../../rows/attempt-row.ts";
+import { matches, seeksFailure } from "../../rows/filters.ts";
+import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from "../../rows/codes.ts";
 
 type Statements<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
 const TEST = triggerCode("test");
@@ -114,7 +116,6 @@ export class AttemptLists {
         (failures ? [true] : [true, false]).flatMap((failed) =>
           late.page(order, failed, { endpoint, at: at!, event: event!, number: number!, limit }),
         ),
-      isLate: (row) => late.has(row),
     });
     const isWanted = (row: ListedRow): row is Extract<ListedRow, AttemptRow> =>
       row.number !== null &&

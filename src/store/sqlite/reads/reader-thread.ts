@@ -4,13 +4,13 @@ import { constants, getPriority, setPriority } from "node:os";
 import { basename } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../../clock.ts";
-import { markWith } from "../engine/box.ts";
 import { openFile } from "../engine/open-database.ts";
-import { Cursors } from "../engine/page.ts";
 import type { Reading } from "../engine/page.ts";
 import type { Answer, Asked, FromReader, Pieces, Question } from "../questions/questions.ts";
 import { sentError, Turns, type ReaderThreadData, type ToReader } from "../questions/questions.ts";
 import { answersFrom, namesIn, rowsIn } from "./answers.ts";
+import { markWith } from "../../rows/box.ts";
+import { Cursors } from "../../rows/cursors.ts";
 
 /** Only while somebody mends the log. */
 const BUSY_MS = 1000;

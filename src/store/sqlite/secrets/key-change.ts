@@ -19,11 +19,11 @@ import { syncDirectory, writeDurably } from "../../files/durable-file.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import { readSecretKey, writeSecretKey } from "../../files/key-files.ts";
 import type { Rekeyed } from "../../store.ts";
-import { Box } from "../engine/box.ts";
 import type { Engine } from "../engine/engine.ts";
 import { Meta } from "../engine/meta.ts";
 import { openingRefusal, openFile, type NativeBinding } from "../engine/open-database.ts";
 import { Resealing } from "./sealed-rows.ts";
+import { Box } from "../../rows/box.ts";
 
 export interface KeyPlace {
   readonly dir: string;

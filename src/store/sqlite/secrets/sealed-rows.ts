@@ -1,9 +1,9 @@
 /** All that is sealed in a store: given anew where its key is lost, and sealed anew with another key. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
-import type { Box } from "../engine/box.ts";
-import { headersPlace, secretPlace, stringsOf, nextSecretPlace } from "../endpoints/endpoint-row.ts";
 import { Meta } from "../engine/meta.ts";
+import type { Box } from "../../rows/box.ts";
+import { headersPlace, secretPlace, stringsOf, nextSecretPlace } from "../../rows/endpoint-row.ts";
 
 interface Row {
   readonly number: number;

@@ -7,12 +7,12 @@ import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpo
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { Rotation, SecretStore } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import type { Box } from "../engine/box.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { nextSecretPlace, secretOf, secretPlace } from "../endpoints/endpoint-row.ts";
-import type { Interned } from "../numbers/codes.ts";
+import type { Box } from "../../rows/box.ts";
+import { nextSecretPlace, secretOf, secretPlace } from "../../rows/endpoint-row.ts";
+import type { Interned } from "../numbers/names.ts";
 
 interface Row {
   readonly id: string;

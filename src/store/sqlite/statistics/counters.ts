@@ -3,16 +3,16 @@
  * does no harm: what an undone transaction had written is written again.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { marksOf, Tally } from "../../../domain/tally.ts";
+import { marksOf } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
-import type { Counted, EndedAttempt, Publication, Recorded } from "../../store.ts";
+import type { EndedAttempt, Publication, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { Reading } from "../engine/page.ts";
-import type { Interned } from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import type { MinutesAsked, StoredCounts } from "../questions/questions.ts";
+import type { MinutesAsked } from "../questions/questions.ts";
+import type { Interned } from "../numbers/names.ts";
+import { Counts, MINUTE_MS, type StoredCounts } from "../../rows/counts.ts";
 
-export const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
 /** More rows than this wait for no new second: memory must not fill with them. */
 const BACKLOG = 10 * CHUNK;
@@ -20,32 +20,6 @@ const BACKLOG = 10 * CHUNK;
 /** What a row is about: an endpoint by its number, a tenant by minus its number, everything by 0. */
 export type Subject = number;
 export const EVERYTHING: Subject = 0;
-
-export class Counts implements Counted {
-  readonly attempts = new Tally();
-  readonly published = new Map<string, number>();
-
-  publish(type: string, events: number): void {
-    this.published.set(type, (this.published.get(type) ?? 0) + events);
-  }
-
-  add(other: Counted): void {
-    this.attempts.add(other.attempts);
-    for (const [type, events] of other.published) this.publish(type, events);
-  }
-
-  toRow(): StoredCounts {
-    const { attempts, published } = this;
-    const types = published.size === 0 ? null : JSON.stringify([...published]);
-    return { attempts: JSON.stringify(attempts.toPairs()), published: types };
-  }
-
-  addRow({ attempts, published }: StoredCounts): void {
-    this.attempts.addPairs(JSON.parse(attempts) as number[]);
-    if (published === null) return;
-    for (const [type, events] of JSON.parse(published) as [string, number][]) this.publish(type, events);
-  }
-}
 
 interface Row {
   readonly minute: number;

@@ -9,17 +9,9 @@ import type { FailureQuery, FailureReport } from "../../store.ts";
 import { CauseList, causeOf, type Group } from "../attempts/causes.ts";
 import { Meta } from "../engine/meta.ts";
 import type { Reading } from "../engine/page.ts";
-import {
-  attemptId,
-  eventId,
-  FAILED,
-  firstKeyAt,
-  instantOf,
-  type Interned,
-  outcomeCode,
-  WAITING,
-} from "../numbers/codes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
+import { attemptId, eventId, FAILED, firstKeyAt, instantOf, outcomeCode, WAITING } from "../../rows/codes.ts";
+import type { Interned } from "../numbers/names.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR = 60;
@@ -140,7 +132,7 @@ export class Failures {
   *report(query: FailureQuery): Reading<FailureReport | null> {
     const all = this.#groups(query);
     if (all === null) return null;
-    // Deliveries of an older version get their causes by and by, the newest first.
+    // After a repair, causes are noted again bit by bit, newest first.
     const known = this.#meta.causesNoted;
     const low = Math.max(firstKeyAt(query.since), known ?? 0) - 1;
     const troubles = new Map<string, Found[]>();

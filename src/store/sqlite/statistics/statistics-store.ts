@@ -16,10 +16,13 @@ import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { FAILED, FRESH, FRESH_FROM, triggerCode, WAITING, type Interned } from "../numbers/codes.ts";
-import { Counters, Counts, EVERYTHING, MINUTE_MS, type Subject } from "./counters.ts";
+import { Counters, EVERYTHING, type Subject } from "./counters.ts";
 import type { Reader } from "../questions/questions.ts";
 import type { Database, Statement } from "better-sqlite3";
+import { FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
+import { FRESH_FROM } from "../numbers/fragments.ts";
+import type { Interned } from "../numbers/names.ts";
+import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 interface Parts {
   readonly counters: Counters;

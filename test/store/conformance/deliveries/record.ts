@@ -7,6 +7,7 @@ import {
   delivered,
   dueNow,
   ended,
+  EVERYTHING,
   failed,
   publishOne,
   START,
@@ -16,6 +17,31 @@ import type { OpenFresh } from "../../stores.ts";
 
 export function recording(openFresh: OpenFresh): void {
   describe("recording attempts", () => {
+    it("keeps the first attempt of a delivery that is sent again after it succeeded", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      await store.deliveries.record([delivered(fresh[0]!)]);
+      const attempts = async () => (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!.data;
+      const [first] = await attempts();
+      expect(first).toMatchObject({ number: 1, outcome: "succeeded", trigger: "ladder", round: 1 });
+      await store.events.replay(null, id, { force: true }, START + 10);
+      expect(await attempts()).toEqual([first]);
+      const [claim] = await dueNow(store, endpoint);
+      expect(claim).toMatchObject({ number: 2, round: 2 });
+      await store.deliveries.record([failed(claim!)]);
+      // The same result comes once more, as after a crash of a sender.
+      await store.deliveries.record([delivered(fresh[0]!)]);
+      const both = await attempts();
+      expect(both[0]).toEqual(first);
+      expect(both.map(({ number, outcome }) => [number, outcome])).toEqual([
+        [1, "succeeded"],
+        [2, "failed"],
+      ]);
+      expect(await store.reads.getAttempt(null, first!.id)).toEqual(first);
+      expect((await store.reads.listEndpointAttempts({ ...EVERYTHING, endpoint }))!.data).toEqual(both);
+    });
+
     it("marks a success as delivered, and keeps where it went, when each step was done and what was said", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);

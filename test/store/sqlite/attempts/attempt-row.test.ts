@@ -2,9 +2,9 @@ import Database from "better-sqlite3";
 import fc from "fast-check";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { packWay, readWay, withoutAnswer, type Way } from "../../../../src/store/sqlite/attempts/attempt-row.ts";
 import { addEndpoint, answered, draft, ended, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
+import { packWay, readWay, withoutAnswer, type Way } from "../../../../src/store/rows/attempt-row.ts";
 
 const NONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
 const PLAIN: Way = {
@@ -83,24 +83,5 @@ describe("the way of a success", () => {
     db.close();
     expect(count).toBe(rows);
     expect(bytes / count).toBeLessThan(90);
-  });
-
-  it("is unknown where an older version recorded the success", async () => {
-    const dir = temporaryDirectory();
-    const store = await open({ dir });
-    await addEndpoint(store);
-    const [{ id, fresh }] = (await store.events.publish([draft()], START, room)) as [any];
-    await store.deliveries.record([ended(fresh[0], { status: "delivered" }, { startedAt: START + 2000 })]);
-    await store.close();
-    const db = new Database(join(dir, "webhookd.db"));
-    expect(db.prepare("UPDATE attempt SET way = NULL").run().changes).toBe(1);
-    db.close();
-    const later = await open({ dir });
-    expect((await later.reads.getEvent(null, id))!.deliveries[0]!.lastAttempt).toMatchObject({
-      detail: "the receiver answered 200",
-      remoteAddress: null,
-      phases: NONE,
-      responseHeaders: {},
-    });
   });
 });

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { Cursors, pageOf, type Walk } from "../../../../src/store/sqlite/engine/page.ts";
+import { pageOf, type Walk } from "../../../../src/store/sqlite/engine/page.ts";
 import type { Page, PageQuery } from "../../../../src/store/store.ts";
+import { Cursors } from "../../../../src/store/rows/cursors.ts";
 
 const ROWS = 10_000;
 const cursors = new Cursors(() => Buffer.from("a mark of some length"));

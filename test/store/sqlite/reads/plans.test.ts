@@ -4,12 +4,12 @@ import { noResponse } from "../../../../src/domain/deliveries/attempt.ts";
 import type { Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import { CauseList } from "../../../../src/store/sqlite/attempts/causes.ts";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
-import { Cursors } from "../../../../src/store/sqlite/engine/page.ts";
 import type { Reading } from "../../../../src/store/sqlite/engine/page.ts";
 import { answersFrom, namesIn, rowsIn } from "../../../../src/store/sqlite/reads/answers.ts";
 import type { DeliveryQuery, EventQuery, Page, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, again, delivered, draft, ended, failed, noRoom, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
+import { Cursors } from "../../../../src/store/rows/cursors.ts";
 
 const PARAMETERS = {
   key: 0,

@@ -17,13 +17,13 @@ import { reissueSecrets, rekeyStore } from "../../../../src/store/opening/mainte
 import { isKeyOf } from "../../../../src/store/sqlite/secrets/key-change.ts";
 import { openStore } from "../../../../src/store/opening/open.ts";
 import { readSecretKey } from "../../../../src/store/files/key-files.ts";
-import { Box } from "../../../../src/store/sqlite/engine/box.ts";
 import { Meta } from "../../../../src/store/sqlite/engine/meta.ts";
 import { openFile } from "../../../../src/store/sqlite/engine/open-database.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { ManualClock } from "../../../harness/clock.ts";
 import { addEndpoint, draft, room, START } from "../../fixtures.ts";
 import { optionsOf } from "../../stores.ts";
+import { Box } from "../../../../src/store/rows/box.ts";
 
 /** Dies before the call that comes after so many; the dead change no file any more. */
 const life = vi.hoisted(() => ({ left: Number.POSITIVE_INFINITY }));

@@ -1,16 +1,15 @@
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import type { StoredCounts } from "../../../../src/store/sqlite/questions/questions.ts";
-import { Counters, Counts, EVERYTHING, WrittenCounts } from "../../../../src/store/sqlite/statistics/counters.ts";
-import { Interned } from "../../../../src/store/sqlite/numbers/codes.ts";
+import { Counters, EVERYTHING, WrittenCounts } from "../../../../src/store/sqlite/statistics/counters.ts";
 import { EndpointIndex } from "../../../../src/store/sqlite/numbers/endpoint-index.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
+import { type StoredCounts, Counts } from "../../../../src/store/rows/counts.ts";
+import { Interned } from "../../../../src/store/sqlite/numbers/names.ts";
 
 const SECOND = 1000;
 
 function open() {
   const db = new Database(":memory:");
-  db.unsafeMode();
   for (const { sql } of MIGRATIONS) db.exec(sql);
   const rows = db.prepare<[], number>("SELECT count(*) FROM counter").pluck();
   const stored = db.prepare<[], string>("SELECT published FROM counter WHERE subject = 0").pluck();

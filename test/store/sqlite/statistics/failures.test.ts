@@ -2,11 +2,12 @@ import { join } from "node:path";
 import Database, { type Statement } from "better-sqlite3";
 import { expect, it, vi } from "vitest";
 import { FailureGroups, type FailureGroup } from "../../../../src/domain/deliveries/failure.ts";
-import { firstKeyAt, instantOf, Interned } from "../../../../src/store/sqlite/numbers/codes.ts";
 import { EndpointIndex } from "../../../../src/store/sqlite/numbers/endpoint-index.ts";
 import { Failures } from "../../../../src/store/sqlite/statistics/failures.ts";
 import { addEndpoint, draft, ended, room, START } from "../../fixtures.ts";
 import { open, openSqlite, temporaryDirectory } from "../../stores.ts";
+import { firstKeyAt, instantOf } from "../../../../src/store/rows/codes.ts";
+import { Interned } from "../../../../src/store/sqlite/numbers/names.ts";
 
 const query = { tenant: null, since: START, from: START - 60_000, stepMs: 60_000, parts: 5, limit: 100 };
 

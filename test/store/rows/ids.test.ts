@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isId } from "../../../../src/domain/id.ts";
+import { isId } from "../../../src/domain/id.ts";
 import {
   attemptId,
   deliveryId,
@@ -13,7 +13,7 @@ import {
   parseEventId,
   positionKey,
   RandomChars,
-} from "../../../../src/store/sqlite/numbers/codes.ts";
+} from "../../../src/store/rows/codes.ts";
 
 const key = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const endpoint = fc.integer({ min: 1, max: 2 ** 25 - 1 });

@@ -8,8 +8,9 @@ import {
   type EndpointPart,
   type EndpointSettings,
   type Target,
-} from "../../../domain/endpoints/endpoint.ts";
-import type { Box } from "../engine/box.ts";
+} from "../../domain/endpoints/endpoint.ts";
+import type { Box } from "./box.ts";
+import type { EndpointSort } from "../store.ts";
 
 export interface EndpointRow {
   readonly number: number;
@@ -65,14 +66,7 @@ const same = (value: unknown): unknown => value;
 
 export const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
 
-export const INSERT = `INSERT INTO endpoint (id, tenant, secret, created_at, updated_at, ${SET.join(", ")})
-  VALUES (@id, @tenant, @secret, @now, @now, ${SET.map((column) => `@${column}`).join(", ")})`;
-
-export const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column}`).join(", ")},
-  disabled_reason = @disabled_reason, cancel_to = @cancel_to, updated_at = @now
-  WHERE number = @number`;
-
-/** The columns of `INSERT` and `UPDATE` that a caller sets. */
+/** The columns that a caller sets, with their values. */
 export function columnsOf(id: string, settings: EndpointSettings, box: Box): Record<string, unknown> {
   const { headers } = settings;
   const written = Object.entries(COLUMNS).map(([setting, [column, write = same]]) => {
@@ -202,3 +196,11 @@ function isAddress(url: string): boolean {
 function limit(value: number | null): boolean {
   return value === null || value > 0;
 }
+
+/** In SQL, of `endpoint e LEFT JOIN health h`: what comes first is the least. */
+export const SORTED_BY: Readonly<Record<EndpointSort, string>> = {
+  host: "substr(e.url, instr(e.url, '://') + 3)",
+  failing: "-coalesce(h.consecutive_failures, 0)",
+  last_success: "coalesce(h.last_success_at, 0)",
+  last_failure: "-coalesce(h.last_failure_at, 0)",
+};

@@ -1,10 +1,9 @@
 /** What stands for ids, words and names in rows. */
-import { decodeBase32, encodeBase32, EVENTS_PER_MS, isId } from "../../../domain/id.ts";
+import { decodeBase32, encodeBase32, EVENTS_PER_MS, isId } from "../../domain/id.ts";
 import { hash } from "node:crypto";
-import type { Outcome, Trigger } from "../../../domain/deliveries/attempt.ts";
-import type { DeliveryStatus } from "../../../domain/deliveries/delivery.ts";
-import type { TraceContext } from "../../../domain/events/event.ts";
-import type { Database, Statement } from "better-sqlite3";
+import type { Outcome, Trigger } from "../../domain/deliveries/attempt.ts";
+import type { DeliveryStatus } from "../../domain/deliveries/delivery.ts";
+import type { TraceContext } from "../../domain/events/event.ts";
 
 /**
  * Keys of events and the public ids made of them: 26 characters, of which the first 11 are an integer that sorts in
@@ -142,11 +141,6 @@ export const DELIVERED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
 
-/** In SQL: no delivery of an event before it is fresh, and no index says which of those after it are. */
-export const FRESH_FROM = "(SELECT value FROM meta WHERE name = 'fresh_from')";
-/** In SQL: where `event` and `status` are a fresh delivery's. */
-export const IS_FRESH = `event >= ${FRESH_FROM} AND status = ${FRESH}`;
-
 const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];
 const OUTCOMES: readonly Outcome["outcome"][] = ["succeeded", "failed", "interrupted"];
@@ -176,9 +170,6 @@ export function bodyHash(body: Uint8Array): Buffer {
   return Buffer.from(hash("sha256", body, "binary"), "binary");
 }
 
-/** In SQL, where `event` is read: its data, if that is in a row of its own. */
-export const LARGE_DATA = "(SELECT data FROM large_data WHERE num = large)";
-
 const CLOSE = Buffer.from("}");
 
 /** Of an event whose data is in a row of its own: its own row has the head of the envelope. */
@@ -199,71 +190,4 @@ export function wholeBody({ body: stored, body_hash: hash, data }: StoredBody): 
   const body = stored ?? Buffer.alloc(0);
   if (data === null) return { body, isIntact: bodyHash(body).equals(hash) };
   return { body: Buffer.concat([body, data, CLOSE]), isIntact: hashOf(body, bodyHash(data)).equals(hash) };
-}
-
-/** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
-const MAX_REMEMBERED = 50_000;
-
-/** A table of names that rows refer to by number. What it remembers must be forgotten when a transaction is undone. */
-export class Interned {
-  readonly #select: Statement<[string], number>;
-  readonly #insert: Statement<[string]>;
-  readonly #selectName: Statement<[number], string>;
-  readonly #numbers = new Map<string, number>();
-  readonly #names = new Map<number, string>();
-
-  constructor(db: Database, table: "tenant" | "event_type" | "url") {
-    this.#select = db.prepare<[string], number>(`SELECT num FROM ${table} WHERE name = ?`).pluck();
-    this.#insert = db.prepare(`INSERT INTO ${table} (name) VALUES (?)`);
-    this.#selectName = db.prepare<[number], string>(`SELECT name FROM ${table} WHERE num = ?`).pluck();
-  }
-
-  /** The number of the name, made if there is none; only inside a transaction. */
-  number(name: string): number {
-    return this.find(name) ?? this.#remember(name, Number(this.#insert.run(name).lastInsertRowid));
-  }
-
-  find(name: string): number | undefined {
-    const known = this.#numbers.get(name);
-    if (known !== undefined) return known;
-    const stored = this.#select.get(name);
-    return stored === undefined ? undefined : this.#remember(name, stored);
-  }
-
-  /** The numbers of those names that there are. */
-  findSome(names: readonly string[]): Set<number> {
-    return new Set(names.map((name) => this.find(name)).filter((number) => number !== undefined));
-  }
-
-  name(number: number): string {
-    const name = this.nameIfAny(number);
-    if (name === undefined) throw new Error(`no name has the number ${number}`);
-    return name;
-  }
-
-  nameIfAny(number: number): string | undefined {
-    const known = this.#names.get(number);
-    if (known !== undefined) return known;
-    const name = this.#selectName.get(number);
-    if (name !== undefined) this.#remember(name, number);
-    return name;
-  }
-
-  /** Its row is gone. */
-  dropped(number: number, name: string): void {
-    this.#numbers.delete(name);
-    this.#names.delete(number);
-  }
-
-  forget(): void {
-    this.#numbers.clear();
-    this.#names.clear();
-  }
-
-  #remember(name: string, number: number): number {
-    if (this.#numbers.size >= MAX_REMEMBERED) this.forget();
-    this.#numbers.set(name, number);
-    this.#names.set(number, name);
-    return number;
-  }
 }

@@ -3,7 +3,7 @@
  * moved to another endpoint or field does not open (ASVS 11.3.4).
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
-import { sealKey } from "../../files/key-files.ts";
+import { sealKey } from "../files/key-files.ts";
 
 const TAG_BYTES = 16;
 const KEY_CHECK = "webhookd key check";

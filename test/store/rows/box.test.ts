@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Box } from "../../../../src/store/sqlite/engine/box.ts";
+import { Box } from "../../../src/store/rows/box.ts";
 
 describe("a sealed secret", () => {
   const box = new Box(Buffer.alloc(32, 1), randomBytes);

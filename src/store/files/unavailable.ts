@@ -1,0 +1,18 @@
+/** Errors of a store that cannot take or give anything now; they pass. */
+import { WebhookdError } from "../../domain/errors.ts";
+
+const RETRY_AFTER_SECONDS = 5;
+
+export function storageFull(cause?: unknown): WebhookdError {
+  return new WebhookdError("storage_full", "there is too little free disk space: nothing was stored", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
+}
+
+export function storageUnavailable(cause?: unknown): WebhookdError {
+  return new WebhookdError("storage_unavailable", "the store cannot be written or read now", {
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    cause,
+  });
+}

@@ -1,0 +1,37 @@
+/** Counts of one minute, as a row has them. */
+import { Tally } from "../../domain/tally.ts";
+import type { Counted } from "../store.ts";
+
+export const MINUTE_MS = 60_000;
+
+/** The row. `attempts` is a tally as JSON, `published` the events of each type; null if there are none. */
+export interface StoredCounts {
+  readonly attempts: string;
+  readonly published: string | null;
+}
+
+export class Counts implements Counted {
+  readonly attempts = new Tally();
+  readonly published = new Map<string, number>();
+
+  publish(type: string, events: number): void {
+    this.published.set(type, (this.published.get(type) ?? 0) + events);
+  }
+
+  add(other: Counted): void {
+    this.attempts.add(other.attempts);
+    for (const [type, events] of other.published) this.publish(type, events);
+  }
+
+  toRow(): StoredCounts {
+    const { attempts, published } = this;
+    const types = published.size === 0 ? null : JSON.stringify([...published]);
+    return { attempts: JSON.stringify(attempts.toPairs()), published: types };
+  }
+
+  addRow({ attempts, published }: StoredCounts): void {
+    this.attempts.addPairs(JSON.parse(attempts) as number[]);
+    if (published === null) return;
+    for (const [type, events] of JSON.parse(published) as [string, number][]) this.publish(type, events);
+  }
+}

@@ -1,0 +1,48 @@
+/** A row of the job table, and the job that it shows. */
+import type { Job, JobAction, JobFilter, JobStatus } from "../../domain/deliveries/job.ts";
+
+export interface JobRow {
+  readonly num: number;
+  readonly id: string;
+  readonly tenant: string;
+  readonly action: JobAction;
+  readonly filter: string;
+  readonly rate_per_second: number;
+  readonly canary: number;
+  readonly reason: string;
+  readonly status: JobStatus | "planning";
+  readonly paused_reason: string | null;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+}
+
+export interface Counts {
+  readonly matched: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly skipped: number;
+}
+
+export const EVERY_TENANT = "*";
+
+export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
+  return {
+    id: row.id,
+    tenant: row.tenant === EVERY_TENANT ? null : row.tenant,
+    action: row.action,
+    filter: JSON.parse(row.filter) as JobFilter,
+    ratePerSecond: row.rate_per_second,
+    canary: row.canary === 1,
+    reason: row.reason,
+    status: row.status as JobStatus,
+    pausedReason: row.paused_reason,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+    matched,
+    done: delivered + failed + cancelled,
+    delivered,
+    failed,
+    skipped,
+  };
+}
