@@ -394,9 +394,9 @@ const MAY_BE_LOSSY: Record<string, [times: number, why: string]> = {
   "src/store/files/spare-files.ts": [1, "our own file, whose lines were written as UTF-8"],
   "src/store/opening/lock.ts": [2, "our own file"],
   "src/store/opening/restore-files.ts": [1, "our own file"],
-  "src/store/sqlite/attempts/attempt-row.ts": [1, "a text that the store encoded"],
+  "src/store/rows/attempt-row.ts": [1, "a text that the store encoded"],
+  "src/store/rows/cursors.ts": [1, "a cursor, which must be the same when it is written again"],
   "src/store/sqlite/attempts/data-search.ts": [1, "a part of a text, from an ASCII character to its end"],
-  "src/store/sqlite/engine/page.ts": [1, "a cursor, which must be the same when it is written again"],
   "src/thread.ts": [1, "our own program"],
   "tui/main.tsx": [1, "what a person types"],
 };
