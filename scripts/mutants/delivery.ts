@@ -166,7 +166,7 @@ export const DELIVERY: readonly Mutant[] = [
   {
     name: "a-connection-is-kept-after-a-malformed-response",
     file: "src/delivery/http/answer.ts",
-    find: "keepAlive && !this.#closes && this.#faults.size === 0",
+    find: "keepAlive && !this.#closes && this.#faults.length === 0",
     replace: "keepAlive && !this.#closes",
     tests: ["test/delivery/http/malformed-responses.test.ts"],
   },

@@ -143,7 +143,7 @@ export class AnswerReader {
   #headSize = 0;
   /** Reads on from where llhttp refused the head. */
   #malformed: MalformedHeadReader | null = null;
-  readonly #faults = new Set<ResponseFault>();
+  #faults: readonly ResponseFault[] = [];
   /** An informational response said that the connection ends. */
   #closes = false;
 
@@ -212,7 +212,7 @@ export class AnswerReader {
         : new Fault("bad_response", `${NOT_HTTP}: ${head.reason}`);
       return;
     }
-    for (const fault of head.faults) this.#faults.add(fault);
+    this.#faults = [...new Set([...this.#faults, ...head.faults])];
     this.#beginHead();
     for (const [name, value] of head.headers) this.#keep(name, value);
     const length = memory.write(`HTTP/1.1 ${head.status} \r\n${head.framing}\r\n`, windowAt, "latin1");
@@ -290,8 +290,8 @@ export class AnswerReader {
     this.#head = [];
     this.answer.status = status;
     this.answer.headers = this.#kept;
-    this.answer.faults = [...this.#faults];
-    this.answer.restMs = keepAlive && !this.#closes && this.#faults.size === 0 ? this.#restMs(status) : 0;
+    this.answer.faults = this.#faults;
+    this.answer.restMs = keepAlive && !this.#closes && this.#faults.length === 0 ? this.#restMs(status) : 0;
     return GO_ON;
   }
 

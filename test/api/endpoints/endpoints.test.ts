@@ -92,6 +92,25 @@ describe("registering", () => {
     expect(await api.request("PATCH", `${PATH}/${other.body.id}`, move)).toMatchObject(refused);
   });
 
+  it("tells an operator which setting refuses a URL, and a customer nothing of settings", async () => {
+    const api = await serve();
+    const link = await api.post("/v1/portal-links", { can: ["manage"] });
+    const key = /whk_\w+/.exec(link.text)![0];
+    const settings = {
+      "https://127.0.0.1/": '--dev allows it, and so does [egress] allow_cidrs = ["127.0.0.1/32"]',
+      "https://9.9.9.9/": '[egress] allow_cidrs = ["9.9.9.9/32"] allows it',
+      "https://hook/": '[egress] allow_hosts = ["hook"] allows the name, and allow_cidrs the network that it leads to',
+    };
+    for (const [url, setting] of Object.entries(settings)) {
+      const told = await api.post(PATH, registration({ url }));
+      expect(told.body.detail, url).toMatch(/^\/url the /);
+      expect(told.body.detail, url).toContain(`; ${setting}`);
+      const customer = await api.post(PATH, registration({ url }), { key });
+      expect(customer.body).toMatchObject({ code: "validation_failed", errors: [{ pointer: "/url" }] });
+      expect(customer.text).not.toMatch(/egress|--dev|allow_/);
+    }
+  });
+
   it("names the fault of each field", async () => {
     const api = await serve();
     const { body } = await api.post(PATH, {
