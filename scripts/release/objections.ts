@@ -20,7 +20,7 @@ export function objections(candidate: Candidate): string[] {
   const found: string[] = [];
   if (gitStatus !== "") found.push(`the tree is not clean; commit, or put away:\n${gitStatus.trimEnd()}`);
   if (notesOf(version, changelog) === null) {
-    found.push(`CHANGELOG.md has no notes under "## ${version} (…)"; give what is under "## Unreleased" that heading`);
+    found.push(`CHANGELOG.md has no notes under "## ${version} (YYYY-MM-DD)"; write them, and the day of the release`);
   }
   for (const [target, node] of Object.entries(unpatchedNode ? {} : nodes)) {
     const lacks = missingFixes(node);
@@ -42,9 +42,10 @@ export function objections(candidate: Candidate): string[] {
   return found;
 }
 
-/** What CHANGELOG.md says of a version, without the heading; null when that is nothing. */
+/** The notes of a version in CHANGELOG.md, without the heading; null if there are none, or the heading has no date. */
 export function notesOf(version: string, changelog: string): string | null {
-  const section = changelog.split(/^## /m).find((text) => text.split(/[\s\]]/, 1)[0]!.replace("[", "") === version);
+  const section = changelog.split(/^## /m).find((text) => text.startsWith(`${version} (`));
+  if (section !== undefined && !/^\S+ \(\d{4}-\d{2}-\d{2}\)\n/.test(section)) return null;
   const notes = section?.slice(section.indexOf("\n")).trim() ?? "";
   return notes === "" ? null : notes;
 }

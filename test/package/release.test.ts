@@ -96,7 +96,7 @@ describe("a release", () => {
     missingTools: [],
     version: "1.2.0",
     gitStatus: "",
-    changelog: "# Changelog\n\n## Unreleased\n\n## 1.2.0 (2026-12-01)\n\n- More.\n\n## 1.1.0 (2026-11-01)\n\n- Less.\n",
+    changelog: "# Changelog\n\n## 1.2.0 (2026-12-01)\n\n- More.\n\n## 1.1.0 (2026-11-01)\n\n- Less.\n",
     nodes: { "linux-x64": "24.22.1", "darwin-arm64": "24.23.0" },
     unpatchedNode: false,
   };
@@ -109,7 +109,8 @@ describe("a release", () => {
   it.each([
     ["a changed file", { gitStatus: " M src/daemon.ts\n" }, /not clean.*\n M src\/daemon.ts/],
     ["a version without notes", { version: "1.3.0" }, /no notes under "## 1.3.0/],
-    ["a version whose notes are empty", { version: "Unreleased" }, /no notes/],
+    ["a version whose notes are empty", { changelog: "## 1.2.0 (2026-12-01)\n\n## 1.1.0 (2026-11-01)\n" }, /no notes/],
+    ["a version without a date", { changelog: "## 1.2.0 (not released yet)\n\n- More.\n" }, /no notes/],
     ["a version that begins like another", { version: "1.2" }, /no notes/],
     ["a Node without its fixes", { nodes: { "win-x64": "24.22.0" } }, /Node 24.22.0 for win-x64 lacks .* of 24.22.1/],
     [
