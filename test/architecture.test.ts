@@ -368,7 +368,7 @@ const LOSSY =
   /readFile(?:Sync)?\([^\n]*"utf-?8"|\.toString\((?:"utf-?8"[^)]*)?\)|TextDecoder(?:Stream)?\(|setEncoding\("|createInterface\(|\bString\((?:await|chunk\)|bytes\)|body\))/g;
 const MAY_BE_LOSSY: Record<string, [times: number, why: string]> = {
   "cli/attempts/text.ts": [1, "a receiver's answer, to be shown"],
-  "cli/doctor/host.ts": [2, "a number in our own file, and in /proc"],
+  "cli/doctor/host.ts": [1, "a number in our own file"],
   "cli/events/data.ts": [2, "checked before"],
   "cli/events/show.ts": [2, "bodies that were checked when they were published"],
   "cli/process-io.ts": [1, "what a person types; a passphrase is checked for U+FFFD"],

@@ -117,6 +117,11 @@ function missing(dir: string, file: string): Finding {
 function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Finding> {
   const pid = daemonPid(dir);
   const limit = limitOf(pid ?? "self") ?? (pid === null ? null : limitOf("self"));
+  const fileSize = limitOf(pid ?? "self", "file size") ?? Infinity;
+  if (fileSize !== Infinity) {
+    const what = `a limit of ${fileSize} bytes for a file: the database cannot grow beyond it`;
+    yield warn("limits", what, "set LimitFSIZE=infinity in the unit, or ulimit -f unlimited in a shell");
+  }
   if (limit === null) return;
   const wanted = openFilesFor(delivery.maxInFlight);
   const shown = `a limit of ${limit} open files${pid === null ? " in this shell" : ""}`;
@@ -142,9 +147,9 @@ function daemonPid(dir: string): number | null {
   }
 }
 
-function limitOf(pid: number | "self"): number | null {
+function limitOf(pid: number | "self", name?: "file size"): number | null {
   try {
-    return softLimitOf(readFileSync(`/proc/${pid}/limits`, "utf8"));
+    return softLimitOf(readFileSync(`/proc/${pid}/limits`, "latin1"), name);
   } catch {
     return null;
   }

@@ -33,9 +33,9 @@ export interface Room {
   readonly resting: number;
 }
 
-/** The soft limit, as Linux says it in `/proc/PID/limits`; null where it does not. */
-export function softLimitOf(limits: string): number | null {
-  const [, soft] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
+/** A soft limit, as Linux says it in `/proc/PID/limits`; null where it does not. */
+export function softLimitOf(limits: string, name: "open files" | "file size" = "open files"): number | null {
+  const [, soft] = new RegExp(`^Max ${name}\\s+(\\d+|unlimited)`, "m").exec(limits) ?? [];
   return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
 }
 

@@ -1,7 +1,8 @@
 /** Why a store is refused, and what errors of the disk mean. */
-import { closeSync, fsyncSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { softLimitOf } from "../../domain/files.ts";
 
 /** A page of the open database is not what was written there. The next opening takes over what can be read. */
 export class StoreDamaged extends Error {
@@ -34,6 +35,8 @@ export class StoreRefused extends Error {
 const START_BYTES = "4 MiB";
 
 export function refusedFull(dir: string, cause: unknown): StoreRefused {
+  const limited = reachedLimit(dir);
+  if (limited !== null) return new StoreRefused(74, limited, RAISE_LIMIT, cause);
   const todo = `free at least ${START_BYTES} and a few files there (see df -h and df -i), then start it again`;
   return new StoreRefused(74, `the disk of ${dir} is full, and webhookd cannot start`, todo, cause);
 }
@@ -54,9 +57,30 @@ export function isFull(error: unknown, dir: string, probe = refusedToWrite): boo
 }
 
 const PROBE = Buffer.alloc(64 * 1024);
+const GROWING = ["webhookd.db", "webhookd.db-wal"];
+
+/** How large this process may make a file (RLIMIT_FSIZE); infinite where nothing says so. */
+export function fileSizeLimit(): number {
+  try {
+    return softLimitOf(readFileSync("/proc/self/limits", "latin1"), "file size") ?? Infinity;
+  } catch {
+    return Infinity;
+  }
+}
+
+/** What stands against a larger database, in a sentence; null where it is not the limit for files. */
+export function reachedLimit(dir: string): string | null {
+  const limit = fileSizeLimit();
+  const sizeOf = (name: string) => statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
+  const file = limit === Infinity ? undefined : GROWING.find((name) => sizeOf(name) + PROBE.length > limit);
+  return file === undefined ? null : `${file} has reached the limit of ${limit} bytes for a file of this process`;
+}
+
+export const RAISE_LIMIT = "raise it: LimitFSIZE=infinity in the unit, or ulimit -f unlimited in the shell";
 
 /** The system's code where a new file of some pages cannot be written; null where it can. */
 export function refusedToWrite(dir: string): string | null {
+  if (reachedLimit(dir) !== null) return "EFBIG";
   const path = join(dir, "webhookd.probe");
   try {
     const file = openSync(path, "w", 0o600);

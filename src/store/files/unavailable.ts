@@ -3,8 +3,11 @@ import { WebhookdError } from "../../domain/errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-export function storageFull(cause?: unknown): WebhookdError {
-  return new WebhookdError("storage_full", "there is too little free disk space: nothing was stored", {
+export function storageFull(
+  cause?: unknown,
+  detail = "there is too little free disk space: nothing was stored",
+): WebhookdError {
+  return new WebhookdError("storage_full", detail, {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     cause,
   });

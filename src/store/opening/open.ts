@@ -15,7 +15,7 @@ import type { Pause } from "../../domain/deliveries/pause.ts";
 import { makeDataDirectory, readableByOthers, requireUnchangeable, writeDurably } from "../files/durable-file.ts";
 import { readOrMakeAdminKey, readOrMakeSecretKey } from "../files/key-files.ts";
 import { finishKeyChange } from "../sqlite/secrets/key-change.ts";
-import { refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refused.ts";
+import { fileSizeLimit, RAISE_LIMIT, refusedFull, StoreDamaged, StoreRefused, isFull } from "../files/refused.ts";
 import { Reserve, SetAside } from "../files/spare-files.ts";
 import { finishRestore, MARKER_TEXT, refuseLoss } from "./restore-files.ts";
 import type { StartBackup } from "../backup/backup.ts";
@@ -252,6 +252,8 @@ function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt:
   const { adminKeyFile, created, keyFile, wasKilled } = found;
   const open = readableByOthers(dir, [keyFile, adminKeyFile]);
   if (open.length > 0) log?.warn({ open }, "other users can read these files: chmod go= them");
+  const limit = fileSizeLimit();
+  if (limit !== Infinity) log?.warn({ limit }, `this process may not make a file larger than that; ${RAISE_LIMIT}`);
   if (copiedAt !== null) log?.warn({ dir, made_at: new Date(copiedAt).toISOString() }, TOOK_UP);
   if (created) writeDurably(join(dir, MARKER), MARKER_TEXT);
   if (!created || copiedAt !== null) return { store, created: false, wasKilled };

@@ -1,7 +1,7 @@
 /** Whether the store can take what it is given: free space, the last commit's fate, and faults that end the process. */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { StoreRefused, isFull } from "../../files/refused.ts";
+import { RAISE_LIMIT, StoreRefused, isFull, reachedLimit } from "../../files/refused.ts";
 import type { Space } from "../../store.ts";
 import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
 
@@ -42,6 +42,8 @@ export class Condition {
   /** The disk said so itself. */
   #full = false;
   #low = false;
+  /** What stood against the last commit, if it was the limit for files. */
+  #limit: string | null = null;
   /** What the last process left could not be taken up for want of space, and nothing new may come before it. */
   behind = false;
 
@@ -69,7 +71,7 @@ export class Condition {
 
   /** Throws when nothing new may be stored; what follows from what is stored may still be written. */
   requireSpace(): void {
-    if (this.#full || this.#low || this.behind) throw storageFull();
+    if (this.#full || this.#low || this.behind) throw this.#noSpace();
   }
 
   /** Inside a transaction, before its commit: one that is not synced would be answered all the same. */
@@ -101,7 +103,8 @@ export class Condition {
     if (fault === null) return null;
     if (fault === "full") {
       this.#full = true;
-      return storageFull(error);
+      this.#limit = reachedLimit(this.#options.dir);
+      return this.#noSpace(error);
     }
     if (fault === "unavailable") {
       this.#unwritable = true;
@@ -113,6 +116,12 @@ export class Condition {
       this.#options.onFault(error as Error);
     }
     return storageUnavailable(error);
+  }
+
+  #noSpace(cause?: unknown): WebhookdError {
+    return this.#full && this.#limit !== null
+      ? storageFull(cause, `${this.#limit}: nothing was stored; ${RAISE_LIMIT}`)
+      : storageFull(cause);
   }
 
   /** Nothing was written, for want of space. */
