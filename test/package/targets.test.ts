@@ -8,6 +8,7 @@ import { namedNode } from "../../scripts/package/node-binary.ts";
 import { NODE_FLAGS } from "../../scripts/package/node-flags.ts";
 import { readNodes } from "../../scripts/package/node-option.ts";
 import { fileName, TARGETS, targetNamed, thisMachine } from "../../scripts/package/targets.ts";
+import { root } from "../../scripts/root.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "webhookd-targets-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -78,4 +79,9 @@ describe("an executable's file", () => {
     expect(inspect(write("packed", packed))).toEqual({ platform: "?", arch: "?", packed: true });
     expect(inspect(process.execPath)).toEqual({ platform: process.platform, arch: process.arch, packed: false });
   });
+});
+
+it("one h3 is installed, though listhen asks for one of its own", () => {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as { packages: object };
+  expect(Object.keys(packages).filter((path) => path.endsWith("node_modules/h3"))).toEqual(["node_modules/h3"]);
 });
