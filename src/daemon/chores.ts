@@ -9,7 +9,7 @@ import type { Dispatcher } from "../delivery/dispatcher.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { StatisticsStore, Store } from "../store/store.ts";
+import type { StatisticsStore, Store, UpkeepStore } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
 import { Retention } from "../upkeep/retention.ts";
 import { ClockWatch, type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
@@ -75,12 +75,18 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "old keys", pattern: "0 17 * * * *", run: first(() => retention.pruneKeys()) },
     { name: "old portal links", pattern: "0 3-59/10 * * * *", run: first(() => retention.prunePortalKeys()) },
     { name: "old jobs", pattern: "0 22 * * * *", run: first(() => retention.pruneJobs()) },
+    { name: "pending counts", pattern: "0 32 * * * *", run: first(() => mendPending(parts)) },
     { name: "old endpoints", pattern: "0 27 * * * *", run: first(() => retention.pruneEndpoints()) },
   ];
 }
 
 /** In `daemon.tick` these run one after the other, for a test that drives the time. */
 export const TICK = ["tick", "secret switch", "damaged endpoints", "alerts", "jobs"];
+
+interface MendingParts {
+  readonly store: { readonly upkeep: Pick<UpkeepStore, "mendPending"> };
+  readonly log: Log;
+}
 
 export interface SecretSwitchParts {
   readonly store: Pick<Store, "secrets">;
@@ -106,6 +112,17 @@ export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts
 /** Has what was counted written, when no commit of others did it; until then it goes on being counted in memory. */
 export async function saveCounters(store: { readonly statistics: Pick<StatisticsStore, "save"> }): Promise<void> {
   await unlessFull(() => store.statistics.save());
+}
+
+/** A count that is wrong would refuse publishes, or let too many in. */
+export async function mendPending({ log, store }: MendingParts): Promise<void> {
+  await unlessFull(async () => {
+    const tenants = await store.upkeep.mendPending();
+    if (tenants.length === 0) return;
+    const message =
+      "the counts of pending deliveries were wrong and are right again; this is a bug in webhookd: please report it with this line";
+    log.error({ tenants }, message);
+  });
 }
 
 /** What the store does not take now (a full disk) waits for the next pass. */

@@ -135,6 +135,11 @@ export interface UpkeepStore {
    * much is, or the store cannot.
    */
   giveBack(): Promise<number>;
+  /**
+   * Counts what each tenant has pending, where the store keeps counters of that, and mends those that are wrong: of which
+   * tenants. Any is a bug.
+   */
+  mendPending(): Promise<readonly string[]>;
   /** Writes down how endpoints fare, at most 500 of those that have news. A crash forgets what was not written. */
   saveHealth(): Promise<void>;
   /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */

@@ -147,6 +147,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   large_data: "each event is moved with its data",
   large_batch: "which rows of large_data belong to no event",
   settled: "about deliveries above the mark; after a move there are none",
+  tenant_pending: "counts of deliveries, which are made anew",
   node: "which process has the store",
   slot: "which process has the store",
   last_commit: "only for running processes",

@@ -11,6 +11,7 @@ import { getMeta, setMeta } from "./engine/engine.ts";
 import { LOCK_OUT, MOVED, MOVING_IN } from "./engine/moved.ts";
 import { migrate } from "./engine/migrate.ts";
 import { META, SCHEMA_VERSION, versionOf } from "./engine/schema.ts";
+import { Pending } from "./deliveries/pending.ts";
 import { MovedRows } from "./moved-rows.ts";
 import type { Box } from "../rows/box.ts";
 
@@ -171,6 +172,7 @@ export class PostgresSide {
     await this.#client.query("SET synchronous_commit = on");
     await this.#once(false, async () => {
       for (const [name, value] of Object.entries(facts)) await setMeta(this.#queries, name, value);
+      await new Pending(0).mend(this.#queries);
       await this.#queries.change("DELETE FROM meta WHERE name = $1", [MOVING_IN]);
     });
   }

@@ -7,6 +7,7 @@ import type { Store } from "../store.ts";
 import { addKey, PostgresAudit, PostgresKeys } from "./callers/callers.ts";
 import { Counters } from "./statistics/counters.ts";
 import { Database, Outrun, type Queries } from "./engine/database.ts";
+import { Pending } from "./deliveries/pending.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
 import { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import { Engine, getMeta, NodeKeys, setMeta } from "./engine/engine.ts";
@@ -58,7 +59,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
     await requireKey(database, options);
     const number = await comeAmongOthers(database, options);
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
-    const store = new PostgresStore(database, { ...options, ...keys, left: await leftBy(database) });
+    const store = new PostgresStore(database, { ...options, ...keys, number, left: await leftBy(database) });
     await store.start();
     return store;
   } catch (error) {
@@ -110,6 +111,8 @@ async function requireKey(queries: Queries, { box, secretKeyFile }: PostgresOpti
 interface Opened extends PostgresOptions {
   readonly keys: NodeKeys;
   readonly numbers: NodeKeys;
+  /** Of this node. */
+  readonly number: number;
   readonly left: Left;
 }
 
@@ -142,23 +145,24 @@ export class PostgresStore implements Store {
     const counters = (this.#counters = new Counters());
     const health = (this.#health = new Health(engine));
     engine.riders.push((tx, now) => counters.ride(tx, now));
+    const pending = new Pending(options.number);
     const node = options.node?.owner;
     node?.attach(engine, health);
     if (node !== undefined) engine.riders.unshift((tx) => node.guard(tx));
     this.#onClosed = options.onClosed ?? (() => {});
     this.keys = new PostgresKeys(engine, idempotency);
     this.audit = new PostgresAudit(engine);
-    this.endpoints = new PostgresEndpoints(engine, { health, idempotency });
+    this.endpoints = new PostgresEndpoints(engine, { health, idempotency, pending });
     this.secrets = new PostgresSecrets(engine, idempotency);
     const { maxPendingPerTenant, shares } = options;
-    this.events = new PostgresEvents(engine, { counters, idempotency, maxPendingPerTenant, shares });
-    this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency });
-    this.jobs = new PostgresJobs(engine, idempotency);
+    this.events = new PostgresEvents(engine, { counters, idempotency, pending, maxPendingPerTenant, shares });
+    this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency, pending });
+    this.jobs = new PostgresJobs(engine, { idempotency, pending });
     this.reads = new PostgresReads(engine);
     this.statistics = new PostgresStatistics(engine, { counters, health });
     this.recovery = new PostgresRecovery(engine, options.left, isShared);
     const operations = (this.operations = new PostgresOperations(engine));
-    this.upkeep = new PostgresUpkeep(engine, { counters, endpoints: this.endpoints, health, operations });
+    this.upkeep = new PostgresUpkeep(engine, { counters, endpoints: this.endpoints, health, operations, pending });
   }
 
   /** Takes up what the last process left. */

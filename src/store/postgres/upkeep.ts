@@ -7,6 +7,7 @@ import { CHUNK, getMeta, setMeta, type Engine } from "./engine/engine.ts";
 import type { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
+import { type Pending, pendingOfEach } from "./deliveries/pending.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
 import { FAILED, firstKeyAt, instantOf, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 
@@ -15,6 +16,7 @@ interface Parts {
   readonly endpoints: PostgresEndpoints;
   readonly health: Health;
   readonly operations: PostgresOperations;
+  readonly pending: Pending;
 }
 
 export class PostgresUpkeep implements UpkeepStore {
@@ -32,7 +34,7 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   async expireHeld(before: number, now: number): Promise<number> {
-    const expired = await this.#engine.write((tx) => expireSome(tx, before, now));
+    const expired = await this.#engine.write((tx) => expireSome(tx, this.#parts.pending, before, now));
     this.#parts.counters.noteExpired(expired, this.#engine.clock.now());
     return expired.length;
   }
@@ -44,6 +46,13 @@ export class PostgresUpkeep implements UpkeepStore {
   /** The database does it by itself. */
   async giveBack(): Promise<number> {
     return 0;
+  }
+
+  async mendPending(): Promise<readonly string[]> {
+    const { pending } = this.#parts;
+    const wrong = await pending.wrong(this.#engine.database.lists);
+    if (wrong.length > 0) await this.#engine.write((tx) => pending.mend(tx));
+    return wrong;
   }
 
   async saveHealth(): Promise<void> {
@@ -144,7 +153,7 @@ interface HeldRow {
 const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
 /** Deliveries that were held for too long fail, as if an attempt had, and can be replayed like any other. */
-async function expireSome(tx: Queries, before: number, now: number): Promise<readonly HeldRow[]> {
+async function expireSome(tx: Queries, pending: Pending, before: number, now: number): Promise<readonly HeldRow[]> {
   // Another node may be enabling an endpoint: this one sees that, or makes it wait.
   // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
   // attempt is owed to may be on the wire, under the number that would be taken here.
@@ -174,7 +183,8 @@ async function expireSome(tx: Queries, before: number, now: number): Promise<rea
       secretVersion: null,
     },
   }));
-  await addAttempts(tx, kept);
+  const endpoints = rows.map(({ endpoint }) => endpoint);
+  await Promise.all([addAttempts(tx, kept), pending.change(tx, pendingOfEach(endpoints, -1))]);
   return rows;
 }
 

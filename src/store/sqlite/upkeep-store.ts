@@ -76,6 +76,11 @@ export class SqliteUpkeep implements UpkeepStore {
     return read(() => this.#free.isMuch()) ? commit.run(() => this.#free.giveBack(), CHUNK_SIZE) : 0;
   }
 
+  /** Triggers keep them, and each process counts anew. */
+  async mendPending(): Promise<readonly string[]> {
+    return [];
+  }
+
   saveHealth(): Promise<void> {
     return this.#parts.endpoints.saveHealth();
   }

@@ -3,11 +3,12 @@ import { JOB_ACTIONS, type NewJob } from "../../../src/domain/deliveries/job.ts"
 import { settle, type Claim, type Position } from "../../../src/domain/deliveries/delivery.ts";
 import { noResponse } from "../../../src/domain/deliveries/attempt.ts";
 import type { EventDraft } from "../../../src/domain/events/event.ts";
+import type { TenantShare } from "../../../src/domain/time/timetable.ts";
 import { newId } from "../../../src/domain/id.ts";
 import type { EndedAttempt, JobStep, Store } from "../../../src/store/store.ts";
 import { around } from "../../harness/store.ts";
 import { Random } from "../../sim/random.ts";
-import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, START } from "../fixtures.ts";
+import { addEndpoint, answered, BEGINNING, draft, EVERYTHING, room, START } from "../fixtures.ts";
 import type { OpenFresh, StoreUnderTest } from "../stores.ts";
 import {
   claimOf,
@@ -26,6 +27,7 @@ const LADDER = [1000, 60_000];
 const TYPES = ["budget.exceeded", "goal.achieved"];
 const seeds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at);
 const DAY = 86_400_000;
+const NO_LIMIT = 1_000_000_000;
 const WRITES = new Set([
   ...["publish", "replay", "cancel", "erase"].map((verb) => `events.${verb}`),
   ...["record", "park", "requestAttempt"].map((verb) => `deliveries.${verb}`),
@@ -35,21 +37,35 @@ const WRITES = new Set([
 ]);
 
 /** Deliveries are what a model of them says, whatever is done to them, in whatever order, with any number of them. */
-export function likeItsModel(openFresh: OpenFresh): void {
+export function likeItsModel(openFresh: OpenFresh, few = 30, many = 8): void {
   describe("like a model of it", () => {
-    it.each(seeds(1, 30))("keeps what few deliveries are, seed %i", async (seed) => {
-      await new Way(await openFresh(), seed, 3).go(160);
+    it.each(seeds(1, few))("keeps what few deliveries are, seed %i", async (seed) => {
+      await new Way(await openLimited(openFresh), seed, 3).go(160);
     });
 
     // Each step of the store takes 500 rows: what is more of one thing goes over a step's edge.
-    it.each(seeds(101, 108))("keeps what many deliveries are, seed %i", async (seed) => {
-      await new Way(await openFresh(), seed, 700).go(40);
+    it.each(seeds(101, 100 + many))("keeps what many deliveries are, seed %i", async (seed) => {
+      await new Way(await openLimited(openFresh), seed, 700).go(40);
     });
   });
 }
 
+/** A limit on what is pending that nothing reaches, until a test lowers it. */
+async function openLimited(openFresh: OpenFresh): Promise<LimitedStore> {
+  const shares = new Map<string, TenantShare>();
+  const limit = (maxPending: number) => shares.set("default", { weight: 1, ratePerSecond: null, maxPending });
+  limit(NO_LIMIT);
+  return { harness: await openFresh({ shares }), limit };
+}
+
+interface LimitedStore {
+  readonly harness: StoreUnderTest;
+  readonly limit: (maxPending: number) => void;
+}
+
 class Way {
   readonly #harness: StoreUnderTest;
+  readonly #limit: LimitedStore["limit"];
   readonly #random: Random;
   readonly #most: number;
   readonly #model = new ExpectedStore();
@@ -62,8 +78,9 @@ class Way {
   #published = 0;
   readonly #undone: Promise<unknown>[] = [];
 
-  constructor(harness: StoreUnderTest, seed: number, most: number) {
+  constructor({ harness, limit }: LimitedStore, seed: number, most: number) {
     this.#harness = harness;
+    this.#limit = limit;
     this.#random = new Random(seed);
     this.#most = most;
   }
@@ -454,6 +471,21 @@ class Way {
       return claim === null ? [] : [[placeText(one), claim] as const];
     });
     expect(owed).toEqual(new Map(asked));
+    await this.#compareCount();
+  }
+
+  /** What a tenant has pending is counted beside its deliveries: a publish over the limit is told the count. */
+  async #compareCount(): Promise<void> {
+    expect(await this.#store.upkeep.mendPending()).toEqual([]);
+    const pending = this.#model.deliveries.filter(({ status }) => status === "pending").length;
+    const takers = this.#model.endpoints.filter((one) => !one.deleted && one.events.includes(TYPES[0]!)).length;
+    if (pending === 0 || takers === 0) return;
+    const limit = Math.max(pending, takers);
+    this.#limit(limit);
+    const refused = this.#harness.store.events.publish([draft({ type: TYPES[0]! })], this.#now, room);
+    const message = `the tenant default has ${pending} deliveries pending, and its limit is ${limit}`;
+    await expect(refused).rejects.toMatchObject({ code: "overloaded", message: expect.stringContaining(message) });
+    this.#limit(NO_LIMIT);
   }
 
   // --- finding things ---

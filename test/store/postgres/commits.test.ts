@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { IdempotencyKeys } from "../../../src/store/postgres/callers/idempotency.ts";
+import { Pending } from "../../../src/store/postgres/deliveries/pending.ts";
 import { PostgresDeliveries } from "../../../src/store/postgres/deliveries/deliveries.ts";
 import { Health } from "../../../src/store/postgres/endpoints/health.ts";
 import { Database } from "../../../src/store/postgres/engine/database.ts";
@@ -36,7 +37,8 @@ function deliveriesOf(url: string, mostRemembered: number) {
   const parts = { owner: OWNS_EVERYTHING, database, box, clock: new ManualClock(), random: randomBytes, keys, numbers };
   const engine = new Engine(parts);
   const counters = new Counters();
-  const rooms = { counters, health: new Health(engine), idempotency: new IdempotencyKeys(engine) };
+  const idempotency = new IdempotencyKeys(engine);
+  const rooms = { counters, health: new Health(engine), idempotency, pending: new Pending(0) };
   return { counters, deliveries: new PostgresDeliveries(engine, rooms, mostRemembered) };
 }
 

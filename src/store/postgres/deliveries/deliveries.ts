@@ -28,6 +28,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { attemptedForJobs } from "../jobs/job-steps.ts";
+import type { Pending } from "./pending.ts";
 import { nameOf, recordAll } from "./record.ts";
 import { CANCELLED, DELIVERED, deliveryId, eventId, FRESH, keyOf, parseDeliveryId, WAITING } from "../../rows/codes.ts";
 
@@ -35,6 +36,7 @@ interface Parts {
   readonly counters: Counters;
   readonly health: Health;
   readonly idempotency: IdempotencyKeys;
+  readonly pending: Pending;
 }
 
 /** What of an endpoint never changes. */
@@ -167,7 +169,7 @@ export class PostgresDeliveries implements DeliveryStore {
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
     const [recorded] = await Promise.all([
-      recordAll(tx, placed, this.#areNew).catch((error: unknown) => this.#failed(error)),
+      recordAll(tx, this.#parts.pending, placed, this.#areNew).catch((error: unknown) => this.#failed(error)),
       this.#parts.health.load(tx, numbers),
     ]);
     await attemptedForJobs(tx, placed, recorded);

@@ -8,6 +8,7 @@ import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { packWay } from "../../rows/attempt-row.ts";
 import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
+import { type Pending, pendingOfEach } from "./pending.ts";
 
 /** Where a delivery stands. */
 export interface Standing {
@@ -72,13 +73,26 @@ function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
  * Each place is null for an attempt of an event that is gone, or of an endpoint that never was. `isNew`: no attempt of a
  * delivery that is moved is there already, as it cannot be, and the server need not look first.
  */
-export async function recordAll(tx: Queries, all: readonly (Placed | null)[], isNew: boolean): Promise<Recorded[]> {
+export async function recordAll(
+  tx: Queries,
+  pending: Pending,
+  all: readonly (Placed | null)[],
+  isNew: boolean,
+): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   const [settled] = await Promise.all([settle(tx, placed), dropAsked(tx, placed)]);
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
+  const ended = [...settled].filter((one) => one.ended.verdict.status !== "pending");
   const [recorded] = await Promise.all([
-    left.some((one) => one !== null) ? recordEach(tx, left) : [],
+    left.some((one) => one !== null) ? recordEach(tx, pending, left) : [],
     addAttempts(tx, [...settled], isNew ? "" : UNLESS_THERE),
+    pending.change(
+      tx,
+      pendingOfEach(
+        ended.map(({ endpoint }) => endpoint),
+        -1,
+      ),
+    ),
   ]);
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
 }
@@ -137,7 +151,7 @@ async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> 
 }
 
 /** Those that were not: another one recorded an attempt meanwhile, or they were taken back, or are gone. */
-async function recordEach(tx: Queries, all: readonly (Placed | null)[]): Promise<Recorded[]> {
+async function recordEach(tx: Queries, pending: Pending, all: readonly (Placed | null)[]): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   // Another node may be erasing an event: what is read below stays as it is, and an erasure that comes later finds what is
   // written here.
@@ -163,7 +177,18 @@ async function recordEach(tx: Queries, all: readonly (Placed | null)[]): Promise
     const waits = to.status === WAITING && to.due_at !== null;
     return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt: to.due_at } : null };
   });
-  await Promise.all([move(tx, before, after), addAttempts(tx, kept)]);
+  const ended = [...after.values()].filter((row) => row.status > WAITING && before.get(nameOf(row))!.status <= WAITING);
+  await Promise.all([
+    move(tx, before, after),
+    addAttempts(tx, kept),
+    pending.change(
+      tx,
+      pendingOfEach(
+        ended.map(({ endpoint }) => endpoint),
+        -1,
+      ),
+    ),
+  ]);
   return recorded;
 }
 

@@ -17,6 +17,7 @@ import type { Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { Health } from "./health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Pending } from "../deliveries/pending.ts";
 import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
 import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
 
@@ -29,6 +30,7 @@ const NAMED = 3;
 interface Parts {
   readonly health: Health;
   readonly idempotency: IdempotencyKeys;
+  readonly pending: Pending;
 }
 
 const HOST = "(split_part(e.url, '://', 2) COLLATE \"C\")";
@@ -247,7 +249,7 @@ export class PostgresEndpoints implements EndpointStore {
     let swept: Swept | null = null;
     do {
       const from: Swept | null = swept;
-      swept = await this.#engine.write((tx) => cancelOpen(tx, endpoint, from));
+      swept = await this.#engine.write((tx) => cancelOpen(tx, this.#parts.pending, endpoint, from));
     } while (swept !== null);
     this.#sweeping.delete(endpoint);
   }
@@ -258,7 +260,7 @@ export class PostgresEndpoints implements EndpointStore {
     this.#engine.clock.after(from === null ? SWEEP_AFTER_MS : GIVE_WAY_MS, () => {
       if (this.#closed) return;
       this.#engine
-        .write((tx) => cancelOpen(tx, endpoint, from))
+        .write((tx) => cancelOpen(tx, this.#parts.pending, endpoint, from))
         .then((next) => (next === null ? this.#sweeping.delete(endpoint) : this.#cancelBehind(endpoint, next)))
         .catch(() => this.#cancelLater(endpoint));
     });

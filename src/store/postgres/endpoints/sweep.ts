@@ -1,5 +1,6 @@
 /** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
 import type { Pruned } from "../../store.ts";
+import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 import { dropRequests } from "../deliveries/record.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
@@ -20,7 +21,12 @@ const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
  * on, null at the end. Nothing gets behind the walk: what is marked and not cancelled yet only ever moves to a later due
  * time, and no replay touches it.
  */
-export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | null): Promise<Swept | null> {
+export async function cancelOpen(
+  tx: Queries,
+  pending: Pending,
+  endpoint: number,
+  from: Swept | null,
+): Promise<Swept | null> {
   const [marked] = await tx.rows<{ up_to: number }>(
     "SELECT cancel_to AS up_to FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
     [endpoint],
@@ -33,7 +39,7 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
       `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
       [endpoint, upTo],
     );
-    await cancel(tx, endpoint, fresh);
+    await cancel(tx, pending, endpoint, fresh);
     if (fresh.length === CHUNK) return at;
   }
   const rows = await tx.rows<{ due_at: number; event: number }>(
@@ -43,6 +49,7 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
   );
   await cancel(
     tx,
+    pending,
     endpoint,
     rows.filter(({ event }) => event <= upTo),
   );
@@ -53,9 +60,24 @@ export async function cancelOpen(tx: Queries, endpoint: number, from: Swept | nu
 }
 
 /** With what was asked for of them: nobody else would drop that. */
-async function cancel(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]): Promise<void> {
+async function cancel(
+  tx: Queries,
+  pending: Pending,
+  endpoint: number,
+  some: readonly { readonly event: number }[],
+): Promise<void> {
   const events = some.map(({ event }) => event);
-  await dropRequests(tx, await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]));
+  const cancelled = await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]);
+  await Promise.all([
+    dropRequests(tx, cancelled),
+    pending.change(
+      tx,
+      pendingOfEach(
+        cancelled.map((one) => one.endpoint),
+        -1,
+      ),
+    ),
+  ]);
 }
 
 /** Deleted endpoints that nothing names any more. The last number stays: another endpoint would be given it again. */

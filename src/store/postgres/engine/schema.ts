@@ -158,6 +158,15 @@ const SCHEMA = `
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
   CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4);
 
+  -- How many deliveries of a tenant are pending: the sum over the nodes, which a publish under a limit reads. Each commit
+  -- updates its rows, so their pages keep room for that.
+  CREATE TABLE tenant_pending (
+    tenant text NOT NULL,
+    node smallint NOT NULL,
+    deliveries bigint NOT NULL,
+    PRIMARY KEY (tenant, node)
+  ) WITH (fillfactor = 50);
+
   -- Rows are only added, and removed with their event.
   CREATE TABLE attempt (
     event bigint NOT NULL,

@@ -1,5 +1,6 @@
 /** What is done to an event that was published: it is sent again, or taken back. */
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
+import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
@@ -44,7 +45,13 @@ interface Target {
 }
 
 /** A new round for what failed: same event, same bytes, a fresh ladder. */
-export async function replayEvent(tx: Queries, event: FoundEvent, scope: ReplayScope, now: number): Promise<Replay> {
+export async function replayEvent(
+  tx: Queries,
+  pending: Pending,
+  event: FoundEvent,
+  scope: ReplayScope,
+  now: number,
+): Promise<Replay> {
   if (event.erased) return { result: "gone" };
   const targets = await tx.rows<Target>(
     `SELECT d.endpoint, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
@@ -71,24 +78,32 @@ export async function replayEvent(tx: Queries, event: FoundEvent, scope: ReplayS
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
   // A test stays one attempt.
   const trigger = triggerCode(event.test === 1 ? "test" : "replay");
-  await tx.change(
-    `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
-     WHERE event = $1 AND endpoint = ANY($2::integer[])`,
-    [event.key, restarted, trigger, now],
-  );
+  await Promise.all([
+    tx.change(
+      `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
+       WHERE event = $1 AND endpoint = ANY($2::integer[])`,
+      [event.key, restarted, trigger, now],
+    ),
+    pending.change(tx, pendingOfEach(restarted, 1)),
+  ]);
   return { result: "replayed", waiting, left };
 }
 
 type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 
 /** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
-export async function cancelEvent(engine: Engine, event: FoundEvent, only: string | null): Promise<Withdrawn> {
+export async function cancelEvent(
+  engine: Engine,
+  pending: Pending,
+  event: FoundEvent,
+  only: string | null,
+): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   for (let after: number | null = -1; after !== null;) {
     const from: number = after;
     const some = await engine.write(async (tx) => {
-      const taken = await cancelSome(tx, event, from, only);
+      const taken = await cancelSome(tx, pending, event, from, only);
       await engine.owner.tell(tx, { withdrawn: taken.deliveries });
       return taken;
     });
@@ -100,7 +115,13 @@ export async function cancelEvent(engine: Engine, event: FoundEvent, only: strin
 }
 
 /** `next` is where to go on; null when all were looked at. */
-async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: number, only: string | null) {
+async function cancelSome(
+  tx: Queries,
+  pending: Pending,
+  { id, key, test }: FoundEvent,
+  after: number,
+  only: string | null,
+) {
   const rows = await tx.rows<{ endpoint: number; status: number; id: string }>(
     `SELECT d.endpoint, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
@@ -108,6 +129,7 @@ async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: num
   );
   const meant = rows.filter((row) => only === null || row.id === only);
   const numbers = meant.map(({ endpoint }) => endpoint);
+  const open = meant.filter(({ status }) => status <= WAITING).map(({ endpoint }) => endpoint);
   const [cancelled, dropped] = await Promise.all([
     tx.change(
       `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
@@ -118,6 +140,7 @@ async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: num
       "DELETE FROM manual_attempt WHERE event = $1 AND endpoint = ANY($2::integer[]) RETURNING endpoint",
       [key, numbers],
     ),
+    pending.change(tx, pendingOfEach(open, -1)),
   ]);
   const owed = new Set(dropped.map(({ endpoint }) => endpoint));
   const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
@@ -131,11 +154,11 @@ async function cancelSome(tx: Queries, { id, key, test }: FoundEvent, after: num
 }
 
 /** Cancels the event, and keeps nothing of what it said and was answered. */
-export async function eraseEvent(engine: Engine, event: FoundEvent): Promise<Withdrawn> {
+export async function eraseEvent(engine: Engine, pending: Pending, event: FoundEvent): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   for (let isErased = false; !isErased;) {
-    const some = await cancelEvent(engine, event, null);
+    const some = await cancelEvent(engine, pending, event, null);
     const asked = await engine.write(async (tx) => {
       const dropped = await eraseBody(tx, event);
       await engine.owner.tell(tx, { withdrawn: dropped ?? [] });

@@ -9,11 +9,13 @@ import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
 import { cancelEvent, eraseEvent, findEvent, replayEvent } from "./event-changes.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
+import type { Pending } from "../deliveries/pending.ts";
 import { Publish, type Request } from "./publish.ts";
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly counters: Counters;
+  readonly pending: Pending;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -55,7 +57,7 @@ export class PostgresEvents implements EventStore {
     return this.#parts.idempotency.commit(once, now, async (tx) => {
       const found = await findEvent(tx, tenant, event, "FOR UPDATE");
       if (found === null) return { result: "not_found" };
-      const replay = await replayEvent(tx, found, scope, now);
+      const replay = await replayEvent(tx, this.#parts.pending, found, scope, now);
       if (replay.result === "replayed") await this.#engine.owner.tell(tx, replay);
       return replay;
     });
@@ -63,11 +65,11 @@ export class PostgresEvents implements EventStore {
 
   async cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal> {
     const found = await findEvent(this.#engine.database, tenant, event);
-    return found === null ? { result: "not_found" } : cancelEvent(this.#engine, found, endpoint);
+    return found === null ? { result: "not_found" } : cancelEvent(this.#engine, this.#parts.pending, found, endpoint);
   }
 
   async erase(tenant: string | null, event: string): Promise<Withdrawal> {
     const found = await findEvent(this.#engine.database, tenant, event);
-    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, found);
+    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, this.#parts.pending, found);
   }
 }

@@ -29,6 +29,7 @@ import {
   WAITING,
 } from "../../rows/codes.ts";
 import { labelRows } from "../../rows/labels.ts";
+import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 
 /** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 50_000;
@@ -60,6 +61,7 @@ interface Known {
 
 interface Parts {
   readonly idempotency: IdempotencyKeys;
+  readonly pending: Pending;
   readonly shares: TenantShares;
   /** 0: no limit. */
   readonly maxPendingPerTenant: number;
@@ -102,6 +104,7 @@ export class Publish {
     const { now } = requests[0]!;
     await Promise.all([
       rows.write(tx),
+      this.#parts.pending.change(tx, pendingOfEach(rows.deliveries[1] as number[], 1)),
       rows.foreign.waiting.length > 0 && this.#engine.owner.tell(tx, rows.foreign),
       this.#parts.idempotency.write(tx, rows.remembered, now),
       addNames(tx, names.tenants, names.types, () => this.#engine.numbers.next(now)),
@@ -136,13 +139,7 @@ export class Publish {
             [tests],
           ),
       keyed.length === 0 ? new Map() : this.#parts.idempotency.known(tx, keyed),
-      limited.length === 0
-        ? []
-        : tx.rows<{ tenant: string; pending: number }>(
-            `SELECT e.tenant, count(*) AS pending FROM endpoint e JOIN delivery d ON d.endpoint = e.number
-             WHERE e.tenant = ANY($1::text[]) AND d.status <= ${WAITING} GROUP BY e.tenant`,
-            [limited],
-          ),
+      this.#parts.pending.of(tx, limited),
     ]);
     const subscribers = [...Map.groupBy(found, (each) => each.route)];
     return {
@@ -150,10 +147,7 @@ export class Publish {
       tested: new Map(tested.map((one) => [one.id, one])),
       keys,
       backlogs: new Map(
-        limited.map((tenant) => {
-          const row = pending.find((one) => one.tenant === tenant);
-          return [tenant, { pending: row?.pending ?? 0, limit: this.#limitOf(tenant) }];
-        }),
+        limited.map((tenant) => [tenant, { pending: pending.get(tenant) ?? 0, limit: this.#limitOf(tenant) }]),
       ),
     };
   }

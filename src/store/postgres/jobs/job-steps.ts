@@ -12,6 +12,7 @@ import { statusOf } from "../reads/attempts.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
+import { countIn, type Pending } from "../deliveries/pending.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
 import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 
@@ -43,13 +44,23 @@ interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
   readonly withdrawn: WithdrawnDelivery[];
+  /** By endpoint: how many more are pending. */
+  readonly changes: Map<number, number>;
 }
 
 type Count = "delivered" | "failed" | "cancelled" | "skipped";
 
 /** Inside a transaction. */
-export async function stepJob(tx: Queries, job: StepJob, takes: readonly JobTake[], now: number): Promise<JobStep> {
-  const gathered: Gathered = { waiting: [], requested: [], withdrawn: [] };
+export async function stepJob(
+  tx: Queries,
+  pending: Pending,
+  job: StepJob,
+  takes: readonly JobTake[],
+  now: number,
+): Promise<JobStep> {
+  const changes = new Map<number, number>();
+  const gathered: Gathered = { waiting: [], requested: [], withdrawn: [], changes };
+  const { waiting, requested, withdrawn } = gathered;
   const endpoints = await tx.rows<Endpoint>(
     `SELECT number, slot, id, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint e
      WHERE id = ANY($1::text[]) ${KEPT}`,
@@ -61,7 +72,8 @@ export async function stepJob(tx: Queries, job: StepJob, takes: readonly JobTake
     if (check) await checkReleased(tx, job, endpoint);
     if (limit > 0) await take(tx, job, endpoint, limit, now, gathered);
   }
-  return gathered;
+  await pending.change(tx, changes);
+  return { waiting, requested, withdrawn };
 }
 
 /** While what it was owed is being cancelled, what is added would be cancelled too. */
@@ -137,6 +149,7 @@ async function act(
     );
     await tx.change("UPDATE event SET unmatched = 0 WHERE key = ANY($1::bigint[]) AND unmatched = 1", [events]);
     to.waiting.push(...waiting);
+    countIn(to.changes, endpoint.number, events.length);
   } else if (job.action === "replay") {
     await tx.change(
       `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = $4
@@ -144,6 +157,7 @@ async function act(
       [events, endpoint.number, rows.map(({ test }) => triggerCode(test === 1 ? "test" : "replay")), now],
     );
     to.waiting.push(...waiting);
+    countIn(to.changes, endpoint.number, events.length);
   } else if (job.action === "attempt_now") {
     await tx.change(
       `INSERT INTO manual_attempt (event, endpoint, urgent) SELECT event, $2::integer, 0 FROM unnest($1::bigint[]) AS event
@@ -160,6 +174,7 @@ async function act(
       tx,
       events.map((event) => ({ event, endpoint: endpoint.number })),
     );
+    countIn(to.changes, endpoint.number, -events.length);
     to.withdrawn.push(...owed.map((one) => ({ ...one, ...isQuiet })));
   }
 }

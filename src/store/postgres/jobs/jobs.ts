@@ -22,19 +22,27 @@ import { pageOf } from "../engine/page.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
+import type { Pending } from "../deliveries/pending.ts";
 import { stepJob } from "./job-steps.ts";
 import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
 
+interface Parts {
+  readonly idempotency: IdempotencyKeys;
+  readonly pending: Pending;
+}
+
 export class PostgresJobs implements JobStore {
   readonly #engine: Engine;
   readonly #idempotency: IdempotencyKeys;
+  readonly #pending: Pending;
 
-  constructor(engine: Engine, idempotency: IdempotencyKeys) {
+  constructor(engine: Engine, { idempotency, pending }: Parts) {
     this.#engine = engine;
     this.#idempotency = idempotency;
+    this.#pending = pending;
   }
 
   plan(set: JobSet): Promise<JobPlan> {
@@ -161,7 +169,7 @@ export class PostgresJobs implements JobStore {
     return this.#engine.write(async (tx) => {
       const row = await findJob(tx, null, id, "FOR UPDATE");
       if (row === null || row.status !== "running") return NOTHING;
-      const step = await stepJob(tx, row, takes, now);
+      const step = await stepJob(tx, this.#pending, row, takes, now);
       await this.#engine.owner.tell(tx, step);
       return step;
     });

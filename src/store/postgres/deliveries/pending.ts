@@ -1,0 +1,80 @@
+/**
+ * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
+ * The counters change in the transactions of the rows that they count, so a publish need not count the backlog. Each
+ * node has a row for each tenant, or nodes would wait for each other's commits; their sum is the count.
+ */
+import type { Queries } from "../engine/database.ts";
+import { FRESH, WAITING } from "../../rows/codes.ts";
+
+/** By the numbers of endpoints: how many of their deliveries became pending, less those that are no longer. */
+export type PendingChanges = ReadonlyMap<number, number>;
+
+export class Pending {
+  readonly #node: number;
+
+  constructor(node: number) {
+    this.#node = node;
+  }
+
+  /** Inside the transaction that changes the deliveries. */
+  async change(tx: Queries, changes: PendingChanges): Promise<void> {
+    const some = [...changes].filter(([, by]) => by !== 0);
+    if (some.length === 0) return;
+    await tx.change(
+      `INSERT INTO tenant_pending (tenant, node, deliveries)
+       SELECT e.tenant, $1::smallint, sum(c.by) FROM unnest($2::integer[], $3::bigint[]) AS c (endpoint, by)
+       JOIN endpoint e ON e.number = c.endpoint GROUP BY e.tenant
+       ON CONFLICT (tenant, node) DO UPDATE SET deliveries = tenant_pending.deliveries + excluded.deliveries`,
+      [this.#node, some.map(([endpoint]) => endpoint), some.map(([, by]) => by)],
+    );
+  }
+
+  async of(queries: Queries, tenants: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (tenants.length === 0) return new Map();
+    const rows = await queries.rows<{ tenant: string; deliveries: number }>(
+      `SELECT tenant, sum(deliveries)::bigint AS deliveries FROM tenant_pending
+       WHERE tenant = ANY($1::text[]) GROUP BY tenant`,
+      [tenants],
+    );
+    return new Map(rows.map(({ tenant, deliveries }) => [tenant, deliveries]));
+  }
+
+  /** The tenants of which the counters are wrong. It reads the index of all that is pending. */
+  async wrong(queries: Queries): Promise<readonly string[]> {
+    return (await queries.rows<{ tenant: string }>(OFF)).map(({ tenant }) => tenant);
+  }
+
+  /** Inside a transaction. Changes that others commit meanwhile are added to what it writes. */
+  async mend(tx: Queries): Promise<void> {
+    // Two nodes that mended the same at the same time would mend it twice.
+    await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
+    await tx.change(
+      `INSERT INTO tenant_pending (tenant, node, deliveries) SELECT tenant, $1::smallint, missing FROM (${OFF}) o
+       ON CONFLICT (tenant, node) DO UPDATE SET deliveries = tenant_pending.deliveries + excluded.deliveries`,
+      [this.#node],
+    );
+  }
+}
+
+/** `by` for each of these endpoints, which may be named more than once. */
+export function pendingOfEach(endpoints: readonly number[], by: 1 | -1): PendingChanges {
+  const changes = new Map<number, number>();
+  for (const endpoint of endpoints) countIn(changes, endpoint, by);
+  return changes;
+}
+
+export function countIn(changes: Map<number, number>, endpoint: number, by: number): void {
+  changes.set(endpoint, (changes.get(endpoint) ?? 0) + by);
+}
+
+/** One statement sees the rows and the counters of one moment: any difference is a bug. */
+const OFF = `
+  SELECT tenant, sum(n)::bigint AS missing FROM (
+    SELECT e.tenant, d.n FROM (
+      SELECT endpoint, count(*) AS n FROM delivery WHERE status = ${WAITING} GROUP BY endpoint
+      UNION ALL
+      SELECT endpoint, count(*) FROM delivery WHERE status = ${FRESH} GROUP BY endpoint
+    ) d JOIN endpoint e ON e.number = d.endpoint
+    UNION ALL
+    SELECT tenant, -deliveries FROM tenant_pending
+  ) c GROUP BY tenant HAVING sum(n) <> 0`;
