@@ -62,6 +62,20 @@ export const NODES: readonly Mutant[] = [
     tests: TESTS,
   },
   {
+    name: "what-is-published-is-not-counted-as-pending",
+    file: "src/store/postgres/events/publish.ts",
+    find: "      this.#parts.pending.change(tx, pendingOfEach(rows.deliveries[1] as number[], 1)),\n",
+    replace: "",
+    tests: ["test/store/postgres/pending.test.ts"],
+  },
+  {
+    name: "what-was-attempted-stays-counted-as-pending",
+    file: "src/store/postgres/deliveries/record.ts",
+    find: 'one.ended.verdict.status !== "pending"',
+    replace: 'one.ended.verdict.status === "pending"',
+    tests: ["test/store/postgres/pending.test.ts"],
+  },
+  {
     name: "what-is-published-behind-a-cancellation-is-cancelled",
     file: "src/store/postgres/events/publish.ts",
     find: "this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancelTo }) => cancelTo ?? -1)));",
