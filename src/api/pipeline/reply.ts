@@ -1,6 +1,6 @@
 /** A request over Node's HTTP, what a route answers it with, and how that is written; errors are RFC 9457 problems. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import { pipeline as connect, Readable } from "node:stream";
+import { type Duplex, pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
@@ -225,13 +225,20 @@ export function erased(): WebhookdError {
  * answered with a problem document like everything else.
  */
 export function rejection(newRequestId: () => string): Reject {
+  // Node says it again with each piece that comes.
+  const waiting = new WeakSet<Duplex>();
   return function reject(error, socket) {
     // As Node's own answer does: it is the response that this connection is at, and there is no other way to know it.
     const current = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (current?.req.complete) {
       // The fault is in the request behind it. To refuse this one would be a lie about something that is done.
-      current.once("finish", () => reject(error, socket));
+      if (waiting.has(socket)) return;
+      waiting.add(socket);
+      current.once("finish", () => {
+        waiting.delete(socket);
+        reject(error, socket);
+      });
       return;
     }
     if (current?.headersSent) return void socket.destroy();

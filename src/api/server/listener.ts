@@ -47,6 +47,10 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
   // Only once its headers were found good is the client told to go on.
   server.on("checkContinue", (req, res) => server.emit("request", req, res));
+  // A connection may be reset at any time, also while nobody listens to it: Node lets go of one that asks for CONNECT, and
+  // the error of a socket that nobody listens to would end the process.
+  for (const event of ["connection", "secureConnection"])
+    server.on(event, (socket: Socket) => socket.on("error", () => {}));
   server.on("connect", (_req, socket) => reject(new Error("CONNECT"), socket));
   // Where TLS has failed, no HTTP can be said.
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -163,5 +164,76 @@ describe("an exception in one exchange", () => {
       { level: "error", fields: expect.objectContaining({ request_id: id }), message: expect.any(String) },
     ]);
     expect((await api.get("/metrics")).text).toMatch(/_count\{route="POST \/v1\/webhooks\/events",status="500"\} 1\n/);
+  });
+});
+
+describe("an answer that cannot be written", () => {
+  // A connection that is not cut would hang.
+  it("costs its own connection, and is in the log and in the metrics", { timeout: 60_000 }, async () => {
+    const { api } = await serve();
+    api.server.prependListener("request", ({ url }, res) => {
+      if (url !== "/readyz") return;
+      res.end = () => {
+        throw new Error("planted");
+      };
+    });
+    const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+    const others = sendRaw(api.port, request("/healthz"), (text) => text.includes("200 OK"));
+    const text = await sendRaw(api.port, request("/healthz") + request("/readyz"), () => false);
+    expect([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].length).toBeLessThanOrEqual(1);
+    expect(await others).toMatch(/^HTTP\/1\.1 200 /);
+    const lines = api.logged.filter(({ level }) => level === "error");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]!.fields).toMatchObject({ error: "Error: planted", request_id: expect.stringMatching(/^req_/) });
+    expect((await api.get("/metrics")).text).toMatch(/_count\{route="GET \/readyz",status="500"\} 1\n/);
+  });
+});
+
+describe("a connection that is reset while it is answered", () => {
+  it.each([
+    "CONNECT a:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "x\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nx",
+  ])("%j ends alone", async (request) => {
+    const { api } = await serve();
+    for (let times = 0; times < 30; times++) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(api.port, "127.0.0.1", () => {
+          socket.write(request);
+          setImmediate(() => socket.resetAndDestroy());
+        });
+        socket.on("error", () => {}).on("close", () => resolve());
+      });
+    }
+    expect((await api.get("/healthz")).status).toBe(200);
+  });
+
+  it("has one fault to wait for, however many bytes follow it", async () => {
+    const { api, store } = await serve();
+    const answered = Promise.withResolvers<void>();
+    const publish = store.events.publish.bind(store.events);
+    let current: ServerResponse | undefined;
+    api.server.on("request", (_req, res) => (current = res));
+    store.events.publish = async (...given) => {
+      await answered.promise;
+      return publish(...given);
+    };
+    const head = `POST ${EVENTS} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nAuthorization: Bearer ${api.adminKey}\r\n`;
+    const socket = connect(api.port, "127.0.0.1");
+    let text = "";
+    const closed = new Promise((resolve) => socket.on("close", resolve));
+    socket.on("data", (bytes) => (text += String(bytes)));
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${EVENT.length}\r\n\r\n${EVENT}`);
+    await expect.poll(() => current?.req.complete).toBe(true);
+    let faults = 0;
+    api.server.on("clientError", () => faults++);
+    for (let piece = 1; piece <= 20; piece++) {
+      socket.write("\0x\r\n\r\n");
+      await expect.poll(() => faults).toBeGreaterThanOrEqual(piece);
+    }
+    expect(current!.listenerCount("finish")).toBeLessThan(10);
+    answered.resolve();
+    await closed;
+    expect([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status)).toEqual(["100", "202", "400"]);
   });
 });
