@@ -9,6 +9,7 @@ const SCRIPTS = {
   crash: "crash/main.ts",
   power: "power/main.ts",
   damage: "damage/main.ts",
+  fuzz: "fuzz/main.ts",
   soak: "soak/main.ts",
   route: "route.ts",
   bench: "bench/main.ts",
