@@ -165,8 +165,13 @@ async function open(rooms: Rooms): Promise<Front> {
   } catch (error) {
     await dispatcher.stop();
     await store.close();
-    throw fault.first ?? error;
+    throw fault.first ?? (await refusalOf(error, config));
   }
+}
+
+/** What PostgreSQL refuses only after the store was opened is no bug either. */
+async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
+  return data.store === "" ? error : (await import("./store/postgres/opening.ts")).refusalOf(error, data.store);
 }
 
 function run(rooms: Rooms, front: Front): Daemon {
@@ -242,7 +247,7 @@ async function openCatalogue(config: Config, { fault, store }: { fault: FirstFau
     return await Catalogue.open(config, store);
   } catch (error) {
     await store.close();
-    throw fault.first ?? error;
+    throw fault.first ?? (await refusalOf(error, config));
   }
 }
 

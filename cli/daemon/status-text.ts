@@ -130,12 +130,20 @@ export function sendingLines(status: Status, now: number): string[] {
   const troubles = troublesOf(status);
   return [
     `webhookd ${status.version}: ${stateText(status)}, up ${span(status.uptime_seconds)}`,
+    ...outageLines(status, now),
     ...(paused === null ? [] : pauseLines(paused, now)),
     ...troubles.map((one) => `  TROUBLE   ${troubleText(one, now)}`),
     ...(paused === null && troubles.length === 0 ? ["  sending   on"] : []),
     ...nodeLines(status.nodes ?? [], now),
     ...clockLines(status),
   ];
+}
+
+/** A daemon older than this command says nothing of it. */
+function outageLines({ store_outage: outage }: Partial<Status>, now: number): string[] {
+  if (!outage) return [];
+  const lasting = span(Math.max(0, (now - Date.parse(outage.since)) / 1000));
+  return [`  NO STORE  for ${lasting}: ${outage.detail}`];
 }
 
 export function hostLines(status: Status, now: number): string[] {

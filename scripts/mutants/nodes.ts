@@ -267,4 +267,32 @@ export const NODES: readonly Mutant[] = [
     replace: "",
     tests: ["test/store/postgres/uncertain.test.ts"],
   },
+  {
+    name: "a-server-that-is-silent-is-waited-for",
+    file: "src/store/postgres/engine/pulse.ts",
+    find: "const SILENT_MS = 2000;",
+    replace: "const SILENT_MS = 20_000;",
+    tests: ["test/process/silence.test.ts"],
+  },
+  {
+    name: "a-node-that-was-cut-off-ends",
+    file: "src/delivery/lease.ts",
+    find: "if (this.#lapsedAt !== null && this.#lapsedAt > this.#endsAt) {",
+    replace: "if (this.#lapsedAt !== null) {",
+    tests: ["test/process/silence.test.ts"],
+  },
+  {
+    name: "a-pooler-in-transaction-mode-is-let-in",
+    file: "src/store/postgres/engine/database.ts",
+    find: "    if (pids.size < this.#sessions.length) throw storageUnavailable(pooled());\n",
+    replace: "",
+    tests: ["test/process/postgres-refusals.test.ts"],
+  },
+  {
+    name: "the-settings-of-a-session-are-those-of-its-database",
+    file: "src/store/postgres/engine/session.ts",
+    find: "const wanted = { ...SETTINGS, ...more };",
+    replace: "const wanted = { lock_timeout: SETTINGS.lock_timeout!, ...more };",
+    tests: ["test/store/postgres/connections.test.ts"],
+  },
 ];

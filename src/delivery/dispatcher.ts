@@ -82,7 +82,7 @@ export class Dispatcher implements Deliveries {
       watchers: this.#watchers,
     });
     this.#memory = this.#executor.memory;
-    this.lease = new Lease({ store, clock, executor: this.#executor, deliveries: this });
+    this.lease = new Lease({ store, clock, log: parts.log, executor: this.#executor, deliveries: this });
     this.#trial = new Trial(parts, this.#executor);
     this.#sweep = new HorizonSweep({ ...parts, memory: this.#memory });
   }

@@ -3,8 +3,10 @@
  * Where nodes share the store, endpoints come and go, and what other nodes have committed for them is asked for.
  */
 import type { Clock } from "../clock.ts";
-import type { OwnedSlots, Store } from "../store/store.ts";
-import { endpointLeft } from "./core/changed.ts";
+import { WebhookdError } from "../domain/errors.ts";
+import type { Log } from "../log.ts";
+import type { OwnedSlots, Ownership, Store } from "../store/store.ts";
+import { endpointDropped, endpointLeft } from "./core/changed.ts";
 import { arrived } from "./core/way.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Executor } from "./executor.ts";
@@ -25,6 +27,7 @@ const FIRST_SLOT = 0;
 export interface LeaseParts {
   readonly store: Store;
   readonly clock: Clock;
+  readonly log: Log;
   readonly executor: Executor;
   readonly deliveries: Pick<
     Deliveries,
@@ -35,6 +38,9 @@ export interface LeaseParts {
 export class Lease {
   readonly #parts: LeaseParts;
   #isForGood = false;
+  /** By the monotonic clock: when what is owned may be another's, and when sending had to stop because of that. */
+  #endsAt = Number.POSITIVE_INFINITY;
+  #lapsedAt: number | null = null;
   /** Whose deliveries were looked for; null while nothing is shared. */
   #found: OwnedSlots["owned"] | null = null;
   /** Those of which it knows. */
@@ -124,12 +130,17 @@ export class Lease {
       inFlight: deliveries.inFlight,
       halts: deliveries.halts.map(({ reason }) => reason),
     };
-    const { endpoints, holdsForMs } = await store.ownership.renew(report);
+    const { endpoints, holdsForMs } = await store.ownership
+      .renew(report)
+      .catch((error: unknown) => (store.ownership.comeback?.isDue === true ? this.#comeBack() : Promise.reject(error)));
     if (this.#stopped) return;
     this.#cancelLapse();
     // An answer may come when the lease that it tells of has run out.
     const left = begun + holdsForMs - MARGIN_MS - clock.monotonic();
+    this.#endsAt = begun + holdsForMs;
+    this.#lapsedAt = null;
     const lapse = () => {
+      this.#lapsedAt = clock.monotonic();
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       void sending.pause();
     };
@@ -145,6 +156,37 @@ export class Lease {
       this.#cancelAgain = clock.after(endpoints.againInMs, () => void this.renew().catch(() => {}));
     }
     this.#beginToShare(endpoints);
+  }
+
+  /**
+   * Others have what was owned. A process that stopped sending in time begins anew; one that was suspended may have started
+   * what they were sending, and ends. What is on the wire still ends, and counts unless they were faster.
+   */
+  async #comeBack(): Promise<Ownership> {
+    const { clock, executor, store } = this.#parts;
+    const { memory, sending } = executor;
+    const comeback = store.ownership.comeback!;
+    if (this.#lapsedAt !== null && this.#lapsedAt > this.#endsAt) {
+      comeback.giveUp();
+      throw new WebhookdError("storage_unavailable", "this node was suspended, and others have its endpoints");
+    }
+    memory.halts.begin(
+      "lease",
+      "other nodes have taken over this node's endpoints, and it joins them again",
+      clock.now(),
+    );
+    await sending.pause();
+    [this.#found, this.#owned, this.#finding] = [new Set(), new Set(), new Set()];
+    const known = Array.from(memory.windows.endpoints());
+    for (const endpoint of known) {
+      executor.do(endpointDropped(memory, endpoint, await sending.forget(endpoint)));
+    }
+    const ownership = await comeback.rejoin();
+    this.#parts.log.warn(
+      {},
+      "others had taken over this node's endpoints while it was cut off: it has joined them again",
+    );
+    return ownership;
   }
 
   /** The lease waits for nothing of it. What fails is done at the next renewal. */

@@ -23,12 +23,14 @@ const FULL =
 export class SpaceWatch {
   readonly #parts: SpaceWatchParts;
   readonly #alarm: Alarm;
+  readonly #outage: Alarm;
   #isInTrouble = false;
   #saidFull = false;
 
   constructor(parts: SpaceWatchParts) {
     this.#parts = parts;
     this.#alarm = new Alarm(parts.clock, parts.log);
+    this.#outage = new Alarm(parts.clock, parts.log);
   }
 
   async run(): Promise<void> {
@@ -36,7 +38,9 @@ export class SpaceWatch {
     const space = await store.upkeep.checkSpace();
     onSpace(space);
     this.#sayFull(space);
-    const { trouble, freeBytes } = space;
+    const { trouble, freeBytes, outage } = space;
+    if (outage) this.#outage.raise(`the store cannot be used: ${outage.detail}`);
+    else this.#outage.clear("the store can be used again");
     if (trouble === null) this.#alarm.clear("the write-ahead log is back within its limit");
     else {
       if (!this.#isInTrouble) onTrouble(trouble);

@@ -255,6 +255,7 @@ describe("doctor", () => {
     version,
     schema: 1,
     state: "ready",
+    store_outage: null,
     started_at: "2026-11-20T09:00:00.000Z",
     uptime_seconds: 10,
     paused: null,

@@ -1,8 +1,8 @@
 /** Lists of a store in PostgreSQL, and how many rows the server looks at for each. */
-import { Client } from "pg";
+import type { Client } from "pg";
 import { systemClock } from "../../src/clock.ts";
 import { Database, type Queries } from "../../src/store/postgres/engine/database.ts";
-import { configsOf } from "../../src/store/postgres/engine/session.ts";
+import { configsOf, connect } from "../../src/store/postgres/engine/session.ts";
 import type { Engine } from "../../src/store/postgres/engine/engine.ts";
 import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
@@ -56,9 +56,7 @@ export class LookedAt {
   }
 
   static async at(url: string): Promise<LookedAt> {
-    const client = new Client({ ...configsOf(url)[0]!, options: LIST_PLANS });
-    await client.connect();
-    return new LookedAt(url, client);
+    return new LookedAt(url, await connect(configsOf(url), LIST_PLANS, () => {}));
   }
 
   async of(ask: (reads: PostgresReads) => Promise<Page<unknown> | null>): Promise<Looked> {

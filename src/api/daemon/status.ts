@@ -1,5 +1,6 @@
 /** The daemon as a whole, as operators see it, and whose endpoints and events it has. */
 import * as v from "valibot";
+import { WebhookdError } from "../../domain/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import type { Census } from "../../store/store.ts";
 import { DamagedParts, DamagedReason } from "../endpoints/fields.ts";
@@ -24,6 +25,10 @@ export const Status = titled(
     state: described(
       v.picklist(["ready", "draining", "disk_full", "store_unavailable"]),
       "Whether events are accepted, as in the answer of `/readyz`. A pause does not change this.",
+    ),
+    store_outage: described(
+      v.nullable(v.object({ since: Instant, detail: v.string() })),
+      "Since when and why this process cannot use its PostgreSQL, with what to do about it; null while it can. Meanwhile, everything that is read from the store is as it was last known.",
     ),
     started_at: Instant,
     uptime_seconds: Count,
@@ -144,6 +149,7 @@ export const aStatus = {
   version: "1.0.0",
   schema: 1,
   state: "ready",
+  store_outage: null,
   started_at: "2026-11-20T08:00:00.000Z",
   uptime_seconds: 6600,
   paused: null,
@@ -179,13 +185,24 @@ export const getStatus: Operation = {
 
 /** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
 const COUNT_PATIENCE_MS = 100;
+/** What a store that is slow is waited for. */
+const PATIENCE_MS = 2000;
 
-export function statusRoutes(parts: ApiParts): Route[] {
-  const { store, deliveries, clock, config, version, departures, backups, metrics, damaged, peers } = parts;
-  const started = { at: clock.now(), monotonic: clock.monotonic() };
+/** Of a store that has not answered yet. */
+const UNREAD = {
+  pause: null,
+  space: { freeBytes: null, floorBytes: 0, state: "ready", trouble: null },
+  size: { databaseBytes: 0, logBytes: 0 },
+  last: null,
+  damage: null,
+  counts: null,
+  nodes: [],
+  openMove: null,
+} as const;
 
-  async function status({ principal, now }: Call): Promise<Reply> {
-    requireEveryTenant(principal);
+/** What the store says, or what it said last. */
+function latestOf({ store, clock, metrics }: ApiParts) {
+  const read = async () => {
     const [pause, space, size, last, damage, counts, nodes, openMove] = await Promise.all([
       store.operations.getPause(),
       store.upkeep.checkSpace(),
@@ -196,12 +213,40 @@ export function statusRoutes(parts: ApiParts): Route[] {
       store.ownership.nodes(),
       store.operations.openMove(),
     ]);
+    return { pause, space, size, last, damage, counts, nodes, openMove };
+  };
+  let known: Awaited<ReturnType<typeof read>> = UNREAD;
+
+  /** A store that does not answer must not keep anybody from hearing that. */
+  return async () => {
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const cancel = clock.after(PATIENCE_MS, () => resolve(null));
+    const reading = read().catch((error: unknown) => {
+      if (error instanceof WebhookdError && error.code === "storage_unavailable") return null;
+      throw error;
+    });
+    const facts = await Promise.race([reading, late]).finally(cancel);
+    if (facts !== null) return (known = facts);
+    return { ...known, space: { ...known.space, ...(await store.upkeep.condition()) } };
+  };
+}
+
+export function statusRoutes(parts: ApiParts): Route[] {
+  const { store, deliveries, clock, config, version, departures, backups, damaged, peers } = parts;
+  const started = { at: clock.now(), monotonic: clock.monotonic() };
+
+  const latest = latestOf(parts);
+
+  async function status({ principal, now }: Call): Promise<Reply> {
+    requireEveryTenant(principal);
+    const { pause, space, size, last, damage, counts, nodes, openMove } = await latest();
     const dueSince = [deliveries.oldestDueAt(now), ...nodes.map(({ report }) => report?.oldestDueAt ?? null)];
     const { rules, failure } = backups;
     return json(200, {
       version,
       schema: store.operations.schemaVersion,
       state: stateOf(parts, space.state),
+      store_outage: space.outage ? { since: formatInstant(space.outage.since), detail: space.outage.detail } : null,
       started_at: formatInstant(started.at),
       uptime_seconds: Math.floor((clock.monotonic() - started.monotonic) / 1000),
       paused: pause === null ? null : presentPause(pause),
@@ -212,7 +257,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       counted_at: formatInstantOrNull(counts?.at ?? null),
       due_by_minute: counts && dueByMinute(counts, now),
-      overdue: { deliveries: counts && overdue(counts, now), behind: await behind(parts, now) },
+      overdue: { deliveries: counts && overdue(counts, now), behind: space.outage ? [] : await behind(parts, now) },
       open_move: openMove && { since: formatInstantOrNull(openMove.since) },
       data: { dir: config.data.dir, secret_key_file: config.data.secretKeyFile },
       disk: { free_bytes: space.freeBytes ?? UNKNOWN_BYTES, floor_bytes: space.floorBytes },

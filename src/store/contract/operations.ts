@@ -166,6 +166,15 @@ export interface Condition {
   readonly state: "ready" | "disk_full" | "store_unavailable";
   /** Why what is committed takes ever more room, for people; null while it does not. */
   readonly trouble: string | null;
+  /** Why the database cannot be used, though its disk has room. */
+  readonly outage?: Outage | null;
+}
+
+/** The database does not answer, or refuses what it is asked. */
+export interface Outage {
+  readonly since: number;
+  /** What happens, and what to do about it, for people. */
+  readonly detail: string;
 }
 
 export interface Space extends Condition {

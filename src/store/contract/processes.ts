@@ -11,7 +11,7 @@ import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts"
  *
  * What was committed for an endpoint that is not owned is the owner's to send: the `waiting` of a verb's answer names it
  * all the same, and the caller lets it be, because its owner hears of it. A process that has lost what it owned commits
- * nothing more, and must end.
+ * nothing more: it begins anew, owning nothing, or ends.
  */
 export interface OwnershipStore {
   /** Whether the endpoint is owned, by this process's memory alone; null where all are. */
@@ -42,12 +42,23 @@ export interface OwnershipStore {
    * restarted. As long as every node is draining, they go on all the same. False where no node has that name.
    */
   drain(name: string, on: boolean): Promise<boolean>;
+  /** Where one that has lost what it owned may begin anew. */
+  readonly comeback?: Comeback;
   /** What nodes have to tell people, which one of them does for all; null on a store of one process. */
   readonly alerts: SharedAlerts | null;
   /** What happens on all nodes, for those that look on; null on a store of one process. */
   readonly stream: SharedStream | null;
   /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
   release(): Promise<void>;
+}
+
+/** After a renewal has found that others have what was owned. */
+export interface Comeback {
+  readonly isDue: boolean;
+  /** As one that has just started, and owns nothing. Whoever calls it has forgotten what it knew of what was owned. */
+  rejoin(): Promise<Ownership>;
+  /** Has the process end. */
+  giveUp(): void;
 }
 
 /** How a process stands, by what it keeps in memory. */

@@ -43,7 +43,8 @@ export interface About {
 }
 
 export interface NewNode extends About {
-  readonly id: string;
+  /** Another one each time it joins. */
+  id: string;
   readonly leaseMs: number;
   /** Suffers no other beside it; else it suffers those that do the same. */
   readonly alone: boolean;
@@ -63,7 +64,7 @@ type Joined = { readonly dead: number } & (
 );
 
 /** Inside a transaction. Those who come at the same time come one after the other. */
-async function join(tx: Queries, { id, leaseMs, alone, host, version, steps }: NewNode): Promise<Joined> {
+export async function join(tx: Queries, { id, leaseMs, alone, host, version, steps }: NewNode): Promise<Joined> {
   const [meta] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
   const found = Number(meta?.value ?? 0);
   if (found === 0) return { is: "outdated", dead: 0 };
@@ -179,7 +180,7 @@ export async function takeStore(database: Database, node: NewNode, { isStandby, 
   }
 }
 
-function held(): StoreRefused {
+export function held(): StoreRefused {
   return new StoreRefused(
     75,
     "another webhookd is using the PostgreSQL database of [data] store",

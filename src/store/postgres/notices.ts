@@ -23,8 +23,7 @@ interface Notice {
 }
 
 interface NoticesParts {
-  /** Of the node. */
-  readonly id: string;
+  readonly node: { readonly id: string };
   readonly database: Database;
   readonly engine: Engine;
   readonly health: Health;
@@ -64,7 +63,12 @@ export class Notices {
     if (this.#told.length === 0) return;
     // One whose row was removed lets them be: its heir has not heard yet.
     const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
-    await this.#node.database.change(sql, [this.#told, this.#node.id]);
+    await this.#node.database.change(sql, [this.#told, this.#node.node.id]);
+    this.#told = [];
+  }
+
+  /** What was told last is for whoever has those endpoints now. */
+  forget(): void {
     this.#told = [];
   }
 
@@ -95,7 +99,7 @@ export class Notices {
       const unheard = await this.#node.database.rows(
         `SELECT 1 FROM notice n JOIN slot s ON s.slot = n.slot JOIN node o ON o.id = s.owner
          WHERE n.endpoint = ANY($1::text[]) AND o.id <> $2 AND o.lease_until > now() LIMIT 1`,
-        [endpoints, this.#node.id],
+        [endpoints, this.#node.node.id],
       );
       if (unheard.length === 0) return;
       await sleep(LOOK_MS);

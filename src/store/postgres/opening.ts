@@ -14,6 +14,7 @@ import { StoreRefused } from "../files/refused.ts";
 import { takeLock } from "../opening/lock.ts";
 import type { Store } from "../store.ts";
 import { Database } from "./engine/database.ts";
+import { explained } from "./fault.ts";
 import { hostsOf } from "./engine/session.ts";
 import { requireHere, requireUnlocked } from "./engine/moved.ts";
 import { STEPS, versionOf } from "./engine/schema.ts";
@@ -136,7 +137,7 @@ interface Server {
 async function look({ url, create, migrate, clock, log }: ServedOptions): Promise<boolean> {
   const database = new Database(url);
   try {
-    await database.rows("SELECT 1");
+    await database.ready();
     await learnTime(database, clock);
     const [server] = await database.rows<Server>(
       `SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
@@ -176,8 +177,6 @@ export function refusalOf(error: unknown, url: string): unknown {
   if (error instanceof StoreRefused || !(error instanceof Error)) return error;
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;
   if (cause === null) return error;
-  const said = cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : "no answer";
-  const todo =
-    "make sure that it is running and can be reached, and that the user and database of [data] store are right";
-  return new StoreRefused(74, `the PostgreSQL at ${hostsOf(url)} cannot be used: ${said}`, todo, error);
+  const { what, todo } = explained(cause, url);
+  return new StoreRefused(74, `the PostgreSQL at ${hostsOf(url)} cannot be used: ${what}`, todo, error);
 }

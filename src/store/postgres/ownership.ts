@@ -4,15 +4,20 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostAheadMs } from "../../clock.ts";
-import type { NodeReport, Ownership, News, StoreNode } from "../store.ts";
+import { StoreRefused } from "../files/refused.ts";
+import { storageUnavailable } from "../files/unavailable.ts";
+import type { Comeback, NodeReport, Ownership, News, StoreNode } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
 import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
 import type { Database, Queries } from "./engine/database.ts";
+import { LeaseLost } from "./fault.ts";
 import type { Engine } from "./engine/engine.ts";
 import type { Told } from "./engine/owner.ts";
 import { hearTime } from "./engine/time.ts";
 import {
   guard,
+  held,
+  join,
   lost,
   removeDead,
   RENEW_MS,
@@ -74,6 +79,8 @@ export class SharedOwnership implements Node {
   /** Monotonic: when the lease was renewed last, and until when nobody is taken for dead. */
   #renewedAt: number | null = null;
   #sparesUntil = Number.NEGATIVE_INFINITY;
+  /** Its row was removed: others have its slots, or may take them, and it commits nothing. */
+  #isLost = false;
 
   /** `onLost` is called once others have what was this node's: the process must end, and forget what it holds. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
@@ -98,17 +105,55 @@ export class SharedOwnership implements Node {
 
   attach(engine: Engine, health: Health): void {
     const database = this.#database!;
-    const { id } = this.#node;
+    const node = this.#node;
     this.alerts = new NodeAlerts(database, engine);
-    this.stream = new NodeStream(database, id, () => engine.clock.monotonic());
+    this.stream = new NodeStream(database, node, () => engine.clock.monotonic());
     const slotOfId = (endpoint: string) => this.#slotOf(endpoint);
-    const notices = new Notices({ id, database, engine, health, owns: this.owns, slotOf: slotOfId });
+    const notices = new Notices({ node, database, engine, health, owns: this.owns, slotOf: slotOfId });
     this.#store = { engine, health, notices, list: new NodeList(database, engine.clock, this.#node) };
   }
 
   async guard(tx: Queries): Promise<null> {
-    if (!(await guard(tx, this.#node))) throw this.#lost();
-    return null;
+    const { id } = this.#node;
+    if (await guard(tx, this.#node)) return null;
+    // It may have begun anew meanwhile.
+    throw id === this.#node.id ? this.#lost() : storageUnavailable();
+  }
+
+  readonly comeback: Comeback = ((owner) => ({
+    get isDue() {
+      return owner.#isLost;
+    },
+    rejoin: () => owner.#rejoin(),
+    giveUp() {
+      lost(owner.#onLost, "other nodes have taken over this node's endpoints, because its lease had run out");
+    },
+  }))(this);
+
+  /** Under another name to the database, so that nothing of before is committed by it. */
+  async #rejoin(): Promise<Ownership> {
+    const { engine, health, notices } = this.#store!;
+    const anew = { ...this.#node, id: randomUUID() };
+    try {
+      await this.#database!.leaseTransaction(async (tx) => {
+        const joined = await join(tx, anew);
+        if (joined.is === "held") throw held();
+        if (joined.is === "outdated") throw storageUnavailable();
+        await engine.renumber(tx, joined.number);
+      });
+    } catch (error) {
+      // Another one has the store for itself, or has migrated it: that will not pass.
+      if (error instanceof StoreRefused) this.#onLost(error);
+      throw error;
+    }
+    this.#node.id = anew.id;
+    this.#isLost = false;
+    this.#renewedAt = engine.clock.monotonic();
+    health.abandon();
+    notices.forget();
+    this.stream.rejoined();
+    const endpoints = { total: SLOTS, owned: this.#owned, leaving: this.#leaving, againInMs: AGAIN_MS };
+    return { endpoints, holdsForMs: this.#node.leaseMs };
   }
 
   async renew(report?: NodeReport): Promise<Ownership> {
@@ -227,9 +272,17 @@ export class SharedOwnership implements Node {
     const { engine, health } = this.#store!;
     for (let left = SAVES; left > 0 && health.hasNews; left--) await health.save();
     await engine.write(async (tx) => {
-      await letWait(tx, slots, engine.clock.now());
-      const sql = "UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])";
-      await tx.change(sql, [this.#node.id, slots]);
+      // Only what is still its own: it may have begun anew since.
+      const given = await tx.rows<{ slot: number }>(
+        `UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])
+         RETURNING slot`,
+        [this.#node.id, slots],
+      );
+      await letWait(
+        tx,
+        given.map(({ slot }) => slot),
+        engine.clock.now(),
+      );
     });
     this.#leaving = new Set([...this.#leaving].filter((slot) => kept.has(slot)));
   }
@@ -277,8 +330,9 @@ export class SharedOwnership implements Node {
   }
 
   #lost(): Error {
-    const what = "other nodes have taken over this node's endpoints, because its lease had run out";
-    return lost(this.#onLost, what);
+    this.#isLost = true;
+    [this.#owned, this.#leaving] = [new Set(), new Set()];
+    return storageUnavailable(new LeaseLost("others may have taken over its endpoints"));
   }
 }
 

@@ -10,7 +10,7 @@ import { Database, Outrun, type Queries } from "./engine/database.ts";
 import { Pending } from "./deliveries/pending.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
 import { PostgresEndpoints } from "./endpoints/endpoints.ts";
-import { Engine, getMeta, NodeKeys, setMeta } from "./engine/engine.ts";
+import { Engine, getMeta, lastKeys, NodeKeys, setMeta } from "./engine/engine.ts";
 import { PostgresEvents } from "./events/events.ts";
 import { Health } from "./endpoints/health.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
@@ -52,6 +52,7 @@ const HOUR_MS = 3_600_000;
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options.url);
   try {
+    await database.ready();
     const begin = () => database.transaction((tx) => tx.script(META));
     // Of those that start together on an empty database one is refused what the other is making.
     await begin().catch((error: unknown) => (error instanceof Outrun ? begin() : Promise.reject(error)));
@@ -83,12 +84,8 @@ async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
   // Of processes that were killed; one that runs misses nothing.
   await tx.change("DELETE FROM last_commit WHERE at < now() - interval '1 day'");
   const isNew = (await getMeta(tx, "key_id")) === null;
-  const [last] = await tx.rows<{ key: number; number: number }>(
-    `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
-       greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),
-         (SELECT max(num) FROM tenant), 0) AS number`,
-  );
-  const [keys, numbers] = [new NodeKeys(last!.key, node), new NodeKeys(last!.number, node)];
+  const last = await lastKeys(tx);
+  const [keys, numbers] = [new NodeKeys(last.key, node), new NodeKeys(last.number, node)];
   if (isNew) {
     await setMeta(tx, "key_id", box.keyId);
     await setMeta(tx, "key_check", box.sealCheck());

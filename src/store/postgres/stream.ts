@@ -32,8 +32,7 @@ interface Row {
 
 export class NodeStream implements SharedStream {
   readonly #database: Database;
-  /** The node's id. */
-  readonly #id: string;
+  readonly #node: { readonly id: string };
   readonly #monotonic: () => number;
   life = "";
   isWanted = false;
@@ -50,9 +49,9 @@ export class NodeStream implements SharedStream {
   /** What ends before this node can listen again. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(database: Database, id: string, monotonic: () => number) {
+  constructor(database: Database, node: { readonly id: string }, monotonic: () => number) {
     this.#database = database;
-    this.#id = id;
+    this.#node = node;
     this.#monotonic = monotonic;
   }
 
@@ -61,6 +60,14 @@ export class NodeStream implements SharedStream {
     this.isWanted = isWanted || this.#listens;
     if (hasGap) this.#gaps++;
     this.#settle().catch(() => {});
+  }
+
+  /** The node has another row, which says nothing yet; and what happened meanwhile was not told. */
+  rejoined(): void {
+    this.#tells = false;
+    this.#gaps++;
+    if (!this.#listens) return;
+    this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#node.id]).catch(() => {});
   }
 
   #settle(): Promise<void> {
@@ -81,7 +88,7 @@ export class NodeStream implements SharedStream {
     if (wanted && gaps > this.#toldGaps) await this.tell(null);
     this.#toldGaps = gaps;
     if (wanted !== this.#tells) {
-      await this.#database.change("UPDATE node SET tells = $2 WHERE id = $1", [this.#id, wanted]);
+      await this.#database.change("UPDATE node SET tells = $2 WHERE id = $1", [this.#node.id, wanted]);
       this.#tells = wanted;
     }
     if (!wanted || this.#monotonic() - this.#removedAt < REMOVE_MS) return;
@@ -93,7 +100,7 @@ export class NodeStream implements SharedStream {
     await this.#last;
     this.#listens = true;
     try {
-      await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#id]);
+      await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#node.id]);
       // One that is under way began without that, perhaps.
       await this.#settling?.catch(() => {});
       this.isWanted = true;
@@ -118,7 +125,7 @@ export class NodeStream implements SharedStream {
     this.#listens = false;
     const sql = "UPDATE node SET listens = false WHERE id = $1";
     // One that could not be told is listened to for nothing.
-    this.#last = Promise.all([this.#last, this.#database.change(sql, [this.#id]).catch(() => {})]);
+    this.#last = Promise.all([this.#last, this.#database.change(sql, [this.#node.id]).catch(() => {})]);
   }
 
   async tell(text: string | null): Promise<void> {

@@ -61,7 +61,8 @@ export class PostgresUpkeep implements UpkeepStore {
 
   /** The space is the database's to look after: it says so by refusing what does not fit. */
   async checkSpace(): Promise<Space> {
-    this.#reachable = await this.#engine.database.rows("SELECT 1").then(
+    // Of a table: a server whose tables are gone is there as well.
+    this.#reachable = await getMeta(this.#engine.database, "schema").then(
       () => true,
       () => false,
     );
@@ -74,7 +75,9 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   async condition(): Promise<Condition> {
-    return { state: this.#reachable ? this.#engine.state : "store_unavailable", trouble: null };
+    const { database, outage, state } = this.#engine;
+    const isReachable = this.#reachable && database.silence === null;
+    return { state: isReachable ? state : "store_unavailable", trouble: null, outage };
   }
 }
 

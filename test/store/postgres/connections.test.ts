@@ -5,6 +5,7 @@ import { ManualClock } from "../../harness/clock.ts";
 import { ownPort } from "../../harness/port.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { Database } from "../../../src/store/postgres/engine/database.ts";
+import { CONNECTIONS } from "../../../src/store/postgres/fault.ts";
 import { addEndpoint, delivered, draft, dueNow, EVERYTHING, noRoom, publishOne, START } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
@@ -118,6 +119,23 @@ describe.skipIf(server === null)("statements on PostgreSQL", () => {
     await expect(half).rejects.toThrow("invalid input syntax for type bigint");
   });
 
+  it("are committed as webhookd wants it, whatever the database and the address say", async () => {
+    const database = await createDatabase(server!);
+    await server!.ask(`ALTER DATABASE ${database} SET synchronous_commit = off`);
+    await server!.ask(`ALTER DATABASE ${database} SET client_min_messages = error`);
+    await server!.ask(`ALTER DATABASE ${database} SET default_transaction_isolation = serializable`);
+    const url = `${server!.urlOf(database)}?options=-csearch_path%3Dpublic%20-clock_timeout%3D1&statement_timeout=2000`;
+    const asked = new Database(url);
+    onTestFinished(() => asked.close());
+    const sql = `SELECT array_agg(current_setting(name) ORDER BY name) AS settings FROM unnest(ARRAY[
+      'client_min_messages', 'lock_timeout', 'search_path', 'statement_timeout', 'synchronous_commit',
+      'transaction_isolation']) AS n (name)`;
+    const settings = ["warning", "0", "public", "0", "on", "read committed"];
+    expect(await asked.rows(sql)).toEqual([{ settings }]);
+    expect(await asked.lease.rows(sql)).toEqual([{ settings }]);
+    expect(await asked.transaction((tx) => tx.rows(sql))).toEqual([{ settings }]);
+  });
+
   it("find rows by their keys, also where they were planned while the table was empty", async () => {
     const plan = await asked(async (database) => {
       await database.script("CREATE TABLE thing (key bigint PRIMARY KEY, state integer)");
@@ -135,9 +153,9 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     await addEndpoint(store);
     const { id } = await publishOne(store);
     expect((await store.reads.listEvents(EVERYTHING)).data).toMatchObject([{ id }]);
-    // One that writes and two that read, and none for each host that was given up.
+    // All that it ever makes, and none for each host that was given up.
     const sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    expect((await withClient(url, (client) => client.query(sql))).rows).toEqual([{ count: "3" }]);
+    expect((await withClient(url, (client) => client.query(sql))).rows).toEqual([{ count: String(CONNECTIONS) }]);
   });
 
   it("goes on after its connections were cut, and loses nothing that it answered", async () => {

@@ -97,6 +97,12 @@ export class Health {
     for (const endpoint of this.#streaks.keys()) this.#doubt(endpoint);
   }
 
+  /** Others have the endpoints, and write down how they fare. */
+  abandon(): void {
+    this.#news.clear();
+    this.readAgain();
+  }
+
   #tell(endpoint: number): void {
     this.#news.add(endpoint);
     this.#stale.delete(endpoint);

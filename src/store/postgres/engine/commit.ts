@@ -11,6 +11,17 @@ export class NotReplicated extends Error {}
 /** A statement of the transaction had failed, so that nothing was committed; and nobody had said so. */
 export class FailedBefore extends Error {}
 
+/** The answer to a commit was lost, and for now nobody can be asked what became of it. */
+export class CommitInDoubt extends Error {
+  /** Resolves when that is known; to false if the database is closed first. */
+  readonly wasMade: Promise<boolean>;
+
+  constructor(wasMade: Promise<boolean>, cause: unknown) {
+    super("it is not known whether it was committed", { cause });
+    this.wasMade = wasMade;
+  }
+}
+
 interface Warning {
   readonly count: number;
   readonly text: string;

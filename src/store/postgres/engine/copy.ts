@@ -5,10 +5,7 @@ import { configsOf, connect } from "./session.ts";
 /** To the first host that takes writes; whoever asks closes it. */
 export async function connectAlone(url: string): Promise<Client> {
   const configs = configsOf(url).map((config): ClientConfig => ({ ...config, pipeline: false, query_timeout: 0 }));
-  const client = await connect(configs, () => {});
-  // Whatever a role or a database has for its default.
-  await client.query("SET idle_in_transaction_session_timeout = 0; SET statement_timeout = 0; SET lock_timeout = 0");
-  return client;
+  return connect(configs, { idle_in_transaction_session_timeout: "0", statement_timeout: "0" }, () => {});
 }
 
 type Value = number | string | Uint8Array | null;

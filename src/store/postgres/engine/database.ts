@@ -5,11 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { WebhookdError } from "../../../domain/errors.ts";
-import { commit, durably, FailedBefore, NotReplicated } from "./commit.ts";
-import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
-import { configsOf, OPTIONS, Session } from "./session.ts";
-import { within } from "./within.ts";
 import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
+import { commit, CommitInDoubt, durably, FailedBefore } from "./commit.ts";
+import { BY_KEYS, gather, isOfOldTables, LIST_PLANS, run } from "./prepared.ts";
+import { faultOf } from "../fault.ts";
+import { configsOf, pidOf, pooled, Session, within, type Settings } from "./session.ts";
+import { Pulse, type Silence } from "./pulse.ts";
 
 /** How long a caller waits for a commit, and how long once its answer was lost; and how far apart that is asked. */
 const COMMIT_MS = 10_000;
@@ -28,17 +29,6 @@ const LIST_MS = 9000;
 
 /** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
 export class Outrun extends Error {}
-
-/** The answer to a commit was lost, and for now nobody can be asked what became of it. */
-export class CommitInDoubt extends Error {
-  /** Resolves when that is known; to false if the database is closed first. */
-  readonly wasMade: Promise<boolean>;
-
-  constructor(wasMade: Promise<boolean>, cause: unknown) {
-    super("it is not known whether it was committed", { cause });
-    this.wasMade = wasMade;
-  }
-}
 
 /** What can be asked: inside a transaction, or of what is committed. */
 export interface Queries {
@@ -71,26 +61,66 @@ export class Database implements Queries {
   /** What may take long. Of several connections the next one is asked. */
   readonly lists: Queries;
   readonly url: string;
+  /** Called for each error that callers are told of as one of the storage. */
+  onFault: (cause: unknown) => void = () => {};
   readonly #short: Queries;
+  readonly #lease: Session;
   readonly #writer: Session;
   readonly #sessions: Session[] = [];
+  readonly #pulse: Pulse;
   #inDoubt = false;
   #closed = false;
 
   constructor(url: string) {
     this.url = url;
     const configs = configsOf(url);
-    const session = (timeoutMs: number, plans: string) => {
-      const limits = `-c statement_timeout=${timeoutMs} -c idle_in_transaction_session_timeout=${IDLE_MS}`;
-      const some = new Session(configs.map((config) => ({ ...config, options: `${OPTIONS} ${limits} ${plans}` })));
+    const session = (timeoutMs: number, plans: Settings) => {
+      const limits = { statement_timeout: String(timeoutMs), idle_in_transaction_session_timeout: String(IDLE_MS) };
+      const some = new Session(configs, { ...limits, ...plans });
       this.#sessions.push(some);
       return some;
     };
+    const over = (...sessions: readonly Session[]) => queriesOver(sessions, (work) => this.#telling(work));
     // Nothing may end its wait for a standby.
     this.#writer = session(0, BY_KEYS);
-    this.lease = queriesOver([session(0, BY_KEYS)]);
-    this.#short = queriesOver([session(0, BY_KEYS)]);
-    this.lists = queriesOver(Array.from({ length: LISTERS }, () => session(LIST_MS, LIST_PLANS)));
+    this.#lease = session(0, BY_KEYS);
+    this.lease = over(this.#lease);
+    this.#short = over(session(0, BY_KEYS));
+    this.lists = over(...Array.from({ length: LISTERS }, () => session(LIST_MS, LIST_PLANS)));
+    const working = this.#sessions.slice();
+    this.#pulse = new Pulse(session(0, {}), () => {
+      for (const one of working) one.cut();
+    });
+  }
+
+  /**
+   * Makes all connections, so that a server that does not take so many says so at once; and refuses a pooler that lets
+   * several of them share a server process. From then on it is felt whether the server lives.
+   */
+  async ready(): Promise<void> {
+    const pids = new Set<number>();
+    for (const session of this.#sessions) pids.add(pidOf(await session.client()));
+    if (pids.size < this.#sessions.length) throw storageUnavailable(pooled());
+    this.#pulse.start();
+  }
+
+  /** Null while the server answers, as far as is known. */
+  get silence(): Silence | null {
+    return this.#pulse.silence;
+  }
+
+  /** Fails at once while the server is silent. */
+  async #telling<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      if (this.silence !== null) throw silent(this.silence);
+      return await work();
+    } catch (error) {
+      const isInDoubt = error instanceof CommitInDoubt;
+      const told = isInDoubt ? null : storageError(error);
+      if (told !== null || isInDoubt || isStorageError(error))
+        this.onFault(isInDoubt ? error : ((error as Error).cause ?? error));
+      throw told ?? (isOutrun(error) ? new Outrun("another node was faster", { cause: error }) : error);
+    }
   }
 
   rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]> {
@@ -115,7 +145,7 @@ export class Database implements Queries {
    * have been committed all the same, which takes a mark.
    */
   async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
-    return telling(async () => {
+    return this.#telling(async () => {
       if (this.#inDoubt) throw storageUnavailable();
       const client = await this.#writer.client();
       gather(client)
@@ -138,6 +168,23 @@ export class Database implements Queries {
     });
   }
 
+  /** Over the connection of the lease, which nobody else may ask anything until it is over. */
+  async leaseTransaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#telling(async () => {
+      const client = await this.#lease.client();
+      await client.query("BEGIN");
+      try {
+        const result = await work(queriesOn(client));
+        await commit(client);
+        return result;
+      } catch (error) {
+        // Without its connection the server undoes it.
+        this.#lease.cut();
+        throw error;
+      }
+    });
+  }
+
   /** Resolves once it is durable. */
   async #commit(client: Client, mark: Mark | null): Promise<void> {
     let lost: unknown = null;
@@ -157,7 +204,7 @@ export class Database implements Queries {
     if (typeof is === "string") {
       this.#inDoubt = true;
       const known = made.catch(() => false).finally(() => (this.#inDoubt = false));
-      if (is === "lost") is = await within(ASK_MS, known);
+      if (is === "lost" && this.silence === null) is = await within(ASK_MS, known);
       // Whoever is told that nothing was done does it again, and it would be done twice.
       if (typeof is === "string") throw new CommitInDoubt(known, lost);
     }
@@ -171,6 +218,7 @@ export class Database implements Queries {
   async #ask({ id }: Mark): Promise<boolean> {
     while (!this.#closed) {
       try {
+        if (this.silence !== null) throw silent(this.silence);
         const client = await this.#writer.client();
         const { rows } = await durably(client, () =>
           client.query<{ isMade: boolean }>({ text: ASK, values: [id], ...PATIENT }),
@@ -186,11 +234,14 @@ export class Database implements Queries {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#pulse.stop();
     await Promise.all(this.#sessions.map((session) => session.close()));
   }
 }
 
-function queriesOver(sessions: readonly Session[]): Queries {
+type Telling = <T>(work: () => Promise<T>) => Promise<T>;
+
+function queriesOver(sessions: readonly Session[], telling: Telling): Queries {
   let next = 0;
   const asking = <T>(ask: (queries: Queries) => Promise<T>) => {
     const session = sessions[next++ % sessions.length]!;
@@ -239,12 +290,12 @@ function isAftermath(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "25P02";
 }
 
-async function telling<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw storageError(error) ?? (isOutrun(error) ? new Outrun("another node was faster", { cause: error }) : error);
-  }
+function isStorageError(error: unknown): boolean {
+  return error instanceof WebhookdError && error.code.startsWith("storage_");
+}
+
+function silent({ cause }: Silence): WebhookdError {
+  return storageUnavailable(cause ?? new Error("Connection silent"));
 }
 
 /** Damage to some rows, or a bug of the server's: whoever needs none of them is served all the same. */
@@ -254,8 +305,7 @@ export function isOfSome({ cause }: WebhookdError): boolean {
 
 /** A key that is taken, a deadlock, a lock that was not to be had, or rows that changed meanwhile, where the server is strict. */
 function isOutrun(error: unknown): boolean {
-  if (!(error instanceof Error && "code" in error)) return false;
-  return /^(23505|40001|40P01|55P03)$/.test(String(error.code)) || isOfOldTables(error);
+  return isOfOldTables(error) || faultOf(error).is === "outrun";
 }
 
 /** Where nobody does it again: what callers are told. */
@@ -266,14 +316,7 @@ export function toldOf(error: unknown): unknown {
 /** What callers are told when the storage is at fault; null for any other error. */
 function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
-  const code = "code" in error ? String(error.code) : "";
-  if (code === "53100") return storageFull(error);
-  if (error instanceof NotReplicated) return storageUnavailable(error);
-  // No connection, no resources, no time left, shutting down or recovering, read only, a right that was taken away, an
-  // error of the system, damage.
-  if (/^(08|53|57P|57014|58|25006|25P03|25P04|42501|XX)/.test(code) || /^E[A-Z]+$/.test(code))
-    return storageUnavailable(error);
-  return /^(Connection|Query read timeout|timeout expired|Client )/.test(error.message)
-    ? storageUnavailable(error)
-    : null;
+  const { is } = faultOf(error);
+  if (is === "full") return storageFull(error);
+  return is === "unavailable" ? storageUnavailable(error) : null;
 }

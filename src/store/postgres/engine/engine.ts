@@ -6,7 +6,11 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { Histogram } from "../../../domain/tally.ts";
-import { CommitInDoubt, isOfSome, Outrun, toldOf, type Database, type Mark, type Queries } from "./database.ts";
+import { CommitInDoubt } from "./commit.ts";
+import { explained } from "../fault.ts";
+import { hostsOf } from "./session.ts";
+import { isOfSome, Outrun, toldOf, type Database, type Mark, type Queries } from "./database.ts";
+import type { Outage } from "../../store.ts";
 import type { Owner } from "./owner.ts";
 import type { Box } from "../../rows/box.ts";
 import { storageUnavailable } from "../../files/unavailable.ts";
@@ -22,6 +26,8 @@ const NOTE_EVERY_MS = 1000;
 const TRIES = 5;
 /** On a full disk, a commit of little may succeed beside others that do not. */
 const STAYS_FULL_MS = 10_000;
+/** What fails is asked again within a second or two: a fault that does not come again is over. */
+const FAULT_MS = 5000;
 
 /** What the storage made of a commit, and until when no other commit disproves it, by the monotonic clock. */
 interface Refusal {
@@ -73,6 +79,8 @@ export class Engine {
   #noted: number | null = null;
   #refusal: Refusal | null = null;
   #lastCommit: string | null = null;
+  /** The last fault, and since when there were such, without a pause: by the clock, and the last by the monotonic one. */
+  #fault: { readonly since: number; readonly at: number; readonly cause: unknown } | null = null;
 
   constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
     this.owner = owner;
@@ -82,6 +90,7 @@ export class Engine {
     this.random = random;
     this.keys = keys;
     this.numbers = numbers;
+    database.onFault = (cause) => this.#noteFault(cause);
     this.cursors = new Cursors((bytes) => box.mark(bytes));
     // Where nodes share the store it would be the row that all of them wait for.
     if (owner.owns === null) this.riders.push((tx, now) => this.#noteInstant(tx, now));
@@ -90,6 +99,40 @@ export class Engine {
   /** Whether commits are made, as far as the last ones tell. */
   get state(): "ready" | Refusal["state"] {
     return this.#refusal?.state ?? "ready";
+  }
+
+  /** Why the database cannot be used; null while it can, as far as is known. */
+  get outage(): Outage | null {
+    const { silence, url } = this.database;
+    const fault = this.#faultNow();
+    if (silence === null && fault === null) return null;
+    const { what, todo } = explained(silence?.cause ?? fault?.cause ?? new Error("Connection silent"), url);
+    const since = silence === null ? fault!.since : this.clock.now() - silence.forMs;
+    return { since: Math.min(since, fault?.since ?? since), detail: `PostgreSQL at ${hostsOf(url)}: ${what}; ${todo}` };
+  }
+
+  #faultNow() {
+    const fault = this.#fault;
+    return fault === null || this.clock.monotonic() - fault.at >= FAULT_MS ? null : fault;
+  }
+
+  #noteFault(cause: unknown): void {
+    const before = this.#faultNow();
+    // What follows from a fault, such as that a commit is in doubt, says less than the fault.
+    const isTelling = cause instanceof Error && !(cause instanceof WebhookdError);
+    const at = this.clock.monotonic();
+    this.#fault = {
+      since: before?.since ?? this.clock.now(),
+      at,
+      cause: isTelling ? cause : (before?.cause ?? cause),
+    };
+  }
+
+  /** Another process may have had the number since this one had its own, and have spent keys that are not known here. */
+  async renumber(tx: Queries, node: number): Promise<void> {
+    const last = await lastKeys(tx);
+    this.keys.renumber(last.key, node);
+    this.numbers.renumber(last.number, node);
   }
 
   /** A transaction of its own. It may run twice; what it throws undoes it. */
@@ -256,11 +299,18 @@ export const NODES = 16;
 /** Keys of this node: they rise with each, whatever the clock does, and no other node has the same. */
 export class NodeKeys {
   #last: number;
-  readonly #node: number;
+  #node: number;
 
   constructor(last: number, node: number) {
     this.#node = node;
     this.#last = last - (last % NODES) + node;
+  }
+
+  /** From now on they are those of another node, above `last` and above all that this one has had. */
+  renumber(last: number, node: number): void {
+    const most = Math.max(this.#last, last);
+    this.#last = most - (most % NODES) + node;
+    this.#node = node;
   }
 
   /** Above `floor` too, which may be a key of a node whose clock is ahead. */
@@ -269,4 +319,14 @@ export class NodeKeys {
     this.#last = Math.max(this.#last + NODES, firstKeyAt(now) + this.#node, above);
     return this.#last;
   }
+}
+
+/** The largest of all that were spent by any process. */
+export async function lastKeys(queries: Queries): Promise<{ readonly key: number; readonly number: number }> {
+  const [last] = await queries.rows<{ key: number; number: number }>(
+    `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,
+       greatest((SELECT max(key) FROM audit), (SELECT max(number) FROM api_key), (SELECT max(num) FROM job),
+         (SELECT max(num) FROM tenant), 0) AS number`,
+  );
+  return last!;
 }

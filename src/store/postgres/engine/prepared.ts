@@ -1,21 +1,21 @@
 /** Statements are prepared once in each session, under names that say what they are. */
 import { createHash } from "node:crypto";
-import type { Duplex } from "node:stream";
 import type { Client } from "pg";
 import { columnOf, kindsIn } from "./columns.ts";
+import { streamOf } from "./session.ts";
 
 /**
  * Short statements find their rows by their keys. A plan is made once for a session, perhaps while the tables are empty;
  * without this it would read all of a table for as long as the server has no statistics of it. Where a table has no
  * other way, it is read all the same; compiling such a plan would only cost more.
  */
-export const BY_KEYS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+export const BY_KEYS = { enable_seqscan: "off", enable_hashjoin: "off", enable_mergejoin: "off", jit: "off" };
 
 /**
  * A list is planned each time, for the tables as they are: a plan that was made while they were small may read all of them.
  * Each list has an index that holds its rows in its order, so that none need be sorted but those of a page.
  */
-export const LIST_PLANS = `${BY_KEYS} -c enable_bitmapscan=off -c plan_cache_mode=force_custom_plan`;
+export const LIST_PLANS = { ...BY_KEYS, enable_bitmapscan: "off", plan_cache_mode: "force_custom_plan" };
 
 interface Prepared {
   readonly name: string;
@@ -27,7 +27,7 @@ let migrations = 0;
 
 /** What is sent in one turn goes out in one piece: each write of its own wakes the server, and costs both sides more than a row. */
 export function gather(client: Client): Client {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  const stream = streamOf(client);
   if (stream.writableCorked === 0) {
     stream.cork();
     process.nextTick(() => stream.uncork());

@@ -3,64 +3,101 @@
  * found without a restart.
  */
 import type { Duplex } from "node:stream";
-import { Client, types, type ClientConfig } from "pg";
-import { heed } from "./commit.ts";
-import { within } from "./within.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, DatabaseError, types, type ClientConfig } from "pg";
 import { storageUnavailable } from "../../files/unavailable.ts";
+import { heed } from "./commit.ts";
 
 const CONNECT_MS = 2000;
 const QUERY_MS = 10_000;
 const END_MS = 1000;
 const INT8 = 20;
 
+export type Settings = Readonly<Record<string, string>>;
+
 /** What is committed, and how, must not depend on what a role or a database has for its default. */
-export const OPTIONS =
-  "-c synchronous_commit=on -c client_min_messages=warning -c default_transaction_isolation=read\\ committed -c lock_timeout=0 -c timezone=UTC";
+const SETTINGS: Settings = {
+  synchronous_commit: "on",
+  client_min_messages: "warning",
+  default_transaction_isolation: "read committed",
+  lock_timeout: "0",
+  TimeZone: "UTC",
+};
+
+interface Open {
+  readonly made: Promise<Client>;
+  /** The same, until it is given up. */
+  readonly client: Promise<Client>;
+  readonly giveUp: (error: Error) => void;
+}
 
 /** A connection that is made when it is wanted, and again when it was lost. */
 export class Session {
   readonly #configs: ClientConfig[];
-  #client: Promise<Client> | null = null;
+  readonly #settings: Settings;
+  #open: Open | null = null;
   #closed = false;
 
-  constructor(configs: ClientConfig[]) {
+  constructor(configs: ClientConfig[], settings: Settings) {
     this.#configs = configs;
+    this.#settings = settings;
   }
 
   client(): Promise<Client> {
     if (this.#closed) return Promise.reject(storageUnavailable());
-    if (this.#client !== null) return this.#client;
-    const client: Promise<Client> = connect(this.#configs, () => {
-      if (this.#client === client) this.#client = null;
-    });
-    this.#client = client;
-    client.catch(() => this.drop());
-    return client;
+    if (this.#open !== null) return this.#open.client;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const forget = () => {
+      if (this.#open === open) this.#open = null;
+    };
+    const made = connect(this.#configs, this.#settings, forget);
+    const open: Open = { made, client: Promise.race([made, promise]), giveUp: reject };
+    this.#open = open;
+    open.client.catch(forget);
+    return open.client;
   }
 
+  /** What it is being asked may still be answered. */
   drop(): void {
-    const client = this.#client;
-    this.#client = null;
-    client?.then(end).catch(() => {});
+    this.#take()
+      ?.made.then(end)
+      .catch(() => {});
+  }
+
+  /** What it is being asked fails at once, and so does who waits for the connection. */
+  cut(): void {
+    const open = this.#take();
+    open?.giveUp(storageUnavailable());
+    open?.made.then((client) => streamOf(client).destroy()).catch(() => {});
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    const client = this.#client;
-    this.#client = null;
-    await client?.then(end).catch(() => {});
+    await this.#take()
+      ?.made.then(end)
+      .catch(() => {});
+  }
+
+  #take(): Open | null {
+    const open = this.#open;
+    this.#open = null;
+    return open;
   }
 }
 
 /** What it is being asked is answered first, unless that takes long. */
 async function end(client: Client): Promise<void> {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-  if ((await within(END_MS, client.end())) === "late") stream.destroy();
+  if ((await within(END_MS, client.end())) === "late") streamOf(client).destroy();
+}
+
+/** What the types of the driver leave out. */
+export function streamOf(client: Client): Duplex {
+  return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
 
 /** To the first host that takes writes. */
-export async function connect(configs: ClientConfig[], onLost: () => void): Promise<Client> {
-  let last: unknown = null;
+export async function connect(configs: ClientConfig[], settings: Settings, onLost: () => void): Promise<Client> {
+  const found: unknown[] = [];
   const order = configs.slice();
   for (const config of order) {
     const client = new Client(config);
@@ -70,20 +107,68 @@ export async function connect(configs: ClientConfig[], onLost: () => void): Prom
     for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
     try {
       await client.connect();
-      const { rows } = await client.query<{ standby: boolean }>("SELECT pg_is_in_recovery() AS standby");
-      isChosen = rows[0]!.standby === false;
+      isChosen = await prepare(client, settings);
       if (isChosen) {
         // The others of this process try it first.
         configs.sort((one, other) => Number(other === config) - Number(one === config));
         return client;
       }
-      last = new Error("the server is a standby");
+      found.push(refused("25006", "the server is a standby"));
     } catch (error) {
-      last = error;
+      found.push(error);
     }
     client.end().catch(() => {});
   }
-  throw storageUnavailable(last);
+  // What a server says tells more than that another one cannot be reached, or only follows.
+  throw storageUnavailable(found.find((error) => error instanceof DatabaseError) ?? found.at(-1));
+}
+
+interface Setting {
+  readonly pid: number;
+  readonly name: string;
+  readonly value: string;
+}
+
+const SET = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS standby, s.name,
+  set_config(s.name, s.value, false) AS value FROM unnest($1::text[], $2::text[]) AS s (name, value)`;
+const READ = `SELECT pg_backend_pid() AS pid, s.name, current_setting(s.name) AS value
+  FROM unnest($1::text[]) AS s (name)`;
+
+const pids = new WeakMap<Client, number>();
+
+/** Of the server's process that serves it. */
+export function pidOf(client: Client): number {
+  return pids.get(client)!;
+}
+
+/**
+ * Whether it takes writes. The settings are made after the connection, because a pooler may drop those that come with it,
+ * and read back, because they count for nothing where each statement may be served by another process.
+ */
+async function prepare(client: Client, more: Settings): Promise<boolean> {
+  const wanted = { ...SETTINGS, ...more };
+  const names = Object.keys(wanted);
+  const [made, read] = await Promise.all([
+    client.query<Setting & { standby: boolean }>(SET, [names, Object.values(wanted)]),
+    client.query<Setting>(READ, [names]),
+  ]);
+  const { pid, standby } = made.rows[0]!;
+  for (const [at, { name, value }] of made.rows.entries()) {
+    const now = read.rows[at]!;
+    if (now.pid !== pid) throw pooled();
+    if (now.value !== value) throw refused("42P05", `${name} was set to ${value}, and is ${now.value}`);
+  }
+  pids.set(client, pid);
+  return !standby;
+}
+
+/** Statements of one connection are served by several processes, or those of several by one. */
+export function pooled(): Error {
+  return refused("42P05", "connections share a server process");
+}
+
+function refused(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }
 
 /** Instants and keys fit into a number. */
@@ -109,8 +194,14 @@ export function configsOf(url: string): ClientConfig[] {
     query_timeout: QUERY_MS,
     keepAlive: true,
     pipeline: true,
-    options: OPTIONS,
     application_name: "webhookd",
     types: numbers,
   }));
+}
+
+/** The answer, or "late" if it takes longer. It goes on to come then: whoever does not want it looks after that. */
+export async function within<T>(ms: number, answer: Promise<T>): Promise<T | "late"> {
+  const enough = new AbortController();
+  const late = sleep(ms, "late" as const, { signal: enough.signal }).catch(() => "late" as const);
+  return Promise.race([answer, late]).finally(() => enough.abort());
 }
