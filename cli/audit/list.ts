@@ -15,6 +15,13 @@ function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<AuditRec
     { name: "at", title: "WHEN", text: ({ at }, now) => ago(at, now), brief: ({ at }, now) => age(at, now) },
     { name: "actor", rank: 9, least: 8, text: actorText },
     { name: "action", text: ({ action }) => action },
+    { name: "count", title: "CALLS", text: ({ count }) => String(count), hidden: ({ count }) => count === 1 },
+    {
+      name: "last_at",
+      title: "LAST",
+      text: ({ last_at: at }, now) => ago(at, now),
+      hidden: ({ count }) => count === 1,
+    },
     { name: "outcome", text: ({ outcome }) => outcome },
     { name: "object", rank: 8, text: ({ object }) => object ?? "" },
     { name: "host", rank: 7, least: 12, text: hostOfIt, hidden: (record) => hostOfIt(record) === "" },

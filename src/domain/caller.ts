@@ -203,5 +203,9 @@ export interface AuditEntry {
 export interface AuditRecord extends AuditEntry {
   /** `*` where nobody could tell. */
   readonly tenant: string;
+  /** Of the first call. */
   readonly at: number;
+  readonly lastAt: number;
+  /** How many calls of the kind it stands for (audit-fold.ts). */
+  readonly count: number;
 }

@@ -27,7 +27,7 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
       least: 14,
       width: 22,
       rank: 1,
-      cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: row.action }),
+      cell: (row) => (isJob(row) ? statusCell(look, row.status) : { text: actionText(row) }),
     },
     { head: "OUTCOME", width: 12, rank: 0, cell: (row) => ({ text: isJob(row) ? jobAction(row) : row.outcome }) },
     { head: "BY", width: 13, rank: 4, cell: (row) => ({ text: isJob(row) ? "" : byText(row) }) },
@@ -44,6 +44,10 @@ export function activityRows(state: State, list: List<Row>, room: { width: numbe
     ? ["", "The audit log needs a key with the admin scope."]
     : ["", "Nothing has been recorded yet."];
   return tableRows(state, { list, kind: "activity", columns, ...room, empty });
+}
+
+function actionText({ action, count }: AuditRecord): string {
+  return count === 1 ? action : `${action} ×${countText(count)}`;
 }
 
 /** Over the socket the login name says more than that it was the socket. */

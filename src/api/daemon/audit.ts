@@ -26,7 +26,9 @@ export const AuditRecord = titled(
       "`endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.",
     ),
     object: described(v.nullable(v.string()), "The id of the object; null for the daemon as a whole."),
-    request_id: id("req"),
+    request_id: described(id("req"), "The first of these calls."),
+    count: described(Count, "How many calls this entry stands for; more than 1 where calls of a kind were repeated."),
+    last_at: described(Instant, "The last of these calls; the same as `at` if there is only one."),
     outcome: described(v.string(), "`ok`, `repeated` if the idempotency key had been used before, or the error code."),
   }),
 );
@@ -42,6 +44,8 @@ export const anAuditRecord = {
   action: "endpoint.register",
   object: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   request_id: "req_06fbqxvx8q1r2s3t4v5w6x7y8z",
+  count: 1,
+  last_at: "2026-11-20T09:50:00.000Z",
   outcome: "ok",
 };
 
@@ -50,7 +54,7 @@ export const listAudit: Operation = {
   tag: "Daemon",
   summary: "List who did what",
   description:
-    "Every call that changed something or revealed a secret, including refused calls, but never their contents. Of the refused calls with the same key, action and outcome, only the first three a minute are recorded, and of one key's refused calls at most thirty a minute.",
+    "Every call that changed something or revealed a secret, including refused calls, but never their contents. Calls of a kind share an entry, with their `count`: of calls with the same key, action, object and outcome, the first three a minute have entries of their own, and the third counts the rest; if nothing is changed, as with `secret.read` or a repeated request, there is one entry an hour. For refused calls the object makes no difference, and one key's refused calls have at most thirty entries a minute.",
   replies: {
     200: {
       description: "A page of the audit log.",
@@ -86,6 +90,8 @@ export function auditRoutes({ store }: ApiParts): Route[] {
   return [{ method: "GET", path: PATH, access: "admin", query, operation: listAudit, handle: list }];
 }
 
-function presentRecord({ at, actor, uid, user, tenant, action, object, requestId, outcome }: StoredRecord) {
-  return { at: formatInstant(at), actor, uid, user, tenant, action, object, request_id: requestId, outcome };
+function presentRecord({ at, lastAt, requestId, outcome, count, ...entry }: StoredRecord) {
+  const { actor, uid, user, tenant, action, object } = entry;
+  const who = { at: formatInstant(at), actor, uid, user, tenant, action, object, request_id: requestId };
+  return { ...who, count, last_at: formatInstant(lastAt), outcome };
 }

@@ -2,8 +2,10 @@
  * Writes down each call of an audited route that came past authentication, the refused ones too; not the one that only
  * asked what it would do. The entry is committed
  * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
- * log does not know of. A process that dies between the two commits leaves an act that nobody was told of and no entry.
+ * log does not know of. Calls of a kind that come often are counted in one entry, as audit-fold.ts says. A process that dies between the two commits leaves an act that nobody was told of and no entry.
  */
+import type { Clock } from "../../clock.ts";
+import { foldRuleOf, type FoldRule, REFUSED_ROWS } from "../../domain/audit-fold.ts";
 import type { AuditAction, AuditEntry } from "../../domain/caller.ts";
 import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
 import { isAnyId } from "../../domain/id.ts";
@@ -25,30 +27,35 @@ export interface Act {
   readonly now: number;
 }
 
-/**
- * So many refusals of one caller, action and code have an entry each for so long, and so many of one caller whatever they
- * are: they must not fill the disk.
- */
-const TOLD = 3;
-const TOLD_IN_ALL = 30;
-const FOLD_MS = 60_000;
-/** Past this many kinds the memory of them starts anew. */
+/** Past this many kinds the oldest is forgotten. */
 const MAX_FOLDS = 10_000;
+/** How often the counts of refused calls are written. */
+const WRITE_MS = 1000;
 
-/** Refusals of a kind within a minute. */
+/** Calls of a kind within its window. */
 interface Fold {
   readonly since: number;
-  count: number;
+  rows: number;
+  /** The last of its rows, once that is written; 0 if it could not be. */
+  row: Promise<number>;
+  /** Refused calls that the row does not count yet. */
+  uncounted: number;
+  lastAt: number;
 }
 
 export class AuditTrail {
   readonly #store: Pick<Store, "audit">;
   readonly #log: Log;
+  readonly #clock: Clock;
   readonly #folds = new Map<string, Fold>();
+  readonly #uncounted = new Set<Fold>();
+  /** By caller: refused calls within a minute. */
+  readonly #refused = new Map<string, { readonly since: number; count: number }>();
 
-  constructor(store: Pick<Store, "audit">, log: Log) {
+  constructor({ store, log, clock }: { store: Pick<Store, "audit">; log: Log; clock: Clock }) {
     this.#store = store;
     this.#log = log;
+    this.#clock = clock;
   }
 
   /** Rejects with the store's error, in place of the answer, when what was done cannot be written down. */
@@ -57,51 +64,98 @@ export class AuditTrail {
     try {
       reply = await run();
     } catch (error) {
-      await this.#noteRefusal(act, codeOf(error));
+      await this.#noteRefusal(entryOf(act, codeOf(error), act.object()), act.now);
       throw error;
     }
     if (reply.isAudited === false) return reply;
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);
-    await this.#store.audit.add(
-      entryOf({ ...act, action: reply.audit ?? act.action }, outcome, act.object() ?? made),
-      act.now,
-    );
+    await this.#note(entryOf({ ...act, action: reply.audit ?? act.action }, outcome, act.object() ?? made), act.now);
     return reply;
   }
 
+  async #note(entry: AuditEntry, now: number): Promise<void> {
+    const rule = foldRuleOf(entry);
+    const fold = this.#foldOf(rule, now);
+    if (fold.rows >= rule.rows) {
+      const row = await fold.row;
+      if (row > 0 && (await this.#store.audit.count(row, 1, now))) return;
+    }
+    await this.#add(fold, entry, now);
+  }
+
   /** The caller hears why it was refused, whatever becomes of the entry. */
-  async #noteRefusal(act: Act, outcome: AuditEntry["outcome"]): Promise<void> {
-    const entry = entryOf(act, outcome, act.object());
-    const { actor, uid, action } = entry;
-    const caller = `${actor} ${uid ?? ""}`;
-    if (this.#isFolded(`${caller} ${action} ${outcome}`, TOLD, { actor, action, outcome }, act.now)) return;
-    if (this.#isFolded(caller, TOLD_IN_ALL, { actor }, act.now)) return;
+  async #noteRefusal(entry: AuditEntry, now: number): Promise<void> {
+    const rule = foldRuleOf(entry);
+    const fold = this.#foldOf(rule, now);
+    if (fold.rows >= rule.rows) {
+      fold.uncounted++;
+      fold.lastAt = now;
+      if (this.#uncounted.size === 0) this.#clock.after(WRITE_MS, () => void this.#countRefused());
+      this.#uncounted.add(fold);
+      return;
+    }
+    if (this.#hasManyRefused(entry, now)) return;
     try {
-      await this.#store.audit.add(entry, act.now);
+      await this.#add(fold, entry, now);
     } catch {
       this.#log.warn({ ...entry }, "a refused call could not be written to the audit log");
     }
   }
 
-  /** Whether it has no entry of its own any more. How many had none is logged once their minute is over. */
-  #isFolded(kind: string, told: number, fields: Partial<AuditEntry>, now: number): boolean {
-    const fold = this.#folds.get(kind);
-    if (fold !== undefined && Math.abs(now - fold.since) < FOLD_MS) {
-      fold.count += 1;
-      return fold.count > told;
+  async #countRefused(): Promise<void> {
+    const folds = [...this.#uncounted];
+    this.#uncounted.clear();
+    await Promise.all(folds.map((fold) => this.#countIn(fold)));
+  }
+
+  async #countIn(fold: Fold): Promise<void> {
+    const { uncounted, lastAt } = fold;
+    fold.uncounted = 0;
+    try {
+      const row = await fold.row;
+      if (row > 0) await this.#store.audit.count(row, uncounted, lastAt);
+    } catch {
+      this.#log.warn({ calls: uncounted }, "refused calls could not be counted in the audit log");
     }
-    if (fold !== undefined && fold.count > told) {
-      const folded = fold.count - told;
-      this.#log.info(
-        { ...fields, folded },
-        "some refused calls were counted, not recorded in the audit log one by one",
-      );
+  }
+
+  async #add(fold: Fold, entry: AuditEntry, now: number): Promise<void> {
+    const adding = this.#store.audit.add(entry, now);
+    // Whoever comes meanwhile waits for it, and adds its own if there is none.
+    fold.row = adding.catch(() => 0);
+    fold.rows++;
+    try {
+      await adding;
+    } catch (error) {
+      fold.rows--;
+      throw error;
     }
+  }
+
+  #foldOf({ kind, windowMs }: FoldRule, now: number): Fold {
+    const known = this.#folds.get(kind);
+    if (known !== undefined && Math.abs(now - known.since) < windowMs) return known;
     this.#folds.delete(kind);
-    if (this.#folds.size >= MAX_FOLDS) this.#folds.clear();
-    this.#folds.set(kind, { since: now, count: 1 });
+    if (this.#folds.size >= MAX_FOLDS) this.#folds.delete(this.#folds.keys().next().value!);
+    const fold = { since: now, rows: 0, row: Promise.resolve(0), uncounted: 0, lastAt: now };
+    this.#folds.set(kind, fold);
+    return fold;
+  }
+
+  /** Whether its caller has had all the rows for refused calls of this minute. How many had none is logged afterwards. */
+  #hasManyRefused({ actor, uid }: AuditEntry, now: number): boolean {
+    const caller = `${actor} ${uid ?? ""}`;
+    const known = this.#refused.get(caller);
+    if (known !== undefined && Math.abs(now - known.since) < REFUSED_ROWS.windowMs) {
+      return ++known.count > REFUSED_ROWS.rows;
+    }
+    const folded = (known?.count ?? 0) - REFUSED_ROWS.rows;
+    if (folded > 0) this.#log.info({ actor, folded }, "some refused calls were not recorded in the audit log");
+    this.#refused.delete(caller);
+    if (this.#refused.size >= MAX_FOLDS) this.#refused.delete(this.#refused.keys().next().value!);
+    this.#refused.set(caller, { since: now, count: 1 });
     return false;
   }
 }

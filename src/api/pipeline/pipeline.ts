@@ -96,7 +96,7 @@ export class Pipeline {
     this.#reserve = new Shares(most);
     this.#refusals = new Refusals(parts.clock);
     this.#repeats = new Repeats(parts.store, server.idempotency);
-    this.#trail = new AuditTrail(parts.store, parts.log);
+    this.#trail = new AuditTrail(parts);
     this.#resources = byPath(routes);
     for (const [path, resource] of this.#resources) if (!path.includes(":")) this.#fixed.set(path, resource);
   }

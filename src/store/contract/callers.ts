@@ -36,8 +36,10 @@ export interface KeyQuery extends PageQuery {
 
 /** The audit trail. */
 export interface AuditStore {
-  /** A tenant left open becomes that of the object, if it is or was in the store, else `*`. */
-  add(entry: AuditEntry, now: number): Promise<void>;
+  /** The number of its row. A tenant left open becomes that of the object, if it is or was in the store, else `*`. */
+  add(entry: AuditEntry, now: number): Promise<number>;
+  /** Lets the row stand for so many more calls. False if it is not there any more. */
+  count(row: number, more: number, lastAt: number): Promise<boolean>;
   /** In the order in which they were written down. A tenant's page leaves out those of `*`. */
   list(query: AuditQuery, caller?: Caller): Promise<Page<AuditRecord>>;
   /** Removes at most 500 of the entries from before that instant, oldest first; how many. Fewer: there are no more. */

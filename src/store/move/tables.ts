@@ -99,7 +99,7 @@ export const TABLES: readonly Table[] = [
   table("api_key", "number", "number id name hash scopes tenant created_at expires_at last_used_at revoked_at portal", {
     onlyPostgres: "made_by",
   }),
-  table("audit", "key", "key actor uid user tenant action object request outcome"),
+  table("audit", "key", "key actor uid user tenant action object request outcome count last_at"),
   table("counter", "subject minute", "subject minute attempts published", {
     fileKey: "minute subject",
     onlyPostgres: "life",

@@ -167,6 +167,8 @@ interface AuditRow {
   readonly object: string | null;
   readonly request: string;
   readonly outcome: AuditRecord["outcome"];
+  readonly count: number;
+  readonly last_at: number | null;
 }
 
 const UNKNOWN = "*";
@@ -178,16 +180,24 @@ export class PostgresAudit implements AuditStore {
     this.#engine = engine;
   }
 
-  async add(entry: AuditEntry, now: number): Promise<void> {
+  add(entry: AuditEntry, now: number): Promise<number> {
     const { actor, uid, user, action, object, requestId, outcome } = entry;
-    await this.#engine.write(async (tx) => {
+    return this.#engine.write(async (tx) => {
       const tenant = entry.tenant ?? (object === null ? undefined : await ownerOf(tx, object)) ?? UNKNOWN;
+      const row = this.#engine.numbers.next(now);
       await tx.change(
         `INSERT INTO audit (key, actor, uid, "user", tenant, action, object, request, outcome)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-        [this.#engine.numbers.next(now), actor, uid, user, tenant, action, object, requestId, outcome],
+        [row, actor, uid, user, tenant, action, object, requestId, outcome],
       );
+      return row;
     });
+  }
+
+  count(row: number, more: number, lastAt: number): Promise<boolean> {
+    const sql =
+      "UPDATE audit SET count = count + $2::integer, last_at = greatest(last_at, $3::bigint) WHERE key = $1::bigint";
+    return this.#engine.write(async (tx) => (await tx.change(sql, [row, more, lastAt])) > 0);
   }
 
   list(query: AuditQuery): Promise<Page<AuditRecord>> {
@@ -217,8 +227,9 @@ export class PostgresAudit implements AuditStore {
   }
 }
 
-function recordOf({ key, actor, uid, user, tenant, action, object, request, outcome }: AuditRow): AuditRecord {
-  return { at: instantOf(key), actor, uid, user, tenant, action, object, requestId: request, outcome };
+function recordOf({ key, request: requestId, last_at: lastAt, ...rest }: AuditRow): AuditRecord {
+  const at = instantOf(key);
+  return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }
 
 /** By the prefix of an id: the tenant that it belongs to, or did. */

@@ -299,6 +299,9 @@ const SCHEMA = `
   CREATE INDEX api_key_tenant ON api_key (tenant, number);
   -- Expired links.
   CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
+  -- Links that work, to be counted.
+  CREATE INDEX api_key_links ON api_key (tenant, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
+  CREATE INDEX api_key_links_made ON api_key (made_by, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
 
   -- Who did what. The key holds the instant, as an event's does.
   CREATE TABLE audit (
@@ -310,7 +313,10 @@ const SCHEMA = `
     action text NOT NULL,
     object text,
     request text NOT NULL,
-    outcome text NOT NULL
+    outcome text NOT NULL,
+    -- How many calls of a kind it stands for, and when the last one was; NULL if there is only one.
+    count integer NOT NULL DEFAULT 1,
+    last_at bigint
   );
   CREATE INDEX audit_tenant ON audit (tenant, key);
 `;

@@ -18,6 +18,8 @@ interface Row {
   readonly object: string | null;
   readonly request: string;
   readonly outcome: AuditEntry["outcome"];
+  readonly count: number;
+  readonly last_at: number | null;
 }
 
 const UNKNOWN = "*";
@@ -27,6 +29,7 @@ export class SqliteAudit implements AuditStore {
   readonly #reader: Reader;
   readonly #keys: EventKeys;
   readonly #insert: Statement<unknown[]>;
+  readonly #count: Statement<[number, number, number]>;
   readonly #prune: Statement<[number, number]>;
   /** By the prefix of an id: the tenant that it belongs to. */
   readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
@@ -40,6 +43,9 @@ export class SqliteAudit implements AuditStore {
     this.#insert = db.prepare(
       `INSERT INTO audit (key, actor, uid, user, tenant, action, object, request, outcome)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#count = db.prepare(
+      "UPDATE audit SET count = count + ?, last_at = max(coalesce(last_at, 0), ?) WHERE key = ?",
     );
     this.#prune = db.prepare(
       "DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < ? ORDER BY key LIMIT ?)",
@@ -60,8 +66,12 @@ export class SqliteAudit implements AuditStore {
     ]);
   }
 
-  async add(entry: AuditEntry, now: number): Promise<void> {
-    await this.#engine.commit.run(() => this.#add(entry, now));
+  async add(entry: AuditEntry, now: number): Promise<number> {
+    return this.#engine.commit.run(() => this.#add(entry, now));
+  }
+
+  async count(row: number, more: number, lastAt: number): Promise<boolean> {
+    return this.#engine.commit.run(() => this.#count.run(more, lastAt, row).changes > 0);
   }
 
   list(query: AuditQuery, caller?: Caller): Promise<Page<AuditRecord>> {
@@ -72,10 +82,12 @@ export class SqliteAudit implements AuditStore {
     return this.#engine.commit.run(() => this.#prune.run(firstKeyAt(before), CHUNK).changes, CHUNK_SIZE);
   }
 
-  #add(entry: AuditEntry, now: number): void {
+  #add(entry: AuditEntry, now: number): number {
     const { actor, uid, user, action, object, requestId, outcome } = entry;
     const tenant = entry.tenant ?? (object === null ? undefined : this.#ownerOf(object)) ?? UNKNOWN;
-    this.#insert.run(this.#keys.next(now), actor, uid, user, tenant, action, object, requestId, outcome);
+    const row = this.#keys.next(now);
+    this.#insert.run(row, actor, uid, user, tenant, action, object, requestId, outcome);
+    return row;
   }
 
   #ownerOf(object: string): string | undefined {
@@ -134,6 +146,7 @@ function eventOfDelivery(id: string): { key: number; random: string } | null {
   return parsed === null ? null : { key: parsed.event, random: parsed.check };
 }
 
-function view({ key, actor, uid, user, tenant, action, object, request, outcome }: Row): AuditRecord {
-  return { at: instantOf(key), actor, uid, user, tenant, action, object, requestId: request, outcome };
+function view({ key, request: requestId, last_at: lastAt, ...rest }: Row): AuditRecord {
+  const at = instantOf(key);
+  return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }

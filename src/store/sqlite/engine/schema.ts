@@ -402,6 +402,9 @@ const CALLERS = `
   CREATE INDEX api_key_tenant ON api_key (tenant);
   -- Expired links.
   CREATE INDEX api_key_portal ON api_key (expires_at) WHERE portal IS NOT NULL;
+  -- Links that work, to be counted.
+  CREATE INDEX api_key_links ON api_key (tenant, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
+  CREATE INDEX api_key_links_made ON api_key (portal ->> 'madeBy', expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
 
   -- Who did what. The key holds the instant, as an event's does.
   CREATE TABLE audit (
@@ -414,7 +417,10 @@ const CALLERS = `
     action TEXT NOT NULL,
     object TEXT,
     request TEXT NOT NULL,
-    outcome TEXT NOT NULL
+    outcome TEXT NOT NULL,
+    -- How many calls of a kind it stands for, and when the last one was; NULL if there is only one.
+    count INTEGER NOT NULL DEFAULT 1,
+    last_at INTEGER
   ) STRICT;
   CREATE INDEX audit_tenant ON audit (tenant);
 `;

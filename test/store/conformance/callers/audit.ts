@@ -30,7 +30,25 @@ export function audit(openFresh: OpenFresh): void {
       const store = await harness.reopen();
       await store.audit.add(entry(), START);
       const { data } = await store.audit.list(EVERYTHING);
-      expect(data).toEqual([{ ...one, at: START }, { ...entry({ actor: "socket" }), at: START }, expect.anything()]);
+      const single = { at: START, lastAt: START, count: 1 };
+      expect(data).toEqual([{ ...one, ...single }, { ...entry({ actor: "socket" }), ...single }, expect.anything()]);
+    });
+
+    it("lets an entry stand for more calls, while it is kept", async () => {
+      const { store } = await openFresh();
+      const row = await store.audit.add(entry(), START);
+      await store.audit.add(entry(), START);
+      expect(await Promise.all([store.audit.count(row, 2, START + 9), store.audit.count(row, 1, START + 5)])).toEqual([
+        true,
+        true,
+      ]);
+      const { data } = await store.audit.list(EVERYTHING);
+      expect(data.map(({ at, lastAt, count }) => [at, lastAt, count])).toEqual([
+        [START, START + 9, 4],
+        [START, START, 1],
+      ]);
+      await store.audit.prune(START + 1);
+      expect(await store.audit.count(row, 1, START + 10)).toBe(false);
     });
 
     it("finds out whose an object is when nobody said it", async () => {
