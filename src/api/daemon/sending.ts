@@ -126,6 +126,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
       access: "admin",
       body: { maxBytes: 64 * 1024, schema: PauseRequest },
       audit: "daemon.pause",
+      growth: "folds",
       operation: pauseDaemon,
       handle: pause,
     },
@@ -134,6 +135,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
       path: "/v1/resume",
       access: "admin",
       audit: "daemon.resume",
+      growth: "folds",
       operation: resumeDaemon,
       handle: resume,
     },
@@ -255,8 +257,22 @@ export function nodeRoutes({ store, log }: ApiParts): Route[] {
   const post = { method: "POST", access: "admin" } as const;
   return [
     { method: "GET", path: NODES, access: "admin", operation: listNodes, handle: list },
-    { ...post, path: `${NODES}/:id/drain`, audit: "node.drain", operation: drainNode, handle: change(true) },
-    { ...post, path: `${NODES}/:id/resume`, audit: "node.resume", operation: resumeNode, handle: change(false) },
+    {
+      ...post,
+      path: `${NODES}/:id/drain`,
+      audit: "node.drain",
+      growth: "folds",
+      operation: drainNode,
+      handle: change(true),
+    },
+    {
+      ...post,
+      path: `${NODES}/:id/resume`,
+      audit: "node.resume",
+      growth: "folds",
+      operation: resumeNode,
+      handle: change(false),
+    },
   ];
 }
 

@@ -182,6 +182,7 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       reach: "delivery",
       query: one,
       audit: "delivery.attempt",
+      growth: { grows: 250, kept: "[retention] delivered and failed and audit" },
       operation: attemptDelivery,
       // As the delivery is by now: what its receiver answered is kept in one place, where it can be erased.
       again: (call) => shown(parts, 202, call),

@@ -75,6 +75,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
       query: [TenantParameter, Wait],
       body: { maxBytes: 64 * 1024, schema: TestBody, optional: true },
       audit: "endpoint.test",
+      growth: { grows: 700, kept: "[retention] delivered and failed" },
       operation: sendTestEvent,
       again: ({ query }, event) => asItIs(parts, event, Wait.read(query) ?? false),
       handle: sendTest,

@@ -22,7 +22,7 @@ type Draft = v.InferOutput<typeof JobDraft>;
 
 export function jobRoutes(parts: ApiParts): Route[] {
   const one = { query: [TenantParameter], reach: "job" } as const;
-  const steering = { method: "POST", access: "replay", ...one } as const;
+  const steering = { method: "POST", access: "replay", growth: "folds", ...one } as const;
   const open = new OpenJobs(parts.store);
   return [
     {
@@ -33,6 +33,7 @@ export function jobRoutes(parts: ApiParts): Route[] {
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: JobDraft },
       audit: "job.create",
+      growth: { grows: 700, kept: "[retention] failed and audit" },
       operation: createJob,
       again: (call, remembered) => createdBefore(parts, call, remembered),
       handle: (call) => create(parts, open, call),
@@ -54,7 +55,13 @@ export function jobRoutes(parts: ApiParts): Route[] {
       operation: getJob,
       handle: (call) => get(parts, call),
     },
-    { ...steering, path: `${PATH}/:id/pause`, audit: "job.pause", operation: pauseJob, handle: steer(parts, "paused") },
+    {
+      ...steering,
+      path: `${PATH}/:id/pause`,
+      audit: "job.pause",
+      operation: pauseJob,
+      handle: steer(parts, "paused"),
+    },
     {
       ...steering,
       path: `${PATH}/:id/resume`,

@@ -17,8 +17,34 @@ import type { Principal } from "./access.ts";
 import type { Parameter } from "./query.ts";
 import type { Reply } from "./reply.ts";
 
-export interface Route {
+export type Route = Rules & (Reading | Changing);
+
+interface Reading {
+  readonly method: "GET";
+  readonly audit?: undefined;
+  readonly growth?: undefined;
+}
+
+/** Every route that writes something, if only a row of the audit log. */
+interface Changing {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** What an allowed caller in a loop adds to the disk; `test/api/pipeline/growth.test.ts` measures it. */
+  readonly growth: Growth;
+  /**
+   * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
+   * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
+   */
+  readonly audit?: AuditAction;
+}
+
+/**
+ * - `folds`: an entry of the audit log, in which repeated calls are counted (domain/audit-fold.ts).
+ * - `grows`: at most so many bytes a call, beside what its body holds, for each delivery that it makes, and for a row
+ *   under its idempotency key; `kept` says how long, by its setting.
+ */
+export type Growth = "folds" | { readonly grows: number; readonly kept: string };
+
+interface Rules {
   /** In h3's notation: `/v1/webhooks/:id`. */
   readonly path: string;
   /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
@@ -30,11 +56,6 @@ export interface Route {
   /** Absent: the route takes no body. */
   readonly body?: BodyRule;
   readonly operation: Operation;
-  /**
-   * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
-   * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
-   */
-  readonly audit?: AuditAction;
   /**
    * How a POST whose Idempotency-Key was answered before is answered again, from what its verb remembered (the `once`
    * made of `call.request`). Absent: the first answer is kept and given again, so it may hold neither a secret nor an

@@ -188,6 +188,7 @@ export function portalLinkRoutes(parts: ApiParts): Route[] {
       query: [TenantParameter],
       body: { maxBytes: 64 * 1024, schema: PortalLinkDraft },
       audit: "portal_link.create",
+      growth: { grows: 600, kept: "an hour after it expires; [retention] audit" },
       operation: createPortalLink,
       again: createdBefore,
       handle: (call) => create(parts, rate, call),
