@@ -190,13 +190,19 @@ function nodeLines(nodes: readonly Node[], now: number): string[] {
   return [`  nodes     ${nodes.length}: ${states.join(", ")}`, ...behind];
 }
 
+export function putOffText(deliveries: number): string {
+  const were = count(deliveries, "delivery was", "deliveries were");
+  return `${were} due later than the ladder allows, because a clock had been wrong, and put right`;
+}
+
 /** A daemon older than this command says nothing of it. */
-function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [] }: Partial<Status>): string[] {
+function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 }: Partial<Status>) {
   const all = nodes.length > 0 ? nodes : [{ name: "this host", clock_ahead_ms: aheadMs }];
-  return all.flatMap(({ name, clock_ahead_ms: ahead = null }) => {
+  const skewed = all.flatMap(({ name, clock_ahead_ms: ahead = null }) => {
     const skew = skewText(ahead);
     return skew === null ? [] : [`  CLOCK     ${name}: ${skew} PostgreSQL's clock, by which everything goes`];
   });
+  return putOff === 0 ? skewed : [...skewed, `  CLOCK     ${putOffText(putOff)}`];
 }
 
 /** A daemon older than this command says nothing of them. */

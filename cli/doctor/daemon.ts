@@ -4,7 +4,7 @@ import { skewText } from "../../src/domain/time/skew.ts";
 import { damageText } from "../../src/domain/wording.ts";
 import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
-import { hasOwnDisk } from "../daemon/status-text.ts";
+import { hasOwnDisk, putOffText } from "../daemon/status-text.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { count } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
@@ -70,7 +70,8 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
 }
 
 /** A daemon older than this command says nothing of it. */
-function* clockFindings({ clock_ahead_ms: aheadMs = null, nodes = [] }: Partial<Status>): Generator<Finding> {
+function* clockFindings(status: Partial<Status>): Generator<Finding> {
+  const { clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 } = status;
   const all = nodes.length > 0 ? nodes : [{ name: "the daemon's host", clock_ahead_ms: aheadMs }];
   for (const { name, clock_ahead_ms: ahead = null } of all) {
     const skew = skewText(ahead);
@@ -81,6 +82,7 @@ function* clockFindings({ clock_ahead_ms: aheadMs = null, nodes = [] }: Partial<
       "timedatectl status, on both hosts",
     );
   }
+  if (putOff > 0) yield warn("clock", putOffText(putOff), "timedatectl status, and look for what set it");
 }
 
 /** A daemon older than this command says nothing of them. */

@@ -46,6 +46,7 @@ export async function openStorelessApi(
       inFlight: 0,
       oldestDueAt: () => null,
       queues: () => [],
+      putOff: 0,
       atOnce: () => null,
     },
     feed: new Feed({

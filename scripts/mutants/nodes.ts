@@ -19,6 +19,13 @@ export const NODES: readonly Mutant[] = [
     tests: ["test/store/postgres/clocks.test.ts"],
   },
   {
+    name: "what-a-clock-has-put-off-waits-for-as-long",
+    file: "src/domain/deliveries/due-time.ts",
+    find: "  return latestDue(waits, retry, now) + UNNOTICED_MS;\n",
+    replace: "  return latestDue(waits, retry, now) + Number.MAX_SAFE_INTEGER / 2;\n",
+    tests: ["test/store/sqlite.test.ts", "test/store/postgres/clocks.test.ts"],
+  },
+  {
     name: "a-node-commits-after-its-lease",
     file: "src/store/postgres/node.ts",
     find: 'FOR KEY SHARE", [id])).length > 0;',

@@ -59,6 +59,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
+    { name: "put off", pattern: "*/10 * * * * *", run: () => dispatcher.hasten() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },
     { name: "clock", pattern: "* * * * * *", run: () => hostClock.run() },
     { name: "memory", pattern: "50 * * * * *", run: () => memory.run() },

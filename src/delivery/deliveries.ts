@@ -29,6 +29,8 @@ export interface Deliveries {
   readonly paused: boolean;
   /** Every reason why nothing is sent, or less than could be; none when all goes on. */
   readonly halts: readonly Halt[];
+  /** Deliveries of this process that a wrong clock had put off for longer than their ladder allows, since the start. */
+  readonly putOff: number;
   /** Resolves once no attempt starts any more, tests and those that were asked for included. */
   pause(): Promise<void>;
   resume(): void;

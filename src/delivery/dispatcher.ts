@@ -9,7 +9,7 @@ import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Ladder } from "../domain/deliveries/due-time.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { Log } from "../log.ts";
-import type { EventDelivery, Handover, Store, WithdrawnDelivery } from "../store/store.ts";
+import type { EventDelivery, Handover, Store, Waiting, WithdrawnDelivery } from "../store/store.ts";
 import { CarefulSending, Trial } from "./careful-mode.ts";
 import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
@@ -23,6 +23,8 @@ import type { Sending } from "./send/sender.ts";
 
 /** A death of the process after this long is no sign of a deadly delivery. */
 const YOUNG_MS = 60_000;
+/** Steps of the store: others are made ten seconds later. */
+const HASTENED_AT_ONCE = 20;
 
 export interface DispatcherParts {
   readonly store: Store;
@@ -57,6 +59,8 @@ export class Dispatcher implements Deliveries {
   readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #tookUp = true;
+  /** Since the start. */
+  putOff = 0;
   #makesRoom = false;
 
   constructor(parts: DispatcherParts) {
@@ -126,6 +130,37 @@ export class Dispatcher implements Deliveries {
     const repaired = await this.#sweep.run().catch(failed);
     // One that cannot be read now keeps none of the others waiting.
     for (const endpoint of repaired ?? []) await this.refresh(endpoint).catch(failed);
+  }
+
+  /** Each ten seconds: what a wrong clock has put off for longer than its ladder allows is due in time again. */
+  async hasten(): Promise<void> {
+    if (!this.#tookUp || !this.lease.hasFoundAll) return;
+    const moved = await this.#hasten().catch((error: unknown) => this.#executor.failed(error));
+    const first = moved?.[0];
+    if (first === undefined) return;
+    this.putOff += moved!.length;
+    const fields = { deliveries: moved!.length, endpoint: first.endpoint, event: first.event };
+    this.#parts.log.warn(
+      fields,
+      "deliveries were due later than their ladder allows, because a clock was wrong; now they are not",
+    );
+    this.#executor.wake();
+  }
+
+  async #hasten(): Promise<readonly Waiting[]> {
+    const { ladder, maxRetryAfter = 0, store } = this.#parts;
+    const { dueMoves, windows } = this.#memory;
+    const all: Waiting[] = [];
+    for (let left = HASTENED_AT_ONCE; left > 0; left--) {
+      const { wall: now } = this.#executor.now();
+      // What moves with the clock moves once.
+      if (dueMoves.pending.length > 0) break;
+      const moved = await store.recovery.hasten({ ladder, maxRetryAfter }, now);
+      for (const each of moved) if (!this.#isElsewhere(each.endpoint)) windows.noteWaiting(each);
+      all.push(...moved);
+      if (moved.length === 0) break;
+    }
+    return all;
   }
 
   /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */

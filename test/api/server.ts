@@ -178,6 +178,7 @@ export class ApiServer {
       pause: async () => void (this.paused = true),
       resume: () => void (this.paused = false),
       inFlight: 0,
+      putOff: 0,
       oldestDueAt: () => this.oldestDueAt,
       queues: () => this.queues,
       atOnce: () => 16,

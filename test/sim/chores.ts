@@ -26,6 +26,7 @@ export interface ChoresToDo {
 }
 
 const SWEEP_MS = 60_000;
+const HASTEN_MS = 10_000;
 const PRUNE_MS = 5000;
 const NEVER = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
 
@@ -48,6 +49,7 @@ export function startChores(parts: ChoresParts, { sweeps, runsJobs, retention: p
     clock.after(SWEEP_MS, sweep);
   };
   if (sweeps) clock.after(SWEEP_MS, sweep);
+  if (sweeps) every(clock, HASTEN_MS, () => dispatcher.hasten(), onFault);
   const jobs = new JobRunner({ store, deliveries: dispatcher, clock, signal });
   if (runsJobs) every(clock, 1000, () => jobs.run(), onFault);
   if (period === 0) return;

@@ -49,6 +49,10 @@ export const Status = titled(
       v.nullable(v.pipe(v.number(), v.integer())),
       "By how many milliseconds the clock of this host is ahead of the one of PostgreSQL, by which everything goes; negative if it is behind. Null if the store is not in PostgreSQL.",
     ),
+    put_off_deliveries: described(
+      Count,
+      "Deliveries that were due later than their ladder allows, because a clock had been wrong, and that this process has made due in time since it started.",
+    ),
     deliveries: described(
       v.nullable(v.object({ pending: Count, held: Count, failed: Count })),
       "Deliveries that were pending, held or failed at `counted_at`; null until the first count.",
@@ -157,6 +161,7 @@ export const aStatus = {
   oldest_due_at: null,
   nodes: [],
   clock_ahead_ms: null,
+  put_off_deliveries: 0,
   deliveries: { pending: 9, held: 4, failed: 12 },
   counted_at: "2026-11-20T09:50:00.000Z",
   overdue: { deliveries: 0, behind: [] },
@@ -254,6 +259,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       oldest_due_at: formatInstantOrNull(earliest(dueSince)),
       nodes: nodes.map(presentNode),
       clock_ahead_ms: parts.hostAheadMs(),
+      put_off_deliveries: deliveries.putOff,
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       counted_at: formatInstantOrNull(counts?.at ?? null),
       due_by_minute: counts && dueByMinute(counts, now),

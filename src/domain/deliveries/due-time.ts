@@ -17,6 +17,31 @@ export function delayBefore(ladder: Ladder, retry: number): number {
   return ladder[retry - 1] ?? 0;
 }
 
+/** What a delivery may wait for. */
+export interface Waits {
+  readonly ladder: Ladder;
+  /** Milliseconds by which a receiver may put off its next attempt. */
+  readonly maxRetryAfter: number;
+}
+
+/** The clock was set by less without anybody noticing. */
+const UNNOTICED_MS = 2000;
+
+/**
+ * The latest instant at which a delivery at this place of the ladder may be due: its attempt before has ended by now, and
+ * the first of a round is due at once, whether it was published, replayed or interrupted. Of a longer ladder that was in
+ * force before, the last rung of this one counts.
+ */
+export function latestDue({ ladder, maxRetryAfter }: Waits, retry: number, now: number): number {
+  if (retry === 0) return now;
+  return now + Math.ceil(Math.max(delayBefore(ladder, Math.min(retry, ladder.length)), maxRetryAfter));
+}
+
+/** What is due after it was put off, by a clock that was ahead. */
+export function putOffAfter(waits: Waits, retry: number, now: number): number {
+  return latestDue(waits, retry, now) + UNNOTICED_MS;
+}
+
 const DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const LONG_DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day";
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";

@@ -1,7 +1,7 @@
 /** What one process has of the store: the endpoints that it sends for, and what one before it left. */
 import type { EventDelivery, Waiting } from "./events.ts";
 import type { HaltReason } from "../../domain/deliveries/pause.ts";
-import type { ClockChange } from "../../domain/deliveries/due-time.ts";
+import type { ClockChange, Waits } from "../../domain/deliveries/due-time.ts";
 import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 
 /**
@@ -201,6 +201,11 @@ export interface RecoveryStore {
    * to go on, null when all were moved; `moved` says where they wait now.
    */
   shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted>;
+  /**
+   * Makes due at the latest instant that is allowed at most 500 of this process's waiting deliveries that a wrong clock has
+   * put off for longer, whoever wrote their due times. The answer says where they wait now.
+   */
+  hasten(waits: Waits, now: number): Promise<readonly Waiting[]>;
   /** Due times are about to be moved: until `clockSettled`, an open finds `lastInstant` ahead of any clock. */
   clockUnsettled(): Promise<void>;
   /** All due times are reckoned by the clock as it is now: later instants that were known before are forgotten. */

@@ -18,6 +18,7 @@ import { manualAttempts } from "./deliveries/manual.ts";
 import { operating } from "./operations.ts";
 import { ownership } from "./ownership.ts";
 import { pending } from "./events/pending.ts";
+import { puttingOff } from "./recovery/put-off.ts";
 import { publishing } from "./events/publish.ts";
 import { reading } from "./deliveries/due.ts";
 import { recording } from "./deliveries/record.ts";
@@ -72,6 +73,7 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its recovery", () => {
     careful(open);
     clockSet(open);
+    puttingOff(open);
   });
   describe("its upkeep", () => retention(open));
   describe("its operations", () => operating(open));

@@ -1,6 +1,13 @@
 /** What must be set right after a death of the process, and after the clock was set. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
-import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
+import {
+  latestDue,
+  movedDue,
+  movesLater,
+  putOffAfter,
+  staysUntil,
+  type Waits,
+} from "../../../domain/deliveries/due-time.ts";
 import type { Doubt, RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
 import { requestedClaim, waitingClaim } from "./claims.ts";
 import type { Queries } from "../engine/database.ts";
@@ -114,6 +121,12 @@ export class PostgresRecovery implements RecoveryStore {
     return this.#engine.write((tx) => shiftSome(tx, endpoint, shift, from));
   }
 
+  async hasten(waits: Waits, now: number): Promise<readonly Waiting[]> {
+    const { database, owner } = this.#engine;
+    const found = await putOff(database, owner.slots, waits, now);
+    return found.length === 0 ? [] : this.#engine.write((tx) => hasten(tx, found));
+  }
+
   async clockUnsettled(): Promise<void> {
     await this.clockSettled(Number.MAX_SAFE_INTEGER);
   }
@@ -123,6 +136,55 @@ export class PostgresRecovery implements RecoveryStore {
     const settled = await this.#engine.write((tx) => this.#engine.setInstant(tx, now));
     settled();
   }
+}
+
+interface PutOffRow {
+  readonly event: number;
+  readonly endpoint: number;
+  readonly id: string;
+  readonly random: string;
+  /** Where it goes. */
+  readonly dueAt: number;
+}
+
+async function putOff(
+  queries: Queries,
+  slots: readonly number[] | null,
+  waits: Waits,
+  now: number,
+): Promise<readonly PutOffRow[]> {
+  const [most] = await queries.rows<{ retry: number | null }>(
+    `SELECT max(retry) AS retry FROM delivery WHERE status = ${WAITING}`,
+  );
+  const found: PutOffRow[] = [];
+  for (let retry = 0; retry <= (most!.retry ?? -1) && found.length < CHUNK; retry++) {
+    const rows = await queries.rows<Omit<PutOffRow, "dueAt">>(
+      `SELECT d.event, d.endpoint, p.id, e.random FROM delivery d
+       JOIN endpoint p ON p.number = d.endpoint JOIN event e ON e.key = d.event
+       WHERE d.status = ${WAITING} AND d.retry = $1 AND d.due_at > $2 AND d.event > coalesce(p.cancel_to, -1)
+         AND ($4::smallint[] IS NULL OR d.slot = ANY($4::smallint[]))
+       ORDER BY d.due_at DESC LIMIT $3`,
+      [retry, putOffAfter(waits, retry, now), CHUNK - found.length, slots],
+    );
+    const dueAt = latestDue(waits, retry, now);
+    for (const row of rows) found.push({ ...row, dueAt });
+  }
+  return found;
+}
+
+/** What is about to be cancelled must not get behind the walk that cancels it. */
+async function hasten(tx: Queries, found: readonly PutOffRow[]): Promise<readonly Waiting[]> {
+  const rows = await tx.rows<{ event: number; endpoint: number }>(
+    `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS n (event, endpoint, due_at)
+     WHERE d.event = n.event AND d.endpoint = n.endpoint AND d.status = ${WAITING} AND d.due_at > n.due_at
+       AND d.event > coalesce((SELECT cancel_to FROM endpoint p WHERE p.number = d.endpoint), -1)
+     RETURNING d.event, d.endpoint`,
+    [found.map(({ event }) => event), found.map(({ endpoint }) => endpoint), found.map(({ dueAt }) => dueAt)],
+  );
+  const moved = new Set(rows.map(({ event, endpoint }) => `${event} ${endpoint}`));
+  return found
+    .filter(({ event, endpoint }) => moved.has(`${event} ${endpoint}`))
+    .map(({ id, event, random, dueAt }) => ({ endpoint: id, event: eventId(event, random), dueAt }));
 }
 
 async function forget(tx: Queries, ended: readonly { event: number; endpoint: number }[]): Promise<void> {

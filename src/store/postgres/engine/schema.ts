@@ -152,6 +152,8 @@ const SCHEMA = `
   );
   -- The next deliveries of each endpoint: fresh ones, and those that wait for their time.
   CREATE INDEX delivery_fresh ON delivery (event, endpoint) WHERE status = 0;
+  -- What is due later than its place on the ladder allows is found by it.
+  CREATE INDEX delivery_retry ON delivery (retry, due_at) WHERE status = 1;
   CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
   -- Lists and replays: failed ones, all of an endpoint, those of a status. A plain success has no entry in the last.
   CREATE INDEX delivery_failed ON delivery (event, endpoint) WHERE status = 3;

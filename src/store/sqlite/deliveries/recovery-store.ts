@@ -7,8 +7,9 @@ import type { FreshMark } from "../claims/fresh.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Database, Statement } from "better-sqlite3";
-import { movedDue, movesLater, staysUntil } from "../../../domain/deliveries/due-time.ts";
+import { movedDue, movesLater, staysUntil, type Waits } from "../../../domain/deliveries/due-time.ts";
 import { CHUNK } from "../engine/group-commit.ts";
+import { PutOff } from "./put-off.ts";
 import { WAITING, eventId, positionKey } from "../../rows/codes.ts";
 
 interface Parts {
@@ -27,12 +28,14 @@ export class SqliteRecovery implements RecoveryStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #shift: ShiftDue;
+  readonly #putOff: PutOff;
   #tookUp = false;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
     this.#shift = new ShiftDue(engine.db, parts.index);
+    this.#putOff = new PutOff(engine.db);
     this.careful = parts.started.careful;
     this.lastInstant = engine.lastInstant;
   }
@@ -73,6 +76,12 @@ export class SqliteRecovery implements RecoveryStore {
 
   async shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted> {
     return this.#engine.commit.run(() => this.#shift.shift(endpoint, shift, from));
+  }
+
+  /** A commit for nothing would cost an fsync. */
+  async hasten(waits: Waits, now: number): Promise<readonly Waiting[]> {
+    if (!this.#engine.read(() => this.#putOff.isAny(waits, now))) return [];
+    return this.#engine.commit.run(() => this.#putOff.hasten(waits, now));
   }
 
   async clockUnsettled(): Promise<void> {

@@ -164,6 +164,8 @@ const DELIVERIES = `
     CHECK ((status <= 1) = (due_at IS NOT NULL)),
     CHECK (status <> 0 OR attempts = 0)
   ) STRICT, WITHOUT ROWID;
+  -- What is due later than its place on the ladder allows is found by it.
+  CREATE INDEX delivery_retry ON delivery (retry, due_at) WHERE status = 1;
   -- Due times are read from it, endpoint by endpoint.
   CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
   -- Lists and replays: by endpoint, what failed, and why.
