@@ -43,6 +43,9 @@ export const systemClock: Clock = {
 
 /** Faster than any two clocks drift apart, unless one of them is set. */
 const DRIFT = 0.0005;
+/** What the clock moves by at each answer, if it was off; and what it is off by if the database's was set. */
+const SLEW_MS = 5;
+const SET_MS = 500;
 
 /**
  * The time of a database that several processes share, so that all of them agree on when something is due, whatever their
@@ -57,6 +60,7 @@ export class DatabaseClock implements Clock {
   #high = Number.POSITIVE_INFINITY;
   /** When the bounds were true, by the monotonic clock. */
   #boundAt = 0;
+  #isSettled = false;
 
   /** `distance`: that of the same clock on another thread, which hears the answers. */
   constructor(host: Clock, distance: SharedArrayBuffer = noDistance()) {
@@ -74,16 +78,30 @@ export class DatabaseClock implements Clock {
     return Number.isNaN(this.#distance[0]!) ? null : Math.round(this.#host.now() - this.now());
   }
 
+  /** Between which bounds the distance lies. */
+  get uncertaintyMs(): number {
+    return this.#high - this.#low;
+  }
+
+  /** It is known well enough to be used: from now on it moves by a little at a time. */
+  settle(): void {
+    this.#isSettled = true;
+  }
+
   /** The database's clock showed `instant` at some moment between these two of the monotonic clock. */
   heard(instant: number, asked: number, answered: number): void {
     const widened = DRIFT * Math.max(0, asked - this.#boundAt);
-    let [low, high] = [
-      Math.max(instant - answered, this.#low - widened),
-      Math.min(instant - asked, this.#high + widened),
-    ];
-    if (low > high) [low, high] = [instant - answered, instant - asked];
-    [this.#low, this.#high, this.#boundAt] = [low, high, asked];
-    this.#distance[0] = (low + high) / 2;
+    const [low, high] = [instant - answered, instant - asked];
+    [this.#low, this.#high] = [Math.max(low, this.#low - widened), Math.min(high, this.#high + widened)];
+    if (this.#low > this.#high) [this.#low, this.#high] = [low, high];
+    this.#boundAt = asked;
+    const before = this.#distance[0]!;
+    const known = (this.#low + this.#high) / 2;
+    const within = Math.min(Math.max(before, this.#low), this.#high);
+    const isSet = Number.isNaN(before) || Math.abs(within - before) > SET_MS;
+    // A retry waits from one look at the clock to the next: where the clock moved between them, it would be early.
+    if (isSet || !this.#isSettled) this.#distance[0] = known;
+    else this.#distance[0] = before + Math.min(Math.max(within - before, -SLEW_MS), SLEW_MS);
   }
 
   // As values, because some are handed on by themselves.

@@ -12,7 +12,7 @@ import { account, isGood, summaryOf, table } from "./summary.ts";
 
 const USAGE = `npm run crash -- [--rounds N] [--seconds S] [--seed S] [--json] [--executable FILE]
                  [--start-up-limit MS] [--plant BUG]
-npm run crash -- --nodes N [--victim node|primary|stall] [--rounds N] [--seed S] [--json] [--executable FILE]
+npm run crash -- --nodes N [--victim node|primary|stall|sync|clocks] [--rounds N] [--seed S] [--json] [--executable FILE]
 
 Kills the daemon over and over under load, and looks from outside for what was acknowledged and lost. With --nodes there
 are so many of them on one PostgreSQL. The victim of a round is a node, which is killed or suspended, so that the others

@@ -10,7 +10,7 @@ import { Journal, monotonic, readJournal } from "./journal.ts";
 import { judge, type Findings, type Site } from "./judge.ts";
 import { Load, type Publish } from "./load.ts";
 import { judgeAcrossNodes } from "./node-duplicates.ts";
-import { Cluster, type Node } from "./nodes.ts";
+import { Cluster, type ClusterHome, type Node } from "./nodes.ts";
 import { journalOf, ReceiversProcess } from "./receivers-process.ts";
 import { show } from "./shown.ts";
 import { ENDPOINTS, namesOf, planOf } from "./site.ts";
@@ -21,6 +21,8 @@ export interface NodeLifeOptions {
   readonly nodes: number;
   readonly rounds: number;
   readonly seed: number;
+  /** Endpoints of each plan, if not six. */
+  readonly copies?: number;
   readonly onProgress: (rounds: number) => void;
 }
 
@@ -57,21 +59,21 @@ export class NodeLife {
   readonly #again: Publish[] = [];
   #numbers = 0;
 
-  private constructor(options: NodeLifeOptions, url: string, journal: Journal, receivers: ReceiversProcess) {
-    const { dir, program, seed } = options;
+  private constructor(options: NodeLifeOptions, home: ClusterHome, journal: Journal, receivers: ReceiversProcess) {
+    const { seed } = options;
     this.#options = options;
-    this.cluster = new Cluster({ dir, program, compileCache: join(dir, "compile-cache"), url });
+    this.cluster = new Cluster(home);
     this.random = new Random(seed);
     this.journal = journal;
     this.#receivers = receivers;
   }
 
   /** `url` may name several hosts; the first of them takes writes. */
-  static async begin(options: NodeLifeOptions, url: string): Promise<NodeLife> {
+  static async begin(options: NodeLifeOptions, url: string, settingsOf?: ClusterHome["settingsOf"]): Promise<NodeLife> {
     const { dir, nodes, program, seed } = options;
-    const home = { dir, program, compileCache: join(dir, "compile-cache") };
+    const home = { dir, program, compileCache: join(dir, "compile-cache"), url, settingsOf };
     const receivers = await ReceiversProcess.start(home, seed, "none");
-    const life = new NodeLife(options, url, await Journal.open(driverJournalOf(dir)), receivers);
+    const life = new NodeLife(options, home, await Journal.open(driverJournalOf(dir)), receivers);
     try {
       for (let place = 0; place < nodes; place++) await life.cluster.start(place);
       await life.#register(life.cluster.living[0]!.api);
@@ -86,11 +88,11 @@ export class NodeLife {
     return ++this.#numbers;
   }
 
-  load({ api, generation }: Node): Load {
+  load({ api, generation }: Node, { most = MOST_OF_LOAD, pauseMs = PAUSE_MS } = {}): Load {
     const { journal, random } = this;
     const [replayed, again] = [this.#replayed, this.#again];
     const parts = { api, generation, journal, random, next: () => this.next(), replayed, again, onAck: () => {} };
-    return new Load({ ...parts, most: MOST_OF_LOAD, pauseMs: PAUSE_MS });
+    return new Load({ ...parts, most, pauseMs });
   }
 
   async ended({ generation }: Node, at: number): Promise<void> {
@@ -108,7 +110,7 @@ export class NodeLife {
 
   /** Until nothing is pending; then a clean stop, and what came of it all. */
   async verdict(site: Pick<Site, "forgets"> = {}): Promise<Verdict> {
-    const { dir, nodes } = this.#options;
+    const { copies = COPIES, dir, nodes } = this.#options;
     const { api } = this.cluster.living[0]!;
     await untilQuiet(api);
     const shown = await show(api);
@@ -124,7 +126,7 @@ export class NodeLife {
     const driver = [...readJournal<DriverEntry>(driverJournalOf(dir))];
     const receivers = readJournal<ReceiverEntry>(journalOf({ dir }));
     const { history, late } = this.#inOrder(historyOf(driver, receivers));
-    const findings = judge(history, shown, { copies: COPIES, judgeDuplicates: judgeAcrossNodes, ...site });
+    const findings = judge(history, shown, { copies, judgeDuplicates: judgeAcrossNodes, ...site });
     findings.wrong.push(...this.wrong);
     const planOfEach = (endpoint: string) => planOf(history.endpoints.get(endpoint) ?? "");
     const plans = new Map(
@@ -143,7 +145,7 @@ export class NodeLife {
 
   async #register(api: Api): Promise<void> {
     const secrets: Record<string, string> = {};
-    for (const name of namesOf(COPIES)) {
+    for (const name of namesOf(this.#options.copies ?? COPIES)) {
       const { events } = ENDPOINTS.find((plan) => plan.name === planOf(name))!;
       const url = `http://127.0.0.1:${this.#receivers.port}/${name}`;
       const response = await api.post("/v1/webhooks", JSON.stringify({ url, events }));

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EARLY_MS, LATE_MS, runClocks } from "./clocks.ts";
 import { RESUMED_MS, runFailovers } from "./failover.ts";
 import { monotonic } from "./journal.ts";
 import type { Findings } from "./judge.ts";
@@ -10,7 +11,7 @@ import { runNodeRounds, TAKE_OVER_MS } from "./node-rounds.ts";
 import { GROWN_MIB, LATE_LIMIT_MS, RESUMED_AFTER_STALL_MS, runStalls } from "./stall.ts";
 import { runDesertions } from "./sync.ts";
 
-export const VICTIMS = ["node", "primary", "stall", "sync"] as const;
+export const VICTIMS = ["node", "primary", "stall", "sync", "clocks"] as const;
 export type Victim = (typeof VICTIMS)[number];
 
 export interface NodesOptions {
@@ -79,6 +80,21 @@ const RUNS: Record<Victim, (options: NodeLifeOptions) => Promise<Outcome>> = {
       ["publishing resumed after", spread(resumedMs)],
     ] as const;
     return { findings, rows, slow: over(resumedMs, RESUMED_MS, "the way back to publishing") };
+  },
+  async clocks(options) {
+    const { earlyMs, findings, lateMs, putOff, quietMs, rounds, skews, spikes } = await runClocks(options);
+    const rows = [
+      ["rounds", `${rounds}: ${spikes} spikes, ${skews} skews`],
+      ["attempts late by", spread(lateMs)],
+      ["  while clocks were right", `at most ${Math.round(quietMs)} ms`],
+      ["  early by", spread(earlyMs.filter((ms) => ms > 0))],
+      ["put off, and found", putOff],
+    ] as const;
+    const slow = [
+      ...lateMs.filter((ms) => ms > LATE_MS + quietMs).map((ms) => `an attempt came ${Math.round(ms)} ms late`),
+      ...earlyMs.filter((ms) => ms > EARLY_MS).map((ms) => `a retry came ${Math.round(ms)} ms early`),
+    ];
+    return { findings, rows, slow };
   },
   async stall(options) {
     const { findings, grownMiB, lateMs, refused, resumedMs, rounds } = await runStalls(options);

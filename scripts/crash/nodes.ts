@@ -20,8 +20,9 @@ export interface Node {
 }
 
 export interface ClusterHome extends Pick<Home, "dir" | "compileCache" | "program"> {
-  /** More settings of every node. */
+  /** More settings of every node, and of the one at a place. */
   readonly settings?: Readonly<Record<string, string>>;
+  readonly settingsOf?: ((place: number) => Readonly<Record<string, string>>) | undefined;
   readonly url: string;
 }
 
@@ -43,7 +44,7 @@ export class Cluster {
 
   async start(place: number): Promise<Node> {
     const generation = ++this.#generation;
-    const { dir, compileCache, program, settings, url } = this.#home;
+    const { dir, compileCache, program, settings, settingsOf, url } = this.#home;
     const home: Home = {
       dir: join(dir, `node-${place}`),
       compileCache,
@@ -54,6 +55,7 @@ export class Cluster {
         WEBHOOKD_DATA_SECRET_KEY_FILE: join(dir, "secret.key"),
         WEBHOOKD_SIGNATURE_HEADER: `${SIGNATURE_BY}${generation}`,
         ...settings,
+        ...settingsOf?.(place),
       },
     };
     const process = DaemonProcess.start(home);

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
+import { DatabaseClock } from "../../src/clock.ts";
 import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { Database, Queries } from "../../src/store/postgres/engine/database.ts";
@@ -19,9 +20,10 @@ import { DELIVERED, FAILED } from "../../src/store/rows/codes.ts";
 
 /**
  * Stalled before the statement or after it, the node goes on once the other one has taken over; killed, it never does. A
- * statement that is lost was done, and its answer reaches nobody; one that is refused was not done.
+ * statement that is lost was done, and its answer reaches nobody; one that is refused was not done. Or the clock of the
+ * node's host jumps, and stays there.
  */
-export const FAULTS = ["stalled before", "stalled after", "killed", "lost", "refused"] as const;
+export const FAULTS = ["stalled before", "stalled after", "killed", "lost", "refused", "ahead", "behind"] as const;
 export type Fault = (typeof FAULTS)[number];
 
 /** At which statement of the first node, counted from its first event on. */
@@ -36,9 +38,43 @@ const STEP_MS = 20_000;
 const QUIET_MS = 6;
 const MOVES = /INSERT INTO delivery|UPDATE delivery|UPDATE slot/;
 
+const JUMPS: Partial<Record<Fault, number>> = { ahead: 86_400_000, behind: -86_400_000 };
+/** Of the second node's host, all the time. */
+const SKEW_MS = -3000;
+
+/** As a node has it whose host's clock is wrong: its database goes by the clock of the test. */
+class NodeClock extends DatabaseClock {
+  readonly #world: ManualClock;
+  readonly #host: { aheadMs: number };
+
+  constructor(world: ManualClock, aheadMs: number) {
+    const host = { aheadMs };
+    super({
+      now: () => world.now() + host.aheadMs,
+      monotonic: () => world.monotonic(),
+      uptime: () => world.uptime(),
+      after: (delayMs, run) => world.after(delayMs, run),
+      nextTurn: (run) => world.nextTurn(run),
+    });
+    this.#world = world;
+    this.#host = host;
+    this.heard();
+  }
+
+  override heard(): void {
+    const at = this.#world.monotonic();
+    super.heard(this.#world.now(), at, at);
+  }
+
+  jump(ms: number): void {
+    this.#host.aheadMs += ms;
+  }
+}
+
 /** What stands between a node and its database. */
 class Line {
   readonly #happening: Happening | null;
+  readonly #clock: NodeClock;
   readonly #go = Promise.withResolvers<void>();
   readonly #stalled = Promise.withResolvers<void>();
   #counts = false;
@@ -48,8 +84,9 @@ class Line {
   #busy = 0;
   stalled = false;
 
-  constructor(happening: Happening | null) {
+  constructor(happening: Happening | null, clock: NodeClock) {
     this.#happening = happening;
+    this.#clock = clock;
   }
 
   get onStall(): Promise<void> {
@@ -101,6 +138,7 @@ class Line {
     const fault = this.#counts && this.count++ === this.#happening?.at ? this.#happening.fault : null;
     this.#busy++;
     try {
+      if (fault !== null) this.#clock.jump(JUMPS[fault] ?? 0);
       if (fault === "refused") throw storageUnavailable();
       if (fault === "stalled before" || fault === "killed") await this.#stall();
       const answer = await ask();
@@ -194,10 +232,11 @@ class World {
   }
 
   async #start(name: Node["name"], happening: Happening | null): Promise<Node> {
-    const line = new Line(happening);
+    const clock = new NodeClock(this.#clock, name === "first" ? 0 : SKEW_MS);
+    const line = new Line(happening, clock);
     const onLost = () => (node.ended = true);
     const onDatabase = (database: Database) => line.join(database);
-    const place = { dir: this.#dir, clock: this.#clock, leaseMs: LEASE_MS };
+    const place = { dir: this.#dir, clock, leaseMs: LEASE_MS };
     const store = await openPostgresDatabase(this.#url, { ...place, onDatabase, onLost });
     const post = async (_: string, { body }: { readonly body: Uint8Array }) => {
       const event = (JSON.parse(Buffer.from(body).toString()) as { id: string }).id;
@@ -205,7 +244,7 @@ class World {
       this.#requests.push({ event, by: name, status });
       return answered(status);
     };
-    const dispatcher = dispatcherOn({ store, clock: this.#clock, post: post as never });
+    const dispatcher = dispatcherOn({ store, clock, post: post as never });
     const node: Node = { name, store, dispatcher, line, ended: false };
     await dispatcher.start();
     return node;

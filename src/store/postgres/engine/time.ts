@@ -2,8 +2,9 @@
 import { type Clock, DatabaseClock } from "../../../clock.ts";
 import type { Queries } from "./database.ts";
 
-/** Answers that come at different moments narrow the time down. */
-const FIRST_ANSWERS = 5;
+/** Answers that come at different moments narrow the time down: so many of them, or until it is known that well. */
+const FIRST_ANSWERS = 20;
+const KNOWN_MS = 2;
 const NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS now";
 
 /** Does nothing for any other clock: a test moves that one. */
@@ -16,5 +17,7 @@ export async function hearTime(queries: Queries, clock: Clock): Promise<void> {
 
 /** Before anything is reckoned by it. */
 export async function learnTime(queries: Queries, clock: Clock): Promise<void> {
-  for (let left = FIRST_ANSWERS; left > 0; left--) await hearTime(queries, clock);
+  if (!(clock instanceof DatabaseClock)) return;
+  for (let left = FIRST_ANSWERS; left > 0 && !(clock.uncertaintyMs <= KNOWN_MS); left--) await hearTime(queries, clock);
+  clock.settle();
 }
