@@ -182,6 +182,7 @@ const RULES: Rule[] = [
       "src/api/pipeline",
       "src/api/server/body-memory.ts",
       "src/api/server/connections.ts",
+      "src/api/server/lines.ts",
       "src/api/server/plain-requests.ts",
       "src/api/server/request-head.ts",
       "src/domain",

@@ -19,7 +19,6 @@ import { jobRoutes } from "./jobs/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
 import type { ApiParts } from "./parts.ts";
 import { Pipeline } from "./pipeline/pipeline.ts";
-import { rejection } from "./pipeline/reply.ts";
 import type { Route } from "./pipeline/route.ts";
 import { portalLinkRoutes } from "./portal/links.ts";
 import { portalPageRoutes } from "./portal/page.ts";
@@ -85,7 +84,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   return {
     routes,
     plain: pipeline.plain(),
-    reject: rejection(() => pipeline.newRequestId()),
+    reject: pipeline.reject(),
     handler: (trusted) => pipeline.handler(trusted),
   };
 }

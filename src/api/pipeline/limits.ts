@@ -1,12 +1,13 @@
 /** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
+import { Readable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Account } from "../../domain/caller.ts";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { TenantShares } from "../../domain/time/timetable.ts";
+import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
-import type { Header } from "./reply.ts";
+import type { Header, Reply } from "./reply.ts";
 
 /** Past this many keys the memory of them starts anew. */
 const MAX_KEYS = 10_000;
@@ -208,39 +209,98 @@ export class FailureThrottle {
   }
 }
 
-/** Refusals that are answered at once; the pace of more; and how long any of them waits, less than a stop takes. */
-const AT_ONCE = 128;
-const PER_SECOND = 25;
-const MOST_MS = 1500;
-/** A quarter of the connections: those who wait hold theirs, or have sent many requests in one. */
-const MOST_WAITING = 128;
+export interface PaceRule {
+  /** Answered without waiting, for each address or key. */
+  readonly atOnce: number;
+  /** The pace of more than that. */
+  readonly perSecond: number;
+  /** The longest that this pace lets anyone wait. */
+  readonly mostMs: number;
+  /** Of all addresses and keys together, with one second's worth saved up. */
+  readonly together: number;
+}
+
+export const OF_REFUSALS: PaceRule = { atOnce: 128, perSecond: 25, mostMs: 1500, together: 500 };
+/** A load balancer that asks for `/readyz` gives up after a second. */
+export const OF_OPEN_ROUTES: PaceRule = { atOnce: 128, perSecond: 50, mostMs: 500, together: 500 };
+
+/** What costs about as much to write as all else that is done for a request; more of it than that many is not counted. */
+const [BYTES, MOST] = [16 * 1024, 64];
+
+/** Of an answer, compared with a short one. */
+export function costOf(body: Reply["body"]): number {
+  return body === null || body instanceof Readable ? 1 : Math.min(Math.max(1, body.length / BYTES), MOST);
+}
+
+/** Those whose turn has come are looked for so often. */
+const TICK_MS = 10;
+const EQUAL_SHARES: TenantShares = new Map();
+
+interface Turn extends Waiting {
+  readonly go: () => void;
+}
 
 /**
- * Who repeats at once what was refused is answered later, one after the other: else the daemon would be busy with that,
- * and others wait. It is told by its key, or by its address if it has none.
+ * Answers that need no good key: refusals, and what is open to anyone. A flood of them is answered at a pace, in turns of
+ * the addresses, so that others do not wait for it.
  */
-export class Refusals {
+export class Pace {
   readonly #clock: Clock;
+  readonly #allowance: PaceRule;
   readonly #buckets = new Map<string, TokenBucket>();
-  #waiting = 0;
+  readonly #together: TokenBucket;
+  /** Of those whose own pace lets them go: by address, so that one of few requests does not wait for one of many. */
+  readonly #turns = new TenantTurns<Turn>(EQUAL_SHARES);
+  #isTicking = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, allowance: PaceRule) {
     this.#clock = clock;
+    this.#allowance = allowance;
+    this.#together = new TokenBucket(allowance.together);
   }
 
   /** Resolves when this one may be answered; null: at once. */
-  turn(who: string): Promise<void> | null {
-    const bucket = bucketOf(this.#buckets, who, PER_SECOND);
+  turn(who: string, cost = 1): Promise<void> | null {
+    const { atOnce, mostMs } = this.#allowance;
+    const bucket = this.#bucketOf(who);
     const now = this.#clock.monotonic();
-    const wait = Math.max(0, bucket.readyAt(AT_ONCE) - now);
-    if (wait <= MOST_MS) bucket.take(now);
-    if (wait === 0 || this.#waiting >= MOST_WAITING) return null;
-    this.#waiting++;
-    return new Promise((resolve) => {
-      this.#clock.after(Math.min(wait, MOST_MS), () => {
-        this.#waiting--;
-        resolve();
-      });
+    const wait = Math.max(0, bucket.readyAt(atOnce) - now);
+    if (wait <= mostMs) bucket.take(now, cost);
+    if (wait === 0 && this.#turns.size === 0 && this.#mayGo(now)) {
+      this.#together.take(now, cost);
+      return null;
+    }
+    const { promise, resolve: go } = Promise.withResolvers<void>();
+    const come = () => {
+      this.#turns.add({ tenant: who, cost, go });
+      this.#tick();
+    };
+    if (wait === 0) come();
+    else this.#clock.after(Math.min(wait, mostMs), come);
+    return promise;
+  }
+
+  #bucketOf(who: string): TokenBucket {
+    return bucketOf(this.#buckets, who, this.#allowance.perSecond);
+  }
+
+  #mayGo(now: number): boolean {
+    return this.#together.readyAt(this.#allowance.together) <= now;
+  }
+
+  #tick(): void {
+    const now = this.#clock.monotonic();
+    while (this.#mayGo(now)) {
+      const turn = this.#turns.take();
+      if (turn === undefined) return;
+      this.#together.take(now, turn.cost);
+      turn.go();
+    }
+    if (this.#turns.size === 0 || this.#isTicking) return;
+    this.#isTicking = true;
+    this.#clock.after(TICK_MS, () => {
+      this.#isTicking = false;
+      this.#tick();
     });
   }
 }

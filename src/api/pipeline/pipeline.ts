@@ -3,6 +3,7 @@
  * every error, wherever it is thrown, becomes one problem document.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import { newId } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
@@ -20,7 +21,6 @@ import {
 } from "./body.ts";
 import {
   type Exchange,
-  hasMuchLeft,
   isLong,
   newExchange,
   NO_PARAMS,
@@ -29,15 +29,28 @@ import {
   type Header,
   notFound,
   problem,
+  rejection,
   type Reply,
 } from "./reply.ts";
-import { type Holding, OverShare, RateLimit, Refusals, Shares, TenantRates } from "./limits.ts";
+import {
+  costOf,
+  type Holding,
+  OF_OPEN_ROUTES,
+  OF_REFUSALS,
+  OverShare,
+  Pace,
+  RateLimit,
+  Shares,
+  TenantRates,
+} from "./limits.ts";
 import { headFault } from "../server/request-head.ts";
 import { hasDots, hostCheck, originCheck, originOf, pageHeaders, preflight, Proxies } from "./origin.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { withinReach } from "./reach.ts";
 import { BodyMemory } from "../server/body-memory.ts";
 import { peerOf } from "../server/connections.ts";
+import { Lines } from "../server/lines.ts";
+import type { Reject } from "../server/listener.ts";
 import type { PlainHead } from "../server/plain-head.ts";
 import { type Plain, PlainRequest } from "../server/plain-requests.ts";
 import { Repeats } from "./repeats.ts";
@@ -48,7 +61,6 @@ const NO_HEADERS: readonly Header[] = [];
 const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
-const KEYLESS: ReadonlySet<string> = new Set(["unauthorized", "rate_limited"]);
 const MAX_READS = 128;
 /** Half of the connections that the listener takes. */
 const MAX_STREAMS = 256;
@@ -73,7 +85,9 @@ export class Pipeline {
   readonly #shares: Shares;
   /** Of the unix socket alone, so that whatever others do, the operator is served. */
   readonly #reserve: Shares;
-  readonly #refusals: Refusals;
+  readonly #lines = new Lines();
+  readonly #refusals: Pace;
+  readonly #openRoutes: Pace;
   readonly #repeats: Repeats;
   readonly #trail: AuditTrail;
 
@@ -94,7 +108,8 @@ export class Pipeline {
     const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
     this.#shares = new Shares(most);
     this.#reserve = new Shares(most);
-    this.#refusals = new Refusals(parts.clock);
+    this.#refusals = new Pace(parts.clock, OF_REFUSALS);
+    this.#openRoutes = new Pace(parts.clock, OF_OPEN_ROUTES);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts);
     this.#resources = byPath(routes);
@@ -118,7 +133,9 @@ export class Pipeline {
     const { clock } = this.#parts;
     return (req, res) => {
       const exchange = newExchange({ req, res, isTrusted, requestId: this.newRequestId(), begun: clock.monotonic() });
-      this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));
+      const begin = () => void this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));
+      if (isTrusted) begin();
+      else this.#lines.enter(exchange, begin);
     };
   }
 
@@ -127,6 +144,20 @@ export class Pipeline {
     const isMetered = ({ methods }: Resource) => methods.get("POST")?.route.body?.metered === true;
     const paths = [...this.#fixed].flatMap(([path, resource]) => (isMetered(resource) ? [path] : []));
     return { paths: new Set(paths), now: () => this.#parts.clock.now(), handle: this.handler(false) };
+  }
+
+  /** For what never becomes a request. */
+  reject(): Reject {
+    const turn = (socket: Socket) => {
+      const { remoteAddress } = socket;
+      // The unix socket has none.
+      if (remoteAddress === undefined) return null;
+      return this.#lines.waitAlone(socket, () => this.#turn(this.#refusals, peerOf(remoteAddress)));
+    };
+    return rejection(
+      () => this.newRequestId(),
+      (socket) => turn(socket as Socket),
+    );
   }
 
   newRequestId(): string {
@@ -145,7 +176,10 @@ export class Pipeline {
       if (!isTrusted) this.#checkHost(req, isOpen);
       this.#checkOrigin(req, isTrusted);
       const asked = preflight(req);
-      if (asked !== null) return asked;
+      if (asked !== null) {
+        await this.#wait(exchange, this.#openRoutes);
+        return asked;
+      }
       if (head !== null) this.#admitted.add(head);
     }
 
@@ -162,6 +196,7 @@ export class Pipeline {
       throw new WebhookdError("method_not_allowed", `this path takes ${exchange.allow}`);
     }
     exchange.route = served.name;
+    if (isOpen) return this.#answerAnyone(exchange, served);
     const { audit } = served.route;
     if (audit === undefined) return this.#perform(exchange, served, principal);
     const object = () => exchange.object ?? exchange.params.id;
@@ -169,6 +204,15 @@ export class Pipeline {
     const { requestId } = exchange;
     const act = { action: audit, principal, peer, object, requestId, now: this.#parts.clock.now() };
     return this.#trail.keep(act, () => this.#perform(exchange, served, principal));
+  }
+
+  /** It waits twice: for what it does, and for what turns out to be long. */
+  async #answerAnyone(exchange: Exchange, served: Served): Promise<Reply> {
+    await this.#wait(exchange, this.#openRoutes);
+    const reply = await this.#perform(exchange, served, ANYONE);
+    const more = costOf(reply.body) - 1;
+    if (more > 0) await this.#wait(exchange, this.#openRoutes, more);
+    return reply;
   }
 
   #countAgainstRate({ account }: Principal, exchange: Exchange): void {
@@ -246,21 +290,9 @@ export class Pipeline {
     } catch (error) {
       // Part of an answer is out: a second one behind it would be taken for the next request's.
       if (exchange.res.headersSent) throw error;
-      await this.#refuse(exchange, error);
+      if (isRepeatable(error, exchange)) await this.#wait(exchange, this.#refusals);
+      this.#write(exchange, this.#problem(error, exchange));
     }
-  }
-
-  async #refuse(exchange: Exchange, error: unknown): Promise<void> {
-    const { caller, isTrusted, req } = exchange;
-    // Who is over a rate of its own may go on at that rate. A daemon that stops keeps nobody waiting.
-    const isPaced =
-      error instanceof OverShare || (caller === null && error instanceof WebhookdError && KEYLESS.has(error.code));
-    if (isPaced && !isTrusted && this.#parts.phase.now === "serving") {
-      const turn = this.#refusals.turn(caller ?? peerOf(this.#proxies.clientOf(req)));
-      if (turn !== null && hasMuchLeft(req)) req.socket.pause();
-      await turn;
-    }
-    this.#write(exchange, this.#problem(error, exchange));
   }
 
   /** The last resort: no answer can be given to this request any more, so its connection ends, and nothing else. */
@@ -275,11 +307,29 @@ export class Pipeline {
     req.socket.destroy();
   }
 
+  async #wait(exchange: Exchange, pace: Pace, cost = 1): Promise<void> {
+    if (exchange.isTrusted) return;
+    exchange.hasWaited = true;
+    const who = this.#whoIs(exchange);
+    await this.#lines.wait(exchange, () => this.#turn(pace, who, cost));
+  }
+
+  /** A daemon that stops keeps nobody waiting. */
+  #turn(pace: Pace, who: string, cost = 1): Promise<void> | null {
+    return this.#parts.phase.now === "serving" ? pace.turn(who, cost) : null;
+  }
+
+  /** Who pays for it, or the network that it came from. */
+  #whoIs({ caller, req }: Exchange): string {
+    return caller ?? peerOf(this.#proxies.clientOf(req));
+  }
+
   #write(exchange: Exchange, reply: Reply): void {
     const { metrics, clock, config } = this.#parts;
     const { allowedOrigins } = config.server;
     write(exchange, reply, allowedOrigins.length === 0 ? NO_HEADERS : pageHeaders(allowedOrigins, exchange.req));
     metrics.requests.took(exchange.route ?? "none", reply.status, clock.monotonic() - exchange.begun);
+    if (!exchange.isTrusted) this.#lines.answered(exchange);
   }
 
   #problem(error: unknown, exchange: Exchange): Reply {
@@ -303,6 +353,12 @@ export class Pipeline {
 
 function lineOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : `${typeof error}: `;
+}
+
+/** Whether anyone can have it said to them again and again: without a good key, or by asking for more than a share. */
+function isRepeatable(error: unknown, { caller, hasWaited }: Exchange): boolean {
+  if (error instanceof OverShare) return true;
+  return caller === null && !hasWaited && error instanceof WebhookdError && PROBLEMS[error.code].status < 500;
 }
 
 function takeStream(holding: Holding): Holding {

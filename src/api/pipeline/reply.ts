@@ -29,6 +29,8 @@ export interface Exchange {
   object: string | undefined;
   /** What the request is called in metrics. */
   route: string | undefined;
+  /** Whether it has waited for its turn, by a `Pace`. */
+  hasWaited: boolean;
 }
 
 export const NO_PARAMS: Readonly<Record<string, string>> = {};
@@ -51,6 +53,7 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
     caller: null,
     object: undefined,
     route: undefined,
+    hasWaited: false,
   };
 }
 
@@ -224,10 +227,12 @@ export function erased(): WebhookdError {
  * What Node refuses before there is a request: bytes that are no HTTP, headers too long, a request too slow. It is
  * answered with a problem document like everything else.
  */
-export function rejection(newRequestId: () => string): Reject {
+export function rejection(newRequestId: () => string, turn: (socket: Duplex) => Promise<void> | null): Reject {
   // Node says it again with each piece that comes.
   const waiting = new WeakSet<Duplex>();
+  const rejected = new WeakSet<Duplex>();
   return function reject(error, socket) {
+    if (rejected.has(socket)) return;
     // As Node's own answer does: it is the response that this connection is at, and there is no other way to know it.
     const current = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
@@ -242,8 +247,20 @@ export function rejection(newRequestId: () => string): Reject {
       return;
     }
     if (current?.headersSent) return void socket.destroy();
-    socket.end(answer(faultOf(error), newRequestId()), () => socket.destroy());
+    rejected.add(socket);
+    const fault = faultOf(error);
+    const send = () => void socket.end(answer(fault, newRequestId()), () => socket.destroy());
+    // What is too slow, or has to give way to others, goes at once.
+    const own = PROBLEMS[fault.code].status < 500 && fault.code !== "request_timeout" ? turn(socket) : null;
+    if (own === null) return send();
+    socket.pause();
+    void runAfter(own, send);
   };
+}
+
+async function runAfter(turn: Promise<void>, run: () => void): Promise<void> {
+  await turn;
+  run();
 }
 
 function faultOf({ code }: NodeJS.ErrnoException): WebhookdError {

@@ -87,6 +87,15 @@ export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "he
     this.#connection.flush();
   }
 
+  /** Nothing more is read from its connection, until `release`. */
+  hold(): void {
+    this.#connection.hold();
+  }
+
+  release(): void {
+    this.#connection.release();
+  }
+
   once(event: "close", run: () => void): void {
     this.#connection.socket.once(event, run);
   }
@@ -108,6 +117,8 @@ class PlainConnection {
   /** Nothing is read after the latest. */
   #isLast = false;
   #isEnding = false;
+  #isHeld = false;
+  #isLeft = false;
   /** How often the clock came by since anything else did. */
   #turns = 0;
 
@@ -176,7 +187,24 @@ class PlainConnection {
     if (this.#isEnding) return this.socket.destroySoon();
     if (this.#unread !== null) return this.#leaveToNode(this.#unread);
     // Who does not read its answers is not read from.
-    if (!isTaken && !this.socket.isPaused()) this.socket.pause().once("drain", () => this.socket.resume());
+    if (!isTaken && !this.socket.isPaused())
+      this.socket.pause().once("drain", () => this.#isHeld || this.socket.resume());
+  }
+
+  /** Reads no more, until `release`; does nothing once it is Node's. */
+  hold(): void {
+    if (this.#isLeft) return;
+    this.#isHeld = true;
+    this.socket.pause();
+  }
+
+  release(): void {
+    if (!this.#isHeld || this.#isLeft) return;
+    this.#isHeld = false;
+    // What is unread here comes first, and a client that does not read its answers is not read from.
+    if (this.#unread !== null) return;
+    if (this.socket.writableNeedDrain) this.socket.once("drain", () => this.#isHeld || this.socket.resume());
+    else this.socket.resume();
   }
 
   #leaveToNode(unread: Buffer): void {
@@ -184,6 +212,7 @@ class PlainConnection {
     this.#unread = unread;
     socket.pause();
     if (this.#unanswered.length > 0 || this.#isEnding) return;
+    this.#isLeft = true;
     this.#requests.open.delete(this);
     socket.off("data", this.#onData).off("end", this.#onEnd).off("error", this.#onError);
     if (unread.length > 0) socket.unshift(unread);

@@ -1,3 +1,4 @@
+import { OF_REFUSALS } from "../../../src/api/pipeline/limits.ts";
 import type { Route } from "../../../src/api/pipeline/route.ts";
 import { WebhookdError } from "../../../src/domain/errors.ts";
 import type { Scope } from "../../../src/domain/caller.ts";
@@ -23,6 +24,9 @@ export interface Step {
 const KEYS: readonly string[] = ["keys.get", "keys.touch"];
 
 /** The API under a description: every answer is held against it, and what was answered is noted. */
+/** Of refusals that one address gets. */
+const PACE_MS = 1000 / OF_REFUSALS.perSecond;
+
 export class Walk {
   api!: ApiServer;
   description!: Description;
@@ -62,6 +66,8 @@ export class Walk {
     // Node's client sends a list as several headers, though the options of the harness do not say so.
     const all = headers as Record<string, string>;
     const options = { headers: all, ...(text !== undefined && { body: text }), ...(key !== undefined && { key }) };
+    // Refusals come at a pace, and the walk is full of them.
+    this.api.clock.advance(PACE_MS);
     const answer = await this.api.request(method, target, options);
     const seen = this.seen.get(operationId) ?? new Set();
     this.seen.set(operationId, seen.add(answer.body?.code ?? String(answer.status)));

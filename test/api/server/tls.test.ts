@@ -26,7 +26,10 @@ function certificate(name: CertificateName): Certificate {
 }
 
 async function listen(bounds: Partial<Bounds> = {}): Promise<TcpListener> {
-  const reject = rejection(() => "req_0");
+  const reject = rejection(
+    () => "req_0",
+    () => null,
+  );
   const place = { host: "127.0.0.1", port: 0, log: silentLog, reject, bounds };
   const listener = await openListener(hello, { ...place, certificate: certificate("good") });
   ended.push(() => listener.close(0));
