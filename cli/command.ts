@@ -1,4 +1,7 @@
-/** What a command is: what it takes, as data by which it is parsed, helped with and completed, and what it does. */
+/**
+ * Defines what a command is: its arguments as data, which the parser, help and completion share, and the function that
+ * runs it.
+ */
 import type { Io } from "./io.ts";
 
 interface Described {
@@ -9,7 +12,7 @@ export interface BooleanFlag extends Described {
   readonly type: "boolean";
   /** On by default: `--no-…` turns it off. */
   readonly default?: true;
-  /** Undefined until it, or its `--no-…`, is typed. */
+  /** Undefined until the flag, or its `--no-…`, is typed. */
   readonly negatable?: true;
   readonly negativeDescription?: string;
 }
@@ -17,11 +20,11 @@ export interface TextFlag extends Described {
   readonly type: "string";
   readonly default?: string;
   readonly required?: true;
-  /** What it is where nothing, or another flag, follows it. */
+  /** The value if nothing, or another flag, follows the flag. */
   readonly bare?: string;
-  /** May be given again and again. */
+  /** May be given several times. */
   readonly multiple?: true;
-  /** One letter, for `-n`. */
+  /** One letter, such as `n` for `-n`. */
   readonly alias?: string;
 }
 export interface ChoiceFlag extends Described {
@@ -33,7 +36,7 @@ export interface ChoiceFlag extends Described {
 export interface Positional extends Described {
   readonly type: "positional";
   readonly required?: boolean;
-  /** Takes all that is left; only the last may. */
+  /** Takes all remaining arguments. Only the last positional may be variadic. */
   readonly variadic?: true;
 }
 export type ArgDef = BooleanFlag | TextFlag | ChoiceFlag | Positional;
@@ -42,16 +45,16 @@ export type Definitions = Readonly<Record<string, ArgDef>>;
 export interface Command<A extends Definitions = Definitions> {
   readonly args: A;
   readonly examples: readonly string[];
-  /** Gives the exit code. */
+  /** Resolves to the exit code. */
   run(args: ArgsOf<A>, io: Io): Promise<number>;
 }
 
-/** Has `run` take what `args` define. */
+/** Infers the type of `run`'s arguments from `args`. */
 export function command<const A extends Definitions>(command: Command<A>): Command<A> {
   return command;
 }
 
-/** What the front makes of a command line: flags and positional arguments by name. */
+/** The parsed command line: flags and positional arguments by name. */
 export type ArgsOf<A extends Definitions> = { readonly [K in keyof A]: ArgOf<A[K]> };
 type ArgOf<D> = D extends { type: "boolean"; negatable: true }
   ? boolean | undefined
@@ -75,12 +78,12 @@ export const CONFIG = {
   description: "Configuration file [./webhookd.toml, else /etc/webhookd/webhookd.toml]",
 } as const;
 
-/** One thing, named by its id. */
+/** Defines a required positional argument that takes an id. */
 export function byId<const P extends string>(prefix: P, description: string) {
   return { type: "positional", required: true, valueHint: `${prefix}_…`, description } as const;
 }
 
-/** Which daemon a client command speaks to. */
+/** Flags that choose the daemon for a client command. */
 export const TARGET = {
   url: { type: "string", valueHint: "URL", description: "The daemon's address; needs an API key" },
   socket: { type: "string", valueHint: "PATH", description: "The daemon's unix socket; needs no key" },
@@ -88,25 +91,25 @@ export const TARGET = {
   config: CONFIG,
 } as const;
 
-/** For every command that asks the daemon. */
+/** Flags of every command that calls the daemon. */
 export const CLIENT = { json: JSON_FLAG, ...TARGET } as const;
 
-/** For what cannot be taken back. */
+/** Flags of commands that cannot be undone. */
 export const YES = {
   yes: { type: "boolean", description: "Skip the confirmation; required without a terminal" },
 } as const;
 
-/** Whose, for a key of every tenant and for the socket. */
+/** Chooses a tenant, for the socket and for keys of every tenant. */
 export const TENANT = { type: "string", valueHint: "TENANT", description: "Only this tenant" } as const;
 
-/** What comes first in a list; `more` are lists that are short enough to be sorted by more than their age. */
+/** Defines `--sort`. `more` are further sort keys, for lists short enough to be sorted by more than their age. */
 export function sortedBy<const S extends string = never>(...more: readonly S[]) {
   const options = ["newest", "oldest", ...more.flatMap((sort) => [sort, `-${sort}`])];
   const reversed = more[0] === undefined ? "" : `; --sort=-${more[0]} reverses the order`;
   return { type: "enum", options, description: `Sort by this, instead of --order${reversed}` } as const;
 }
 
-/** For every command that lists: what is shown, and how. */
+/** Flags of every command that lists. */
 export const LIST = {
   limit: { type: "string", default: "50", valueHint: "N", description: "Show at most N" },
   cursor: { type: "string", valueHint: "CURSOR", description: "Continue where an earlier list ended" },
@@ -118,7 +121,7 @@ export const LIST = {
   ...CLIENT,
 } as const;
 
-/** What lists of events and deliveries are found by besides. */
+/** Search arguments of the lists of events and deliveries. */
 export const FOUND_BY = {
   words: {
     type: "positional",
@@ -132,7 +135,7 @@ export const FOUND_BY = {
   tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; separate several with commas" },
 } as const;
 
-/** Which deliveries, or events, are meant: the words of `--filter` as flags. */
+/** The words of `--filter`, each as a flag. */
 export const FILTER = {
   filter: {
     type: "string",

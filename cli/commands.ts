@@ -1,6 +1,6 @@
 /**
- * Every command there is, by its words: what it does in a line, and the file that has the rest of it. Apart from that
- * file, because the overview names them all, and to load them all takes half a second.
+ * Lists every command with a one-line summary and the file that implements it. The files load on demand, because the
+ * overview names every command, and loading them all takes half a second.
  */
 import type { Command } from "./command.ts";
 
@@ -247,7 +247,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   config: "The configuration",
 };
 
-/** The overview: first words by what they are for. */
+/** Sections of the overview, each with the first words of its commands. */
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
   { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes"] },
   { title: "FAILED DELIVERIES", words: ["tui", "failures", "replay", "jobs"] },
@@ -272,8 +272,8 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
   },
 ];
 
-/** From nothing to the first event delivered. */
+/** The commands that lead from nothing to the first delivered event. */
 export const FIRST_RUN = ["webhookd serve --dev", "webhookd listen --register", "webhookd trigger budget.exceeded"];
 
-/** Other names for the last word, which help does not mention. */
+/** Aliases of a command's last word. Help does not mention them. */
 export const ALIASES: Readonly<Record<string, string>> = { ls: "list", get: "show", delete: "rm", remove: "rm" };

@@ -1,15 +1,15 @@
-/** Asking a person before something that cannot be taken back. */
+/** Asks a person to confirm what cannot be undone. */
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { note } from "./output/print.ts";
 
-/** Before anything is asked of the daemon. Throws if there is neither a terminal to ask on nor `--yes`. */
+/** Call this before any request to the daemon. Throws if there is neither a terminal to ask on nor `--yes`. */
 export function requireConsent(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
   if (yes || (stdin.isTTY && stderr.isTTY)) return;
   throw usage(`${doing} needs --yes when there is no terminal`);
 }
 
-/** `facts` say what is about to happen; throws unless `word` is typed, or `--yes` was. */
+/** Shows `facts`, which say what is about to happen. Throws unless `word` is typed or `--yes` was given. */
 export async function confirm(
   { facts, word }: { readonly facts: readonly string[]; readonly word: string },
   { yes }: { readonly yes: boolean },

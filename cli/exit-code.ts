@@ -1,9 +1,9 @@
-/** What a command's end means, for scripts: a contract. */
+/** The meanings of exit codes. Scripts rely on them, so they never change. */
 export const EXIT = {
   ok: 0,
-  /** Refused or failed, without a code of its own. */
+  /** The command was refused or failed, and there is no code of its own for that. */
   refused: 1,
-  /** Wrong usage or a bad configuration; nothing was done. */
+  /** The usage or the configuration is wrong. Nothing was done. */
   usage: 2,
   not_found: 3,
   not_allowed: 4,
@@ -14,7 +14,7 @@ export const EXIT = {
   /** The command worked, and the answer is no. */
   answer_is_no: 8,
   wait_ran_out: 9,
-  /** The data is not what it should be. */
+  /** The data is damaged or does not belong together. */
   data_corrupt: 65,
   bug: 70,
   storage_failed: 74,
@@ -27,12 +27,14 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 interface End {
-  /** Whether the same start may go well later, without anybody's doing: then systemd starts it again. */
+  /** True if the same start may succeed later without anybody's help. Then systemd starts the daemon again. */
   readonly again: boolean;
   readonly why: string;
 }
 
-/** How `serve` may end if it was not stopped in the ordinary way: the systemd unit and the runbook follow this. */
+/**
+ * The ways in which `serve` may end unless it was stopped normally. The systemd unit and the runbook follow this table.
+ */
 export const ENDS_OF_SERVE = {
   refused: { again: true, why: "another program may be using the port, and a missing key file may come back" },
   usage: { again: false, why: "the configuration must be changed" },

@@ -5,7 +5,10 @@ import { FIELD_HINTS, HINTS } from "./hints.ts";
 import type { Io } from "./io.ts";
 import { jsonText } from "./output/print.ts";
 
-/** The end of a command that did not do what it was asked: what happened, and what to type. Holds outside text. */
+/**
+ * The error of a command that did not do what it was asked: what happened, and what to type next. It may contain
+ * outside text.
+ */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly failure: keyof typeof EXIT;
@@ -20,12 +23,12 @@ export class Failure extends Error {
   }
 }
 
-/** A command line that cannot be meant: exit code 2, and nothing was asked of the daemon. */
+/** Returns the error for a wrong command line: exit code 2, and nothing was asked of the daemon. */
 export function usage(what: string, hint = ""): Failure {
   return new Failure("usage", what, `${hint} Nothing was done.`.trimStart());
 }
 
-/** Says on stderr what went wrong and gives the exit code. stdout stays as it is. */
+/** Prints what went wrong on stderr and returns the exit code. Never writes to stdout. */
 export function report(error: unknown, { stderr, env }: Io, json: boolean): number {
   const { exit, code, messages } = understand(error);
   if (json) {
@@ -50,8 +53,8 @@ interface Understood {
 }
 
 /**
- * By shape and not by class where the class would load the daemon or the client: a `failure` is a name in the table of
- * exit codes, an `exitCode` is the code itself.
+ * Recognises errors by their fields where importing their class would load the daemon or the client: `failure` is a
+ * name in the table of exit codes, `exitCode` is the code itself.
  */
 function understand(error: unknown): Understood {
   if (error instanceof ConfigError) {
@@ -78,7 +81,7 @@ function understand(error: unknown): Understood {
   };
 }
 
-/** Its own, those for what the daemon refused, or none. */
+/** Returns the error's own hint, the hints for what the daemon refused, or none. */
 function hintsOf({
   message,
   hint,
@@ -96,7 +99,7 @@ function told(hints: Readonly<Record<string, string>>, code: unknown): string | 
   return typeof code === "string" && Object.hasOwn(hints, code) ? hints[code] : undefined;
 }
 
-/** With ids that the error is about in place of those like `ep_…`, so that its commands can be pasted. */
+/** Replaces placeholders such as `ep_…` with the ids that the error is about, so that the commands can be pasted. */
 function withIds(hint: string | undefined, about: string): string | undefined {
   return hint?.replaceAll(/\b([a-z]+_)…/g, (cut, kind: string) => {
     const [id = cut] = new RegExp(`\\b${kind}[0-9a-z]{26}\\b`).exec(about) ?? [];

@@ -1,10 +1,10 @@
-/** Files that a flag names. What they hold is in no message. */
+/** Reads and creates files that a flag names. No message repeats what they contain. */
 import { closeSync, fsyncSync, openSync, readSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { NotUtf8, utf8Of } from "../src/domain/utf8.ts";
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 
-/** `what` is how messages call the flag. Throws a Failure with exit code 2. */
+/** `what` is the flag's name in messages. Throws a Failure with exit code 2. */
 export function readFile(file: string, what: string, maxBytes: number): Buffer {
   try {
     const { size } = statSync(file);
@@ -17,7 +17,7 @@ export function readFile(file: string, what: string, maxBytes: number): Buffer {
   }
 }
 
-/** A pipe or a device does not say its size, and may have no end. */
+/** Stops at the limit, because a pipe or a device does not report its size and may never end. */
 function readUpTo(file: string, what: string, maxBytes: number): Buffer {
   const fd = openSync(file, "r");
   try {
@@ -36,12 +36,12 @@ function readUpTo(file: string, what: string, maxBytes: number): Buffer {
   }
 }
 
-/** The same as text. Throws a Failure that names the line of what is not UTF-8. */
+/** Reads a file as text. Throws a Failure that names the line that is not UTF-8. */
 export function readText(file: string, what: string, maxBytes: number): string {
   return textOf(readFile(file, what, maxBytes), file);
 }
 
-/** `name` is how messages call what the bytes came from. */
+/** `name` is the source of the bytes in messages. */
 export function textOf(bytes: Uint8Array, name: string): string {
   try {
     return utf8Of(bytes);
@@ -51,12 +51,12 @@ export function textOf(bytes: Uint8Array, name: string): string {
   }
 }
 
-/** A file, or stdin with `-`, as text. */
+/** Reads a file as text, or stdin if `file` is `-`. */
 export async function readInputText(file: string, what: string, maxBytes: number, io: Io): Promise<string> {
   return textOf(await readInput(file, what, maxBytes, io), file === "-" ? "stdin" : file);
 }
 
-/** The same, with `-` for stdin. */
+/** Reads a file, or stdin if `file` is `-`. */
 async function readInput(file: string, what: string, maxBytes: number, { stdin }: Io): Promise<Buffer> {
   if (file !== "-") return readFile(file, what, maxBytes);
   if (stdin.isTTY) throw usage(`${what} - reads from a pipe, but there is none`);
@@ -64,8 +64,8 @@ async function readInput(file: string, what: string, maxBytes: number, { stdin }
 }
 
 /**
- * Creates a file that only its owner may read, before `make` has done what it is for, and writes what comes of it. Without a
- * name nothing is written. A file that is there already is never replaced.
+ * Creates a file that only its owner may read, then runs `make` and writes the secret into the file: a file that cannot
+ * be created must be found before a secret exists. Without a name nothing is written. Never replaces an existing file.
  */
 export async function keepingIn<T>(
   file: string | undefined,

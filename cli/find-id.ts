@@ -1,4 +1,4 @@
-/** The one thing whose id begins with what was typed: tables on a terminal show ids in short. */
+/** Finds the one thing whose id begins with the typed text, because tables on a terminal shorten ids. */
 import type { Client } from "../src/client/client.ts";
 import { isBeginning, isId, receivedWithin } from "../src/domain/id.ts";
 import { Failure } from "./failure.ts";
@@ -7,32 +7,34 @@ import { hostOf } from "./output/words.ts";
 import { connect, type TargetArgs } from "./target.ts";
 import { readId, type Named } from "./values.ts";
 
-/** What the error of an ambiguous beginning names. */
+/** The error about an ambiguous beginning names at most this many. */
 const NAMED = 5;
-/** Nothing that a short id means is behind so many others that begin like it. */
+/** A short id that is long enough to be unique never has so many others before it. */
 const LOOKED_AT = 1000;
 
-/** One that begins so, and what tells it from others. */
+/** An id that may begin with the typed text, and words that tell it from others. */
 interface Candidate {
   readonly id: string;
   readonly what: string;
 }
 
-/** What may begin an id. Throws a Failure for anything else: before anyone is asked, or even looked for. */
+/**
+ * Reads the beginning of an id. Throws a Failure for anything else, before any request and before looking for a daemon.
+ */
 export function readBeginning(prefix: Named, text: string): string {
-  // As it is copied from a cell that was cut.
+  // A cut cell of a table is copied with its ellipsis.
   const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
   return isBeginning(prefix, typed) ? typed : readId(prefix, text);
 }
 
-/** A client, and the whole id that was meant. */
+/** Returns a client, and the whole id that was meant. */
 export async function connectFor(prefix: Named, text: string, target: TargetArgs, io: Io) {
   readBeginning(prefix, text);
   const client = connect(target, io);
   return { client, id: await findId(prefix, text, client) };
 }
 
-/** A whole id is taken as it is. Throws a Failure for what cannot be an id, without a question to anyone. */
+/** Takes a whole id as it is. Throws a Failure for text that cannot be an id, before any request. */
 export async function findId(prefix: Named, text: string, client: Client): Promise<string> {
   if (isId(prefix, text)) return text;
   const typed = readBeginning(prefix, text);
@@ -52,7 +54,7 @@ export async function findId(prefix: Named, text: string, client: Client): Promi
   throw new Failure("usage", `more than one id begins with ${typed}: give more of it`, `${those.join(", ")}${more}.`);
 }
 
-/** All that may begin so; those that do are among them. */
+/** Yields everything that may begin with the typed text, including all that does. */
 async function* candidates(prefix: Named, typed: string, client: Client): AsyncGenerator<Candidate> {
   const period = receivedWithin(typed.slice(prefix.length + 1));
   switch (prefix) {

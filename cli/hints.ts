@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 
-/** What to type after the daemon refused, by the code of its answer. */
+/** Hints at what to type after the daemon refused a request, by the code of the error. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
     "To see what became of each: `webhookd events show evt_…`. What waits for a retry is tried now by `webhookd deliveries attempt --filter event:evt_…`. What was delivered is sent again by: webhookd replay evt_… --force",
@@ -18,15 +18,15 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   backup_running: "See when it is done: webhookd status",
   plan_changed: "Look at the plan again with --dry-run, and pass its count to --expect.",
   storage_full: "Free space on the daemon's disk; `webhookd status` shows how much is left.",
-  // It may lack a scope, or be of another tenant.
+  // The key may lack a scope, or belong to another tenant.
   forbidden: "To create a key that may: webhookd keys create --name NAME --scope SCOPE,… --tenant TENANT",
 };
 
-/** Also true of a daemon that runs with it already. */
+/** The text must also be true for a daemon that already runs with --dev. */
 const DEV =
   "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), but no other non-public addresses.";
 
-/** The same by the code of a field's fault. */
+/** Hints by the code of a field's error. */
 export const FIELD_HINTS: { readonly [C in FieldCode]?: string } = {
   url_scheme: DEV,
   port_not_allowed: `${DEV} Otherwise see [egress] ports.`,

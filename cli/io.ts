@@ -1,11 +1,11 @@
-/** All that a command touches of the process and the machine, so that a test can stand in for both. */
+/** Everything that a command uses of the process and the machine, so that a test can replace both. */
 import type { ConfigFlags, ConfigInputs } from "../src/config/inputs.ts";
 
 export interface Output {
-  /** What `mayBeLost`, such as a log, is no failure of the command if it cannot be written. */
+  /** Output that `mayBeLost`, such as a log, does not fail the command if it cannot be written. */
   write(text: string, options?: { readonly mayBeLost?: boolean }): void;
   readonly isTTY: boolean;
-  /** How wide the terminal is; undefined where there is none. */
+  /** The width of the terminal, or undefined without one. */
   readonly columns: number | undefined;
   /** Calls `run` once a write has shown that the reader is gone. */
   onClosed(run: () => void): void;
@@ -13,9 +13,11 @@ export interface Output {
 
 export interface Input {
   readonly isTTY: boolean;
-  /** All of it, to its end. */
+  /** Reads to the end. */
   read(): Promise<Buffer>;
-  /** One line from the person at the terminal, null at its end; `hidden` does not show what is typed. */
+  /**
+   * Reads one line from the person at the terminal, or null at the end of input. `hidden` does not echo what is typed.
+   */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string | null>;
 }
 
@@ -25,9 +27,12 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   configInputs(flags: ConfigFlags): ConfigInputs;
-  /** Whether the bytes of the command line are UTF-8; false where the system does not tell. */
+  /** True if the bytes of the command line are UTF-8. False if the system does not tell. */
   typedUtf8(): boolean;
-  /** The descriptor of a socket that the service manager opened for this process; null without one, or the next time. */
+  /**
+   * Returns the descriptor of a socket that the service manager opened for this process. Null without one, and on a
+   * second call.
+   */
   inheritedSocket(): number | null;
   /** Epoch milliseconds. */
   now(): number;
@@ -35,11 +40,14 @@ export interface Io {
   monotonic(): number;
   sleep(ms: number): Promise<void>;
   /**
-   * Calls `run` at every SIGINT and SIGTERM, which then do nothing else, and with SIGTERM when the terminal is gone; the
-   * returned function ends that.
+   * Calls `run` at every SIGINT and SIGTERM, which then do nothing else, and with SIGTERM when the terminal is gone.
+   * The returned function stops that.
    */
   onSignal(run: (signal: "SIGINT" | "SIGTERM") => void): () => void;
-  /** From now on every SIGHUP but the one of a terminal that is gone calls `run`, and does nothing else. */
+  /**
+   * Calls `run` at every later SIGHUP, unless the signal means that the terminal is gone. SIGHUP then does nothing
+   * else.
+   */
   onHangup(run: () => void): void;
   /** Ends the process without waiting for anything. */
   exit(code: number): void;

@@ -4,16 +4,16 @@ import { webhookd } from "./front/dispatch.ts";
 import { processIo } from "./process-io.ts";
 import { packed } from "../src/build.ts";
 
-// Node would open its debugger: the flag against that is missing if this file is started by hand.
+// Node would open its debugger. The option that prevents it is missing if this file is started by hand.
 if (process.platform !== "win32") process.on("SIGUSR1", () => {});
-// The executable heeds no NODE_OPTIONS, but a thread would read them out of the environment that it inherits.
+// The executable ignores NODE_OPTIONS, but a worker thread would read it from the environment that it inherits.
 if (packed) delete process.env.NODE_OPTIONS;
 
 const io = processIo();
-// Node would end with 1, which says that something was refused.
+// Node would exit with 1, which means that something was refused.
 process.on("uncaughtException", (error) => process.exit(report(error, io, false)));
 const code = await webhookd(process.argv.slice(2), io);
-// Not before both streams are empty: a pipe may still hold what was written.
+// Exit only when both streams are empty: a pipe may still hold output.
 process.stdout.write("", () => {
   const error = io.unwritten();
   const end = error === null ? code : report(unwrittenOutput(error), io, false);

@@ -1,4 +1,4 @@
-/** The process and the machine as they are. */
+/** Gives commands the real process and machine. */
 import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { isatty } from "node:tty";
@@ -7,7 +7,7 @@ import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
 import type { Input, Io, Output } from "./io.ts";
 
 interface ProcessIo extends Io {
-  /** Why something that the command had to say could not be written; null while all of it could. */
+  /** Returns why some output of the command could not be written, or null if all of it was. */
   unwritten(): Error | null;
 }
 
@@ -16,12 +16,12 @@ export function processIo(): ProcessIo {
   const onUnwritten = (error: Error) => void (unwritten ??= error);
   const hadTerminal = isatty(0);
   let takesHangups = false;
-  /** A SIGHUP may say so; without a terminal there is no way left to stop what runs. */
+  /** A SIGHUP may mean this. Without a terminal nobody could stop the process any more. */
   const terminalIsGone = () => hadTerminal && !opens("/dev/tty");
   return {
     stdin: processInput(),
     stdout: outputOf(process.stdout, onUnwritten),
-    // Nobody could be told.
+    // An error on stderr cannot be reported to anyone.
     stderr: outputOf(process.stderr, () => {}),
     unwritten: () => unwritten,
     env: process.env,
@@ -66,8 +66,8 @@ function opens(path: string): boolean {
 }
 
 /**
- * A reader that went away (`| head`) ends nothing by itself: the daemon serves on, a command finishes what it began,
- * and what has no end of its own asks for `onClosed`.
+ * A reader that closes the pipe (`| head`) ends nothing by itself: the daemon keeps serving, a command finishes its
+ * work, and a command without an end uses `onClosed`.
  */
 function outputOf(stream: NodeJS.WriteStream, onUnwritten: (error: Error) => void): Output {
   stream.on("error", () => {});
@@ -84,7 +84,7 @@ function outputOf(stream: NodeJS.WriteStream, onUnwritten: (error: Error) => voi
   };
 }
 
-/** Nothing of it is touched before it is asked for: reading would keep a command from ending. */
+/** Does not touch stdin before it is needed, because reading would keep the process alive. */
 function processInput(): Input {
   return {
     get isTTY() {
@@ -98,10 +98,10 @@ function processInput(): Input {
     async ask(question, { hidden = false } = {}) {
       const { createInterface } = await import("node:readline");
       process.stderr.write(question);
-      // What is typed is echoed by the line editor alone, and to nowhere when it is hidden.
+      // Only the line editor echoes what is typed, and a hidden answer has no output to echo to.
       const output = hidden ? undefined : process.stderr;
       const lines = createInterface({ input: process.stdin, ...(output && { output }), terminal: true });
-      // The line editor redraws its line from the start.
+      // The line editor redraws its line from the start, so it needs the question.
       if (!hidden) lines.setPrompt(question);
       return new Promise((resolve) => {
         lines.once("SIGINT", () => {

@@ -16,7 +16,7 @@ export interface TargetArgs {
   readonly socket: string | undefined;
   readonly "key-file": string | undefined;
   readonly config: string | undefined;
-  /** Of a command that asks the daemon of this directory, whatever variables name. */
+  /** For a command that calls the daemon of this directory, even if variables name another. */
   readonly "data-dir"?: string | undefined;
 }
 
@@ -27,9 +27,9 @@ export function connect(args: TargetArgs, io: Io): Client {
 }
 
 /**
- * Flags, variables, the socket of the configuration file, the system's, that of the data directory, and at last the
- * listen address with the key in the data directory. What is named, or is there, is used even if it does not answer:
- * a command that went to another daemon unasked would be worse than an error.
+ * Tries flags, variables, the socket of the configuration file, the system's socket, the socket of the data directory,
+ * and last the listen address with the key in the data directory. A target that is named, or a socket that exists, is
+ * used even if nothing answers: calling another daemon unasked would be worse than an error.
  */
 export function findTarget(args: TargetArgs, io: Io): Target {
   const named = fromFlags(args) ?? (args["data-dir"] === undefined ? fromVariables(io.env) : null);
@@ -52,7 +52,8 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   sockets.delete("");
   for (const socket of sockets) if (inputs.exists(socket)) return { socket };
   if (inputs.exists(adminKeyFile(config))) return withKey(ownUrl(config), adminKeyFile(config));
-  // The directory of a daemon that runs as another user: the error says so, and not that there is none.
+  // The directory belongs to a daemon that runs as another user. Use its socket, so that the error says so instead of
+  // saying that there is no daemon.
   const hidden = [...sockets].find((socket) => inputs.isHidden(socket));
   if (hidden !== undefined) return { socket: hidden };
   throw new Failure(
@@ -62,7 +63,7 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   );
 }
 
-/** What decided where it was looked for, and how to name another place. */
+/** Says which settings decided where to look, and how to name another place. */
 function whereFrom({ data }: Config, { settings, origins }: LoadedSettings): string {
   const [dir, socket] = [origins.get("data.dir"), origins.get("server.socket")];
   const by = dir === undefined || settings["data.dir"] === "" ? "the default here" : `set by ${dir()}`;
@@ -108,7 +109,10 @@ function listenUrl({ server: { listen, tls } }: Config): URL {
   return new URL(`${tls === null ? "http" : "https"}://${printAddress({ ...listen, host: anywhere ?? listen.host })}`);
 }
 
-/** A key of this host must not be sent to just any address, not even to one that the configuration names. */
+/**
+ * True for a loopback address. A key of this host must not be sent to any other, not even to one that the configuration
+ * names.
+ */
 function staysHere(url: URL): boolean {
   return isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
 }

@@ -1,4 +1,4 @@
-/** What flags hold, read before anything is done. All throw a Failure with exit code 2. */
+/** Reads the values of flags before anything is done. Each function throws a Failure with exit code 2. */
 import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
 import { isBeginning, isId } from "../src/domain/id.ts";
@@ -10,14 +10,14 @@ export function readCount(text: string, flag: string, { min, max }: { min: numbe
   throw usage(`${flag} must be a number from ${min} to ${max}, not "${text}"`);
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 export function readDuration(text: string, flag: string): number {
   const duration = parseDuration(text);
   if (duration !== null) return duration;
   throw usage(`${flag} must be a duration such as 30s, 2h or 30d, not "${text}"`);
 }
 
-/** `20/s`, `30/m` or `20`: how many a second, at most what a job takes. */
+/** Reads `20/s`, `30/m` or `20` as a number per second, at most what a job allows. */
 export function readPace(text: string, flag: string): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([sm]))?$/.exec(text) ?? [];
   const perSecond = number === undefined ? 0 : Number(number) / (unit === "m" ? 60 : 1);
@@ -27,13 +27,13 @@ export function readPace(text: string, flag: string): number {
 
 const MAX_PER_SECOND = 500;
 
-/** Where an id of each kind is looked at. */
+/** The commands that list ids of each kind. */
 const SHOWN = { evt: "events", ep: "endpoints", dlv: "deliveries", att: "attempts", job: "jobs" } as const;
 const NOUNS = { evt: "an event", ep: "an endpoint", dlv: "a delivery", att: "an attempt", job: "a job" } as const;
 
 export type Named = keyof typeof NOUNS;
 
-/** The word is not repeated if it may be a secret in the wrong place. */
+/** Does not repeat the text if it may be a secret in the wrong place. */
 export function readId(prefix: Named, text: string): string {
   if (isId(prefix, text)) return text;
   const what = /^(?:evt|ep|dlv|att|job|key)_/.test(text) ? text : "that";
@@ -48,10 +48,10 @@ export function readId(prefix: Named, text: string): string {
 }
 
 type FlagOf<W> = W extends `${infer Head}_${infer Tail}` ? `${Head}-${Tail}` : W;
-/** What a command has of the filter: `--filter` and words of it as flags. */
+/** The filter of a command: `--filter`, and its words as flags. */
 export type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
 
-/** `--filter` and the flags beside it, as typed; a word may come from one of them, and must be one that is taken. */
+/** Combines `--filter` with the flags beside it. A word may come from only one of them, and must be in `taken`. */
 export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = FILTER_WORDS): Filter {
   const { filter, mistakes } = readFilter(args.filter ?? "");
   const [first] = mistakes;
@@ -74,7 +74,7 @@ export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = 
   return all;
 }
 
-/** The same as parameters of the API. */
+/** Returns the filter as query parameters of the API. */
 export function readQuery(
   args: FilterArgs,
   now: number,

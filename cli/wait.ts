@@ -2,10 +2,10 @@ import type { Client } from "../src/client/client.ts";
 import { whyNone } from "./daemon/halts.ts";
 import type { Io } from "./io.ts";
 
-/** A receiver has 10 s, and the daemon a moment to start and to write down what came back. */
+/** A receiver has 10 s, and the daemon needs a moment to start and to record the result. */
 export const ATTEMPT_WAIT_MS = 15_000;
 const POLL_MS = 100;
-/** Most attempts take less; after that it is looked each second whether any are made at all. */
+/** Most attempts take less than this. Afterwards, check each second whether attempts are made at all. */
 const LOOK_AFTER_MS = 250;
 const LOOK_MS = 1000;
 
@@ -18,13 +18,13 @@ export interface Waiting<T> {
 
 export interface Waited<T> {
   readonly told: T;
-  /** Why there will be nothing to wait for; null where that is not known. */
+  /** Why there will be no attempt, or null if that is not known. */
   readonly why: string | null;
 }
 
 /**
- * Asks again until what it is told `isDone`: that, or the last there was when the time is over, or when the daemon says
- * that it makes no attempts now.
+ * Polls until `isDone` is true. Resolves to the last response when the time is over, or when the daemon says that it
+ * makes no attempts now.
  */
 export async function waitForAttempts<T>(
   isDone: (told: T) => boolean,
@@ -45,7 +45,7 @@ export async function waitForAttempts<T>(
   return { told, why: null };
 }
 
-/** What to say of an attempt that did not come while it was waited for. */
+/** Describes an attempt that was not made while the command waited. */
 export function inVain(why: string | null, waited: string): string {
   return why === null
     ? `No answer within ${waited}; the daemon keeps trying without this command.`

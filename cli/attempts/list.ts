@@ -23,7 +23,7 @@ const FIELDS: readonly Field<Attempt>[] = [
     title: "STARTED",
     rank: 7,
     text: ({ started_at }) => started_at,
-    // Without its date.
+    // Leave out the date to save width.
     brief: ({ started_at }) => started_at.slice(11, 19) + "Z",
   },
   { name: "outcome", rank: 4, text: ({ outcome }) => outcome },
@@ -79,6 +79,6 @@ export const attemptsList = command({
 
 function prefixOf(id: string): keyof typeof LISTINGS {
   if (id.startsWith("dlv_")) return "dlv";
-  // What is no id of another kind may be a part of an endpoint's URL.
+  // Text that is not an id of another kind may be part of an endpoint's URL.
   return /^(?:evt|att|job|key)_/.test(id) ? "evt" : "ep";
 }

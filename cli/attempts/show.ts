@@ -61,7 +61,7 @@ function adviceFields(attempt: Attempt): [string, string][] {
   ];
 }
 
-/** What made it, in the words of an operator. */
+/** Says what triggered the attempt, in an operator's words. */
 function placeOf({ trigger, round, retry }: Attempt): string {
   if (trigger === "test") return "a test event";
   if (retry === null) return "made by hand";
@@ -69,7 +69,7 @@ function placeOf({ trigger, round, retry }: Attempt): string {
   return round === 1 ? what : `${what} of replay ${round - 1}`;
 }
 
-/** When each step was done, in milliseconds from the start. */
+/** Lists when each step finished, in milliseconds from the start. */
 function phasesOf({ phases, duration_ms }: Attempt): string {
   const steps = [
     ["dns", phases.dns_ms],

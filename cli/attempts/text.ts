@@ -1,9 +1,9 @@
-/** Attempts in words. */
+/** Renders attempts as text. */
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { ago, hostOf, span } from "../output/words.ts";
 
-/** What came back: `503`, or why nothing did. */
+/** Returns the status code, such as `503`, or why no response came. */
 export function answerOf({ status_code, error, outcome }: Attempt): string {
   return String(status_code ?? error ?? outcome);
 }
@@ -13,7 +13,7 @@ export function resultOf(attempt: Attempt): string {
   return `${answerOf(attempt)} in ${attempt.duration_ms} ms`;
 }
 
-/** Of what the receiver said, for a look: made safe, without blank lines. */
+/** Returns the beginning of the response body, made safe for a terminal and without blank lines. */
 export function answerLines({ response_body: body }: Attempt): string[] {
   const beginning = Buffer.from(body).subarray(0, BEGINNING_BYTES).toString();
   return printable(beginning, { keepNewlines: true })
@@ -34,15 +34,15 @@ export function lastResultOf(
   return next === null ? `${what}; no attempts left` : `${what}; next attempt ${whenOf(next, now)}`;
 }
 
-/** What has been due for longer waits behind others. */
+/** A delivery that has been due for longer than this waits behind others. */
 const WAITS_S = 5;
 
-/** Whether it is due and waits for its turn, because no more are attempted at a time. */
+/** True if the attempt is due but waits for its turn, because only so many are made at a time. */
 export function waitsForTurn(instant: string, now: number): boolean {
   return (now - Date.parse(instant)) / 1000 >= WAITS_S;
 }
 
-/** `in 29m 12s`, or `now` for what has just fallen due. */
+/** Returns `in 29m 12s`, or `now` for an attempt that has just fallen due. */
 export function whenOf(instant: string, now: number): string {
   if (waitsForTurn(instant, now)) return `when its turn comes, due ${ago(instant, now)}`;
   const seconds = Math.round((Date.parse(instant) - now) / 1000);

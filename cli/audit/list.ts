@@ -8,7 +8,7 @@ import { age, ago, hostsOf } from "../output/words.ts";
 import { connect } from "../target.ts";
 import { readQuery } from "../values.ts";
 
-/** An endpoint is known by its host, not by its id. */
+/** People know an endpoint by its host, not by its id. */
 function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<AuditRecord>[] {
   const hostOfIt = ({ object }: AuditRecord) => hosts.get(object ?? "") ?? "";
   return [
@@ -55,7 +55,7 @@ export const auditList = command({
   ],
   async run(args, io) {
     const client = connect(args, io);
-    // Whatever is deleted, or has another id, is still in the log.
+    // Do not look up an id: the log also has objects that were deleted, or that are not endpoints.
     const isId = args.about === undefined || isAnyId(args.about);
     const object = isId ? args.about : await findEndpoint(args.about!, client);
     const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action, object };
@@ -74,7 +74,7 @@ export const auditList = command({
   },
 });
 
-/** Over the socket, the login name says more than that it was the socket. */
+/** Over the socket, the login name says more than the actor alone. */
 function actorText({ actor, user, uid }: AuditRecord): string {
   if (user !== null) return `${user} (${actor})`;
   return uid === null ? actor : `uid ${uid} (${actor})`;

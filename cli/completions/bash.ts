@@ -1,7 +1,7 @@
 import { GROUPS } from "../commands.ts";
 import { nextWords, type Takes, type TypedCommand } from "./grammar.ts";
 
-/** For `eval`, or a file in bash-completion's folder. Needs nothing of bash-completion. */
+/** The script works with `eval`, or as a file in bash-completion's folder. It does not need bash-completion. */
 export function bashScript(commands: readonly TypedCommand[]): string {
   const words = (group?: string) =>
     nextWords(group)
@@ -58,7 +58,7 @@ complete -o default -F _webhookd webhookd
 `;
 }
 
-/** What completes a value, and leaves. */
+/** Returns the shell code that completes a value and then returns. */
 function doing(takes: Takes): string {
   if (takes.kind === "words") return `COMPREPLY=($(compgen -W "${takes.words.join(" ")}" -- "$cur")); return`;
   if (takes.kind === "ids") return "_webhookd_ids; return";

@@ -1,6 +1,7 @@
 /**
- * `webhookd __complete WORD…`, which the scripts call: ids and names that only the daemon knows, one a line with a tab
- * and what it is. No help mentions it. If anything goes wrong, it prints nothing: a person is typing.
+ * `webhookd __complete WORD…`, which the completion scripts call. It prints ids and names that only the daemon knows,
+ * one a line: the word, a tab and its description. Help does not mention it. On any error it prints nothing, because a
+ * person is typing.
  */
 import { createClient, type Client } from "../../src/client/client.ts";
 import { printable } from "../../src/domain/printable.ts";
@@ -11,7 +12,7 @@ import type { Io } from "../io.ts";
 import { findTarget, type TargetArgs } from "../target.ts";
 import { hintAt } from "./grammar.ts";
 
-/** Longer would be felt at every Tab. */
+/** A longer wait would be felt at every Tab. */
 const CUT_OFF_MS = 150;
 const MOST = 50;
 
@@ -56,7 +57,7 @@ async function known(client: Client, hint: string, command: CommandName): Promis
   }
 }
 
-/** The daemon that the line names so far. */
+/** Returns the flags, typed so far, that choose the daemon. */
 function targetIn(words: readonly string[]): TargetArgs {
   const value = (flag: string) => {
     const index = words.findIndex((word) => word === flag || word.startsWith(`${flag}=`));

@@ -1,4 +1,4 @@
-/** What may stand where on a command line, made from the table of commands. */
+/** Derives the words that may follow on a command line from the table of commands. */
 import type { ArgDef, Definitions } from "../command.ts";
 import { COMMANDS, GROUPS, type CommandName } from "../commands.ts";
 import { flagsOf } from "../front/parse.ts";
@@ -6,7 +6,7 @@ import { flagsOf } from "../front/parse.ts";
 export const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** What a flag's value, or an argument, may be. `ids` are asked of the daemon. */
+/** The values that a flag or an argument takes. `ids` are fetched from the daemon. */
 export type Takes =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "files" | "ids" | "anything" };
@@ -14,15 +14,15 @@ export type Takes =
 export interface TypedFlag {
   readonly spelling: string;
   readonly description: string;
-  /** Null: no value. */
+  /** Null if the flag takes no value. */
   readonly takes: Takes | null;
 }
 
 export interface TypedCommand {
-  /** Its words: `events list`. */
+  /** The words of the command, such as `events list`. */
   readonly name: string;
   readonly flags: readonly TypedFlag[];
-  /** Null: it takes no arguments. */
+  /** Null if the command takes no arguments. */
   readonly argument: Takes | null;
 }
 
@@ -31,7 +31,7 @@ export interface Described {
   readonly description: string;
 }
 
-/** Words that other settings and states have, where the hint says which are meant. */
+/** The values to offer for a hint such as `STATUS`. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   SHELL: SHELLS,
   STATUS: ["pending", "held", "delivered", "failed", "cancelled"],
@@ -39,7 +39,10 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   FORMAT: ["auto", "json", "pretty"],
 };
 
-/** As JSON; set by scripts/build.ts: to load every command for it takes five times as long as to load this one. */
+/**
+ * The commands as JSON. scripts/build.ts sets it, because loading every command takes five times as long as loading
+ * this file.
+ */
 declare const __COMMANDS__: string | undefined;
 
 export async function commandsTyped(): Promise<readonly TypedCommand[]> {
@@ -61,7 +64,7 @@ function typed(name: string, args: Definitions): TypedCommand {
   };
 }
 
-/** What may follow the words of a group, or `webhookd` itself when there are none. */
+/** Returns the words that may follow a group, or `webhookd` itself if `group` is empty. */
 export function nextWords(group = ""): Described[] {
   const commands = Object.entries(COMMANDS).filter(([name]) => isIn(group, name));
   const words = commands.map(([name, { summary }]) => ({ word: name.split(" ").at(-1)!, description: summary }));
@@ -73,7 +76,9 @@ function isIn(group: string, name: string): boolean {
   return group === "" ? !name.includes(" ") : name.startsWith(`${group} `);
 }
 
-/** What stands at the end of a command line that began so; null where nothing is to be asked of a daemon. */
+/**
+ * Returns the command and the hint for the last word of a command line, or null if there is nothing to ask a daemon.
+ */
 export async function hintAt(
   words: readonly string[],
 ): Promise<{ readonly command: CommandName; readonly hint: string } | null> {

@@ -15,7 +15,7 @@ export const configCheck = command({
     json: JSON_FLAG,
   },
   examples: ["webhookd config check", "webhookd config check /etc/webhookd/webhookd.toml --json"],
-  /** What a start would make of the configuration; a file that cannot be used is the answer, not an error. */
+  /** Checks the configuration as a start would read it. A file that cannot be used is a result, not an error. */
   async run(args, io) {
     const inputs = io.configInputs({ config: args.file });
     try {

@@ -30,7 +30,10 @@ const TAIL = `
 # schema = { type = "object", required = ["order_id"], properties = { order_id = { type = "string" } } }
 `;
 
-/** A whole configuration file, every key with its comment; with the defaults it is config.example.toml. */
+/**
+ * Renders a whole configuration file, with a comment for every key. With the defaults the result is
+ * config.example.toml.
+ */
 export function renderConfig(settings: Settings): string {
   const lines = [HEAD.trimEnd()];
   let section = "";

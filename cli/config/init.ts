@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { serviceUnit, socketUnit } from "./units.ts";
 
-/** Where packages that are not the distribution's go. */
+/** Software that the distribution did not package is installed here. */
 const INSTALLED = "/usr/local/bin/webhookd";
 
 const ARGS = {
@@ -48,7 +48,7 @@ export const configInit = command({
 
 interface Chosen {
   readonly text: string;
-  /** Undefined: it is printed. */
+  /** Undefined if the text is printed. */
   readonly path: string | undefined;
   readonly next: (file: string) => string[];
 }
@@ -70,12 +70,15 @@ function chosen(args: Args): Chosen {
   return { text: renderConfig(DEFAULTS), path: args.path ?? "webhookd.toml", next };
 }
 
-/** This executable; what runs on a Node of its own has to be put somewhere first. */
+/**
+ * Returns the path of this executable. A program that runs on a separate Node must be installed first, so it gets the
+ * path at which to install it.
+ */
 function program(): string {
   return parse(process.execPath).name === "node" ? INSTALLED : process.execPath;
 }
 
-/** For everybody to read: it holds no secret, and the daemon's user is another than root. */
+/** Everybody may read the file: it holds no secret, and root writes it for another user's daemon. */
 function write(file: string, text: string, force: boolean): void {
   try {
     writeFileSync(file, text, { mode: 0o644, flag: force ? "w" : "wx" });

@@ -11,7 +11,7 @@ import type { Io } from "../io.ts";
 
 type Tenants = Configuration["tenants"];
 
-/** What a start would take, here and now. */
+/** The settings that a start would use now. */
 interface OnDisk {
   readonly file: string | null;
   readonly texts: Readonly<Record<SettingName, string>>;
@@ -29,7 +29,7 @@ export const configShow = command({
     ...CLIENT,
   },
   examples: ["webhookd config show", "webhookd config show --origin", "webhookd config show --running"],
-  /** TOML again, so that a part of it can be pasted into a file. */
+  /** Prints TOML, so that a part of it can be pasted into a file. */
   async run(args, io) {
     const disk = read(args.config, io);
     if (args.running) {
@@ -73,13 +73,13 @@ function read(given: string | undefined, io: Io): OnDisk {
 interface Difference {
   /** `server.listen`, or `tenants.acme`. */
   readonly name: string;
-  /** What a start would take; null of a tenant that has no section. */
+  /** The value that a start would use. Null for a tenant that has no section. */
   readonly file: unknown;
-  /** Whether a SIGHUP is enough. */
+  /** True if a SIGHUP is enough to apply it. */
   readonly live: boolean;
 }
 
-/** Settings of other versions are left alone. */
+/** Ignores settings that a running daemon of another version does not know. */
 function differencesOf({ settings, tenants }: Configuration, disk: OnDisk): Difference[] {
   const values = SETTINGS.flatMap((setting): Difference[] => {
     const name = nameOf(setting);
@@ -115,12 +115,14 @@ function sayRunning(running: Configuration, disk: OnDisk, io: Io): void {
   note(io, count === 0 ? `The same as ${where}.` : `Compared with ${where}: ${count} different, marked above.`);
 }
 
-/** As the file has it. */
+/** Formats a value as the file would have it. */
 function tomlText(value: unknown): string {
   return Array.isArray(value) ? `[${value.map((one) => JSON.stringify(one)).join(", ")}]` : JSON.stringify(value);
 }
 
-/** Tenants that only the file knows. */
+/**
+ * Returns default shares for the tenants of the file, so that those which the daemon does not know yet are shown, too.
+ */
 function withNone(tenants: Tenants): Tenants {
   const none = { weight: 1, rate_per_second: null, max_pending: null };
   return Object.fromEntries(Object.keys(tenants).map((name) => [name, none]));
@@ -144,7 +146,7 @@ function saySettings(
 
 function sayTenants(io: Io, tenants: Tenants, remark: (name: string) => string | null): void {
   for (const [name, { weight, rate_per_second: rate, max_pending: pending }] of Object.entries(tenants)) {
-    // Dots and colons are part of a name, not of TOML's.
+    // Quote a name with dots or colons, which TOML would read as its own syntax.
     const key = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
     io.stdout.write("\n");
     sayLine(io, `[tenants.${key}]`, remark(name), REMARK_AT);

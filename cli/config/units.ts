@@ -1,6 +1,7 @@
 /**
- * The systemd units. What `systemd-analyze security` would have beyond them breaks something: V8 makes code at run time
- * (MemoryDenyWriteExecute), and the addresses of this host, which no endpoint may have, come over netlink.
+ * The systemd units. The other options that `systemd-analyze security` suggests would break webhookd: V8 generates code
+ * at run time (MemoryDenyWriteExecute), and the addresses of this host, which endpoints must not use, are read over
+ * netlink.
  */
 import { printAddress, type Address } from "../../src/config/kinds.ts";
 import { ENDS_OF_SERVE, EXIT, type EndOfServe } from "../exit-code.ts";
@@ -91,7 +92,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** Must say what `[server] listen` says. */
+/** `listen` must match `[server] listen`, or the daemon refuses to start. */
 export function socketUnit(listen: Address): string {
   return `[Unit]
 Description=webhookd, the socket of its API

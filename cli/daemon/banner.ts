@@ -6,9 +6,9 @@ import type { Daemon } from "../../src/daemon.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { version } from "../../src/build.ts";
 
-/** Where the daemon was started, and from which checkout, if from one. */
+/** The directory in which the daemon was started, and its checkout if it runs from one. */
 export type Place = Pick<ConfigInputs, "cwd" | "checkout">;
-/** What `serve` was told by which other commands would not find this daemon by themselves. */
+/** Flags of `serve` that other commands must repeat to find this daemon. */
 interface Named {
   readonly socket: string | undefined;
   readonly "data-dir": string | undefined;
@@ -16,10 +16,10 @@ interface Named {
 }
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 
-/** What becomes of it if secret.key is lost, as the end of a sentence. */
+/** Says what losing secret.key costs, as the end of a sentence. */
 export const WITHOUT_KEY = "without it, or a backup made with --seal-with, no signing secret can be read";
 
-/** What a person who starts the daemon on a terminal sees: where things are, and the next three things to type. */
+/** Returns what `serve` prints on a terminal: where everything is, and the next three commands to type. */
 export function banner(config: Config, daemon: Served, args: Named, place: Place): string {
   const { delays, timeout } = config.retry;
   const socket = daemon.socket?.replace(/^unix:/, "") ?? null;
@@ -40,7 +40,7 @@ export function banner(config: Config, daemon: Served, args: Named, place: Place
   return lines.map((line) => `${printable(line)}\n`).join("");
 }
 
-/** What to type next, to see an event delivered. */
+/** Returns the commands to type next in order to see an event delivered. */
 export function nextSteps(config: Config, { url, socket: address }: Served, args: Named, place: Place): string[] {
   const socket = address?.replace(/^unix:/, "") ?? null;
   const named = Boolean(args.socket ?? args["data-dir"] ?? args.config);
@@ -65,13 +65,13 @@ export function nextSteps(config: Config, { url, socket: address }: Served, args
   ];
 }
 
-/** How the program is called there. */
+/** Returns how to call the program from that directory. */
 export function programAt({ cwd, checkout }: Place): string {
   if (checkout === null) return "webhookd";
   return resolve(checkout) === cwd ? "scripts/webhookd" : quote(join(checkout, "scripts/webhookd"));
 }
 
-/** For a shell. */
+/** Quotes a path for a shell. */
 export function quote(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

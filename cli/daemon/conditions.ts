@@ -1,4 +1,4 @@
-/** What `--fail-on` takes: when the answer of `status` is no, though the daemon is well. */
+/** The conditions of `--fail-on`, under which `status` answers no although the daemon is well. */
 import { nearest } from "../../src/config/mistake.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
@@ -6,11 +6,11 @@ import { count, span } from "../output/words.ts";
 import type { Health, Seen } from "./health.ts";
 
 export interface Condition {
-  /** As it was typed. */
+  /** The condition as it was typed. */
   readonly name: string;
-  /** What it cannot do without. */
+  /** The part of the health that the condition needs, or null. */
   readonly needs: keyof Health | null;
-  /** What is the matter, if it is met. */
+  /** Returns what is wrong if the condition is met, else null. */
   readonly met: (seen: Seen, now: number) => string | null;
 }
 
@@ -44,7 +44,7 @@ function damaged(name: string): Condition {
 
 function backlog(name: string, limit: number): Condition {
   const met = ({ deliveries }: Seen) => {
-    // Not counted yet, in the first half second of a daemon's life.
+    // The daemon has not counted yet in its first half second.
     if (!deliveries) return null;
     return deliveries.pending > limit
       ? count(deliveries.pending, "delivery is waiting", "deliveries are waiting")

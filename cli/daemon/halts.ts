@@ -1,4 +1,4 @@
-/** Why nothing is sent now, or less than could be, as commands say it. */
+/** Says in words why nothing is sent now, or less than could be. */
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import type { Io } from "../io.ts";
@@ -7,7 +7,7 @@ import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
 
-/** A pause is wanted, and told with `paused`; these are troubles. Older daemons do not report them. */
+/** Returns the halts that are trouble. An operator's pause and a stop are wanted. Older daemons report no halts. */
 export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "not_sending">>): readonly Halt[] {
   return halts.filter(({ reason }) => reason !== "operator" && reason !== "stopping");
 }
@@ -29,7 +29,10 @@ export function troubleTodo({ reason }: Halt): string {
   return WHAT_TO_TYPE[reason] ?? "webhookd doctor";
 }
 
-/** Why nothing is sent, for commands about something else; nothing if the key may not read the status. */
+/**
+ * Returns why nothing is sent, for commands about something else. Empty if the status cannot be read, for example
+ * because the key may not.
+ */
 export async function readHalts(client: Client): Promise<readonly Halt[]> {
   try {
     const { not_sending: halts = [] } = (await client.call("getStatus")) as Partial<Status>;
@@ -40,20 +43,20 @@ export async function readHalts(client: Client): Promise<readonly Halt[]> {
   }
 }
 
-/** Says beside what was asked for that it has to wait, and why. */
+/** Notes beside a command's own output that nothing is being sent, and why. */
 export async function noteHalt(client: Client, io: Io): Promise<void> {
   const why = await whyNone(client);
   if (why !== null) note(io, `Nothing is being sent: ${why}.`);
 }
 
-/** Why no attempt will be made soon, as far as one may know; null when one will. */
+/** Returns why no attempt will be made soon, or null if one will, or if the key may not read the status. */
 export async function whyNone(client: Client): Promise<string | null> {
   const halt = (await readHalts(client)).find(({ reason }) => reason !== "shortage");
   if (halt === undefined) return null;
   return halt.reason === "operator" ? pauseText(halt) : halt.detail;
 }
 
-/** For a halt that an operator wanted. */
+/** Describes a pause by an operator. */
 export function pauseText({ detail }: Halt): string {
   return `${detail}. To resume: webhookd resume`;
 }

@@ -1,31 +1,31 @@
-/** How deliveries fare, beside how the daemon itself is. */
+/** Reads how deliveries are doing, beside the state of the daemon itself. */
 import type { FailureGroup, Job, Statistics, Status } from "../../src/client/operations.ts";
 import type { Client, Item } from "../../src/client/client.ts";
 import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
 
-/** What could not be read is null. */
+/** A part that could not be read is null. */
 export interface Health {
-  /** Of the last hour. */
+  /** Covers the last hour. */
   readonly statistics: Statistics | null;
   readonly failing: readonly FailingEndpoint[] | null;
-  /** Those that published the most in that hour, of several; empty where there is one tenant alone. */
+  /** The tenants that published most in the last hour. Empty if there is only one tenant. */
   readonly busiest: readonly Item<"listTenants">[] | null;
-  /** Those of the latest hundred that run or are paused. */
+  /** The running and paused jobs among the latest hundred. */
   readonly open_jobs: readonly Job[] | null;
 }
 export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error" | "status_code"> {
   readonly url: string;
   readonly consecutive_failures: number;
-  /** Null when there never was one. */
+  /** Null if no attempt ever succeeded. */
   readonly last_success_at: string | null;
 }
 export type Seen = Status & Health;
 
-/** Endpoints that are looked at, those with most failures first. */
+/** At most this many endpoints are checked, those with most failures first. */
 const LOOKED_AT = 20;
 const HOUR_MS = 3_600_000;
 
-/** `needed` throws when it cannot be read; all else is left out then. */
+/** Throws if a part in `needed` cannot be read. Any other part is null then. */
 export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
   const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
     needed.has(name) ? value : value.catch(() => null as Health[K]);
@@ -45,7 +45,7 @@ async function openJobs(client: Client): Promise<Job[]> {
 
 async function busiestTenants(client: Client): Promise<Health["busiest"]> {
   const { data } = await client.call("listTenants", { query: { sort: "published", limit: 3 } });
-  // A daemon older than this command does not say it.
+  // An older daemon does not report `published_last_hour`.
   return data.length < 2 ? [] : data.filter(({ published_last_hour: events }) => (events ?? 0) > 0);
 }
 
@@ -58,7 +58,7 @@ async function failingEndpoints(client: Client, now: number): Promise<FailingEnd
   }
   const found = await Promise.all(
     [...worst.values()].map(async ({ endpoint, error, status_code, first_at }) => {
-      // It may be deleted by now.
+      // The endpoint may have been deleted meanwhile.
       const known = await client.call("getEndpoint", { id: endpoint }).catch(() => null);
       if (known === null) return [];
       const { consecutive_failures, last_success_at } = known.health;
@@ -69,7 +69,7 @@ async function failingEndpoints(client: Client, now: number): Promise<FailingEnd
   return found.flat();
 }
 
-/** As alerts say it: twenty in a row, or nothing else for five minutes. */
+/** True by the rule that alerts use: twenty failures in a row, or nothing but failures for five minutes. */
 function isFailing(inARow: number, since: string, now: number): boolean {
   return inARow >= FAILURES_IN_A_ROW || (inARow > 0 && now - Date.parse(since) >= FAILING_MS);
 }

@@ -1,11 +1,11 @@
 import { Failure } from "../failure.ts";
 
-/** Where descriptors begin that systemd hands over (sd_listen_fds(3)). */
+/** systemd passes descriptors from this number on (sd_listen_fds(3)). */
 const FIRST_FD = 3;
 
 /**
- * The descriptor of the socket that systemd opened for us (`LISTEN_FDS`), null without one. The variables go, so that no
- * process that we start takes the socket for its own.
+ * Returns the descriptor of the socket that systemd opened for us (`LISTEN_FDS`), or null without one. Deletes the
+ * variables, so that no process that we start takes the socket for its own.
  */
 export function takeInheritedSocket(env: Record<string, string | undefined>, pid: number): number | null {
   const { LISTEN_FDS: count, LISTEN_PID: owner } = env;

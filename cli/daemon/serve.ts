@@ -20,11 +20,11 @@ const SETTING_FLAGS: readonly (readonly [keyof Args, SettingName])[] = [
   ["log-level", "log.level"],
   ["log-format", "log.format"],
 ];
-/** Under npm one Ctrl-C comes twice: from the terminal, and passed on. */
+/** Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
 const ECHO_MS = 100;
-/** An attempt's ten seconds, and what comes after it. */
+/** Enough for an attempt's ten seconds and for recording its outcome. */
 const DRAIN_MS = 15_000;
-/** After the second signal. */
+/** Time to stop after the second signal. */
 const ABORT_MS = 1000;
 
 const AS_ROOT =
@@ -103,7 +103,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
         {},
         "SIGHUP: the daemon is still starting, so the configuration was not read again; send the signal again later",
       );
-    // One listener for good: a signal that is on its way when a listener is replaced is lost.
+    // Keep one listener for good: a signal that arrives while a listener is replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
     if (inputs().root) log.warn({}, AS_ROOT);
@@ -120,7 +120,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     for (;;) {
       const end = await untilItEnds(daemon, signals, io);
       if (typeof end === "number") return end;
-      // A socket that was given is closed with its daemon: there only a new process can go on.
+      // A socket from systemd is closed with its daemon, so only a new process can continue.
       if (listenFd !== null || !(await stopsInTime(daemon, io))) throw end;
       log.error({ err: end }, "restarting within this process to repair the database");
       const again = asBefore(settings.config, daemon);
@@ -131,9 +131,9 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
   }
 }
 
-/** What SIGHUP does: a configuration with mistakes changes nothing. */
+/** Reads the configuration again on SIGHUP. A configuration with mistakes changes nothing. */
 class Rereader {
-  /** As it was read last. */
+  /** The configuration as it was read last. */
   config: Config;
   readonly #inputs: () => ConfigInputs;
   readonly #log: LevelledLog;
@@ -145,7 +145,7 @@ class Rereader {
     this.#log = log;
   }
 
-  /** One after the other: what changes is told from what the last one left. */
+  /** Reloads run one after the other, because each compares with what the last one left. */
   hangUp(daemon: Daemon): void {
     this.#last = this.#last.then(() => this.#reload(daemon));
   }
@@ -156,7 +156,7 @@ class Rereader {
     try {
       const reread = rereadConfig(this.config, this.#inputs());
       const level = reread.config.log.level;
-      // The line about the change is to be seen if either level shows it.
+      // Log the line about the change if either level shows it.
       if (!log.isLevelEnabled("info")) log.level = level;
       await daemon.reload(reread);
       log.level = level;
@@ -178,7 +178,7 @@ class Rereader {
   }
 }
 
-/** Once more where the start met a damaged page: the second opening mends the database, or refuses it. */
+/** Starts again if the first start met a damaged page: the second repairs the database, or refuses it. */
 async function mending(start: () => Promise<Daemon>): Promise<Daemon> {
   try {
     return await start();
@@ -192,7 +192,7 @@ function isDamage(error: unknown): error is Error {
   return error instanceof Error && error.name === "StoreDamaged";
 }
 
-/** On the port that it was given, and paused only if the store says so. */
+/** Keeps the port that the daemon was given. The next daemon starts paused only if the store says so. */
 function asBefore(config: Config, { url }: Daemon): Config {
   const { server } = config;
   return {
@@ -202,7 +202,10 @@ function asBefore(config: Config, { url }: Daemon): Config {
   };
 }
 
-/** What is on the wire has its attempts' time to end: what came of it is kept for the mended database. */
+/**
+ * Gives attempts in flight the time to end, because their outcomes are kept for the repaired database. False if the
+ * daemon does not stop in time.
+ */
 async function stopsInTime(daemon: Daemon, io: Io): Promise<boolean> {
   const stopped = daemon.stop().then(
     () => true,
@@ -211,7 +214,10 @@ async function stopsInTime(daemon: Daemon, io: Io): Promise<boolean> {
   return Promise.race([stopped, io.sleep(DRAIN_MS).then(() => false)]);
 }
 
-/** The first signal stops, the second aborts, the third ends the process on the spot. An error is one to be mended. */
+/**
+ * The first signal stops, the second aborts, the third ends the process at once. Resolves to an exit code, or to an
+ * error that a restart can repair.
+ */
 async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<number | Error> {
   const first = await Promise.race([signals.first, daemon.failed]);
   if (first instanceof Error) {
@@ -235,12 +241,12 @@ async function untilItEnds(daemon: Daemon, signals: Signals, io: Io): Promise<nu
 interface Signals {
   readonly first: Promise<Signal>;
   readonly second: Promise<Signal>;
-  /** From now on the second signal waits for the daemon's abort. */
+  /** Call this once the daemon runs: from then on the second signal waits for the daemon's abort. */
   running(): void;
   end(): void;
 }
 
-/** One that stands by may do so for months, and has nothing to finish. */
+/** A standby may wait for months, and has nothing to finish when it is stopped. */
 function watchSignals(io: Io, isStandby: boolean): Signals {
   const first = Promise.withResolvers<Signal>();
   const second = Promise.withResolvers<Signal>();
@@ -263,7 +269,7 @@ function codeOf(signal: Signal): number {
   return signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
 }
 
-/** What ends a running daemon is its disk, unless the error says otherwise or is plainly a mistake in the program. */
+/** Blames the disk for an error that ends a running daemon, unless the error says otherwise or is plainly a bug. */
 function fatal(error: Error): Error {
   const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
   if ("exitCode" in error || isOurs) return error;

@@ -1,4 +1,4 @@
-/** The daemon and its deliveries on a few lines. */
+/** Shows the daemon and its deliveries in a few lines. */
 import type { Item } from "../../src/client/client.ts";
 import type { Job, Node, Statistics, Status } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -12,16 +12,16 @@ import { troublesOf, troubleText } from "./halts.ts";
 import { stateText as nodeStateText } from "../nodes/text.ts";
 import type { FailingEndpoint, Seen } from "./health.ts";
 
-/** More would push the rest off the screen; `webhookd failures` has them all. */
+/** More would push the other lines off the screen. `webhookd failures` lists them all. */
 const NAMED = 3;
-/** Counts that are older say so: something may have failed since. */
+/** Counts older than this are shown with their age, because something may have failed since. */
 const OLD_MS = 2000;
-/** A node that is behind by so much is named. */
+/** A node is named if its oldest due delivery is overdue by more than this. */
 const LATE_MS = 60_000;
 
-/** What waits, what failed and what is about to happen, and how it went in the last hour. */
+/** Says what is pending, what failed, what is due soon, and how the last hour went. */
 export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, ...seen }: Seen, now: number): string[] {
-  // A daemon older than this command does not say it.
+  // An older daemon does not report `due_by_minute`.
   const [soon = 0, ...later] = seen.due_by_minute ?? [];
   const hour = later.reduce((sum, count) => sum + count, soon);
   const due = [
@@ -35,7 +35,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
         ]
       : []),
     `  due       ${due.join("; ")}`,
-    // While nothing is sent at all, nobody is behind.
+    // While nothing is sent at all, no endpoint is behind.
     ...(seen.paused === null ? (seen.overdue?.behind ?? []) : [])
       .slice(0, NAMED)
       .map(
@@ -48,7 +48,7 @@ export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, .
   ];
 }
 
-/** A daemon older than this command does not say when. */
+/** An older daemon does not report when it counted. */
 function countedText({ counted_at: at }: Partial<Pick<Seen, "counted_at">>, now: number): string {
   return !at || now - Date.parse(at) < OLD_MS ? "" : `, counted ${ago(at, now)}`;
 }
@@ -67,7 +67,7 @@ function lastHour({ published, deliveries, attempts }: Statistics): string[] {
   ];
 }
 
-/** A job that was paused, or paused itself, waits for somebody, and sends nothing until then. */
+/** A paused job sends nothing until somebody resumes it, so it is shown as well. */
 function jobsLines(jobs: readonly Job[]): string[] {
   const [only, another] = jobs;
   if (only === undefined) return [];
@@ -83,7 +83,7 @@ function publishedText({ name, published_last_hour: events }: Item<"listTenants"
   return `${name} published ${grouped(events)}`;
 }
 
-/** The worst of them; the two spaces before them are a column, too. */
+/** Shows the worst endpoints. The two spaces before them are a column, too. */
 export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: number): void {
   if (failing.length === 0) return;
   const shown = failing.slice(0, NAMED);
@@ -105,7 +105,7 @@ export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: num
   if (more > 0) say(io, `  and ${count(more, "more endpoint", "more endpoints")}; for all: webhookd failures`);
 }
 
-/** What to type next; the first thing that is the matter decides. */
+/** Returns the command to type next. The first problem decides. */
 export function nextLine(seen: Seen): string {
   const { state, paused, damaged_endpoints: damaged, failing, deliveries, statistics, dev } = seen;
   if ((state !== "ready" && state !== "draining") || troublesOf(seen).length > 0) return "webhookd doctor";
@@ -117,14 +117,14 @@ export function nextLine(seen: Seen): string {
   return `webhookd trigger budget.exceeded${dev ? "" : " --all"}`;
 }
 
-/** Publishes are taken in any of the last three. */
+/** Events are accepted in each of the states CANNOT SEND, ready and paused. */
 function stateText(status: Status): string {
   if (status.state !== "ready") return status.state;
   if (troublesOf(status).some(({ reason }) => reason !== "shortage")) return "CANNOT SEND";
   return status.paused === null ? "ready" : "paused";
 }
 
-/** Whether events are taken and attempts made, and since when and why not. */
+/** Says whether events are accepted and attempts made, since when, and why not. */
 export function sendingLines(status: Status, now: number): string[] {
   const { paused } = status;
   const troubles = troublesOf(status);
@@ -169,7 +169,7 @@ export function hostLines(status: Status, now: number): string[] {
   ];
 }
 
-/** A daemon older than this command says nothing of it. */
+/** An older daemon does not report an open move. */
 function moveLines(status: Partial<Status> & Pick<Status, "disk">, now: number): string[] {
   const { open_move: move } = status;
   if (!move) return [];
@@ -181,7 +181,7 @@ function moveLines(status: Partial<Status> & Pick<Status, "disk">, now: number):
   ];
 }
 
-/** What is the matter with other nodes; of this one the lines above say it. */
+/** Names every node, and each one that is behind. */
 function nodeLines(nodes: readonly Node[], now: number): string[] {
   if (nodes.length === 0) return [];
   const states = nodes.map((node) => `${node.name} ${nodeStateText(node)}${node.this ? " (this one)" : ""}`);
@@ -195,7 +195,7 @@ export function putOffText(deliveries: number): string {
   return `${were} due later than the ladder allows, because a clock had been wrong, and put right`;
 }
 
-/** A daemon older than this command says nothing of it. */
+/** An older daemon does not report its clock. */
 function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 }: Partial<Status>) {
   const all = nodes.length > 0 ? nodes : [{ name: "this host", clock_ahead_ms: aheadMs }];
   const skewed = all.flatMap(({ name, clock_ahead_ms: ahead = null }) => {
@@ -205,7 +205,7 @@ function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [], put_off_delive
   return putOff === 0 ? skewed : [...skewed, `  CLOCK     ${putOffText(putOff)}`];
 }
 
-/** A daemon older than this command says nothing of them. */
+/** An older daemon does not report damaged endpoints. */
 function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[] {
   const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
   const lines = endpoints
@@ -218,12 +218,12 @@ function damagedLines({ damaged_endpoints: damaged }: Partial<Status>): string[]
 
 function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, now: number): string[] {
   const lasting = span(Math.max(0, (now - Date.parse(at)) / 1000));
-  // Of one that a full disk did not take.
+  // `saved` is false if the disk was too full to store the pause.
   const unsaved = saved !== false ? "" : " (NOT SAVED: a restart ends the pause)";
   return [`  sending   PAUSED for ${lasting}: ${reason}${unsaved}`, `            since ${at} by ${by}`];
 }
 
-/** Of a store in PostgreSQL nobody here knows how much room it has, and nobody here makes its backups. */
+/** False for a store in PostgreSQL: the daemon knows nothing of its free space and makes no backups of it. */
 export function hasOwnDisk({ disk }: Pick<Status, "disk">): boolean {
   return disk.free_bytes < Number.MAX_SAFE_INTEGER;
 }

@@ -18,7 +18,7 @@ import { deliveryLines, hostLines, nextLine, sayFailing, sendingLines } from "./
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
-/** So long one look may take, and the last one, when the time is over. */
+/** The longest that a request for the status may take, and the last request once the time is over. */
 const LOOK_MS = 10_000;
 const LAST_LOOK_MS = 1000;
 
@@ -68,7 +68,7 @@ interface Telling {
   readonly json: boolean;
 }
 
-/** Says it; whether the answer is yes. */
+/** Shows the status. Resolves to the exit code. */
 async function tell(client: Client, status: Status, { conditions, brief, json }: Telling, io: Io): Promise<number> {
   const now = io.now();
   const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
@@ -98,7 +98,7 @@ interface Watching {
   readonly everyMs: number;
 }
 
-/** Until it is interrupted, the reader is gone, or a condition of `--fail-on` is met. */
+/** Runs until it is interrupted, the reader is gone, or a condition of `--fail-on` is met. */
 async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Promise<number> {
   const draws = !args.json && io.stdout.isTTY && io.env.TERM !== "dumb";
   const client = connect(args, io);
@@ -130,7 +130,7 @@ async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Pro
   }
 }
 
-/** The last status there was when the time is over; a daemon that was never reached is an error all the same. */
+/** Returns the last status once the time is over. A daemon that was never reached is still an error. */
 async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
@@ -138,14 +138,14 @@ async function waitUntilReady(args: Args, io: Io): Promise<Status> {
     const isOver = leftMs <= 0;
     let target: Target | null = null;
     try {
-      // Found anew each time: a daemon that starts makes its socket.
+      // Find the target again each time, because a starting daemon creates its socket.
       target = findTarget(args, io);
-      // A daemon that hangs takes the question and never answers.
+      // A hung daemon accepts the request and never answers.
       const client = createClient(target, { version, timeoutMs: Math.min(LOOK_MS, Math.max(LAST_LOOK_MS, leftMs)) });
       const status = await client.call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
-      // It may have been made since, and needs no key: the port that was opened after it does.
+      // The socket may exist by now. It needs no key, unlike the port, which the daemon opens after it.
       const isElsewhere = target !== null && !isDeepStrictEqual(findTarget(args, io), target);
       if (!isAway(error) && !isElsewhere) throw error;
       if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited 30s`);

@@ -44,7 +44,10 @@ export const deliveriesAttempt = command({
     "webhookd deliveries attempt --endpoint acme --canary",
     "webhookd deliveries attempt --status-code 5xx --since 2h --dry-run",
   ],
-  /** One by its id is tried at once; many are planned, agreed to, and tried by a job. Ladders stay as they are. */
+  /**
+   * A single delivery, named by its id, is attempted at once. Several are planned, confirmed and attempted by a job.
+   * Neither changes a ladder.
+   */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);
     if (args.delivery === undefined) return createJob(args, readMany(args, io), io);
@@ -65,7 +68,7 @@ async function attemptOne(delivery: string, args: Args, io: Io): Promise<number>
   return exit;
 }
 
-/** Throws a Failure where one is named together with what selects or plans many. */
+/** Throws a Failure if an id is combined with flags that select or plan many deliveries. */
 function requireAlone(args: Args): void {
   const { filter, type, endpoint, status, error, since, until, tenant, expect, pace, timeout } = args;
   const texts = [filter, type, endpoint, status, error, since, until, tenant, expect, pace, timeout];
@@ -77,7 +80,7 @@ function requireAlone(args: Args): void {
   );
 }
 
-/** Throws a Failure when it names nothing: what is meant must be said. */
+/** Throws a Failure if nothing is selected, because the selection must be explicit. */
 function readMany(args: Args, io: Io): Undertaking {
   const { tenant, event, test, status, ...rest } = readQuery(args, io.now(), DELIVERY_WORDS);
   const isFiltered = [tenant, event, test, status, ...Object.values(rest)].some((word) => word !== undefined);
@@ -110,7 +113,10 @@ function made(client: Client, before: Delivery, io: Io): Promise<Waited<Delivery
   return waitForAttempts(isDone, { client, first: before, ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
-/** One on the wire comes first; if that one delivers, no other is made. */
+/**
+ * True if the attempt was made, or is not needed: one already in flight ends first, and if it delivers, no other is
+ * made.
+ */
 function isMade(before: Delivery, { status, last_attempt: last }: Delivery): boolean {
   if (status !== "pending" && status !== before.status) return true;
   return last !== null && last.trigger === "manual" && last.number > (before.last_attempt?.number ?? 0);

@@ -14,7 +14,7 @@ function nextOf(next: string | null, now: number): string {
   return waitsForTurn(next, now) ? `its turn, due ${ago(next, now)}` : whenOf(next, now);
 }
 
-/** What happened, and where to, is the last to go. */
+/** On a narrow terminal, the columns that say what happened and where are dropped last. */
 function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery>[] {
   const hostOfIt = ({ endpoint, last_attempt: last }: Delivery) =>
     hosts.get(endpoint) ?? (last === null ? "-" : hostOf(last.url));

@@ -1,4 +1,4 @@
-/** A delivery in words: what was tried, and what is to come. */
+/** Describes a delivery in words: its attempts so far, and what comes next. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
@@ -7,7 +7,10 @@ import { ago, count, endpointsOf, hostOf } from "../output/words.ts";
 
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
 
-/** `attempts` oldest first, as many as are kept; `atOnce` is how many its endpoint gets at a time, where it is known. */
+/**
+ * `attempts` are oldest first, as many as are kept. `atOnce` is the number of attempts that the endpoint gets at a
+ * time, or null if that is not known.
+ */
 export function deliveryLines(
   delivery: Shown,
   event: string,
@@ -26,7 +29,7 @@ export function deliveryLines(
   ];
 }
 
-/** Of the receiver, for a look: its status, headers and how its body begins. */
+/** Shows the receiver's last response: its status, its headers and the beginning of its body. */
 function answerOfLast(attempts: readonly Attempt[]): string[] {
   const last = attempts.at(-1);
   if (last === undefined || last.status_code === null) return [];
@@ -42,10 +45,10 @@ function answerOfLast(attempts: readonly Attempt[]): string[] {
   ];
 }
 
-/** The others are in `attempts show`. */
+/** `attempts show` lists the others. */
 const MOST_HEADERS = 6;
 
-/** How many attempts each endpoint gets at a time behind which one of these waits for its turn. */
+/** Returns how many attempts at a time each endpoint gets, for endpoints with a delivery that waits for its turn. */
 export async function atOnceOf(
   client: Client,
   deliveries: readonly Shown[],
@@ -58,11 +61,13 @@ export async function atOnceOf(
     client,
     waiting.map(({ endpoint: id }) => ({ id })),
   );
-  // A daemon older than this command does not say it.
+  // An older daemon does not report `at_once`.
   return new Map([...found].flatMap(([id, { health }]) => (health.at_once ? [[id, health.at_once]] : [])));
 }
 
-/** What needs somebody first: failed, then what was tried in vain, then what waits, then what is over. */
+/**
+ * Sorts by what needs attention: failed, then pending after a failed attempt, then not attempted yet, then finished.
+ */
 export function worstFirst<T extends Pick<Shown, "status" | "attempts">>(deliveries: readonly T[]): T[] {
   return deliveries.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
@@ -79,7 +84,7 @@ function isOpen({ status }: Shown): boolean {
 
 const FAILED = { pending: 0, held: 0 };
 
-/** About the failure that it ended with last; nothing where that was no failure. */
+/** Gives advice on the last failure. Empty if the last attempt did not fail. */
 function todo({ status }: Shown, attempts: readonly Attempt[], now: number): string[] {
   const last = attempts.at(-1);
   if (last === undefined || last.outcome !== "failed") return [];

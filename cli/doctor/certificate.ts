@@ -1,10 +1,10 @@
-/** The certificate that the API is served with. */
+/** Checks the certificate that the API is served with. */
 import type { Config } from "../../src/config.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 import { count } from "../output/words.ts";
 
 const DAY = 86_400_000;
-/** Renewing by hand takes that long. */
+/** Renewing by hand takes about this long. */
 const SOON_DAYS = 21;
 
 export async function certificateFindings({ server }: Config, now: number): Promise<Finding[]> {
@@ -18,7 +18,7 @@ export async function certificateFindings({ server }: Config, now: number): Prom
   }
 }
 
-/** What there is to say of a certificate by its end. */
+/** Judges a certificate by the time at which it expires. */
 export function lifetime(subject: string, until: number, now: number, soonDays: number): Finding {
   const days = Math.floor((until - now) / DAY);
   const what = `the certificate is valid for ${count(days, "more day", "more days")}`;

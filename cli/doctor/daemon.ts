@@ -1,4 +1,4 @@
-/** What the daemon says of itself. */
+/** Derives findings from the daemon's own status. */
 import type { Status } from "../../src/client/operations.ts";
 import { skewText } from "../../src/domain/time/skew.ts";
 import { damageText } from "../../src/domain/wording.ts";
@@ -12,7 +12,7 @@ import { fail, ok, warn, type Finding } from "./finding.ts";
 const DAY = 86_400_000;
 const LATE_MS = 60_000;
 
-/** `isGone` says whether a file that was on the daemon's host no longer exists, if that can be seen from here. */
+/** `isGone` returns true if a file on the daemon's host no longer exists, as far as this host can see. */
 export function* daemonFindings(status: Status, now: number, isGone: (file: string) => boolean): Generator<Finding> {
   const { state, paused, backup, oldest_due_at: oldest } = status;
   const shown = `webhookd ${status.version}, schema ${status.schema}`;
@@ -64,12 +64,12 @@ export function* daemonFindings(status: Status, now: number, isGone: (file: stri
     yield warn("backup", `the last one is from ${backup.last.at}`, "webhookd backup, or set [backup] every");
   } else {
     const { at, file } = backup.last;
-    // It may have been moved to a safer place, or the store restored on another host.
+    // The file may have been moved to a safer place, or the store restored on another host.
     yield ok("backup", isGone(file) ? `from ${at}; ${file} is no longer there` : `${file}, from ${at}`);
   }
 }
 
-/** A daemon older than this command says nothing of it. */
+/** An older daemon does not report its clock. */
 function* clockFindings(status: Partial<Status>): Generator<Finding> {
   const { clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 } = status;
   const all = nodes.length > 0 ? nodes : [{ name: "the daemon's host", clock_ahead_ms: aheadMs }];
@@ -85,7 +85,7 @@ function* clockFindings(status: Partial<Status>): Generator<Finding> {
   if (putOff > 0) yield warn("clock", putOffText(putOff), "timedatectl status, and look for what set it");
 }
 
-/** A daemon older than this command says nothing of them. */
+/** An older daemon does not report damaged endpoints. */
 function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Generator<Finding> {
   const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
   for (const { endpoint, url, parts, reason } of endpoints) {

@@ -42,7 +42,7 @@ export const doctor = command({
     "webhookd doctor --offline --json",
     "webhookd doctor --repair-secret ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
   ],
-  /** Each finding is shown when it is made: the network may be what is slow. */
+  /** Shows each finding as soon as it is made, because the network may be slow. */
   async run(typed, io) {
     const { "repair-secret": damaged } = typed;
     if (damaged !== undefined) return repairSecret({ ...typed, "repair-secret": damaged }, io);
@@ -72,7 +72,7 @@ async function* examine(args: Args, io: Io): AsyncGenerator<Finding> {
     config = loadConfig(inputs);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Nothing can be looked at in places that are not known.
+    // Without a configuration, the places to check are not known.
     for (const { where, what, todo } of error.mistakes) {
       yield fail("configuration", `${where}: ${what}`, todo ?? "webhookd config check");
     }
@@ -101,7 +101,7 @@ interface Daemon {
   readonly isHere: boolean;
 }
 
-/** The daemon, or why there is none. */
+/** Returns the daemon, or a finding that says why there is none. */
 async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
   try {
     const target = findTarget(args, io);
@@ -118,7 +118,7 @@ async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
   }
 }
 
-/** This command may have another configuration than the daemon that it found. */
+/** The configuration of this command may differ from that of the daemon it found. */
 function* daemonsHost({ status: { data, disk }, isHere }: Daemon, config: Config, io: Io): Generator<Finding> {
   yield* hostFindings(io);
   if (!isHere) return yield warn("data", `${data.dir} is on the daemon's host`, "run webhookd doctor --offline there");
@@ -131,7 +131,7 @@ function isGone(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined;
   } catch {
-    // Its directory is closed to whoever asks.
+    // The caller may not read the directory.
     return false;
   }
 }

@@ -1,10 +1,10 @@
-/** One line of what `doctor` says. Holds outside text. */
+/** One line of `doctor`'s output. It may contain outside text. */
 export interface Finding {
   readonly level: "ok" | "warn" | "FAIL";
-  /** What was looked at, in one or two words. */
+  /** The thing that was checked, in one or two words. */
   readonly subject: string;
   readonly what: string;
-  /** What to type or to do about it. */
+  /** The command to type, or the action to take. */
   readonly todo?: string;
 }
 

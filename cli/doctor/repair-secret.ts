@@ -1,4 +1,4 @@
-/** A signing secret that the store cannot read: a new one in its place, and who has to hear of it. */
+/** Replaces a signing secret that the store cannot read, and says who must be given the new one. */
 import type { Endpoint } from "../../src/client/operations.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";
@@ -15,7 +15,7 @@ interface RepairArgs extends TargetArgs {
   readonly json: boolean;
 }
 
-/** The secret itself is shown by nothing here. */
+/** Never shows the secret itself. */
 export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   if (args.offline || args.endpoint !== undefined)
     throw usage("--repair-secret needs the daemon, and cannot be combined with other checks");

@@ -29,7 +29,7 @@ export const endpointsAdd = command({
     "webhookd endpoints add https://example.com/hook --events budget.exceeded,goal.achieved",
     "webhookd endpoints add https://example.com/hook --events all --secret-file secret.txt",
   ],
-  /** The secret alone goes to stdout; where that is in a file, or known already, the id. */
+  /** Prints only the secret on stdout, or the id if the secret is in a file or known already. */
   async run(args, io) {
     const settings = await readSettings(args, io);
     const brought = await readBrought(args, io);
@@ -58,7 +58,10 @@ export const endpointsAdd = command({
   },
 });
 
-/** It is registered disabled and enabled at last, so that nothing is signed with a secret that the receiver has not. */
+/**
+ * The endpoint was registered disabled and is enabled last, so that nothing is signed with a secret that the receiver
+ * does not have.
+ */
 async function bringAlong(
   client: Client,
   { id, secret, enable }: { readonly id: string; readonly secret: string; readonly enable: boolean },

@@ -21,7 +21,9 @@ interface SecretArgs {
   readonly "secret-file"?: string | undefined;
 }
 
-/** The secret in the file of `--secret-from`, without the line break at its end; undefined if there is no such flag. */
+/**
+ * Returns the secret in the file of `--secret-from`, without the line break at its end. Undefined without that flag.
+ */
 export async function readBrought(args: SecretArgs, io: Io): Promise<string | undefined> {
   const { "secret-from": from, "secret-file": file } = args;
   if (from === undefined) return undefined;

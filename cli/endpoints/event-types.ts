@@ -1,14 +1,14 @@
-/** The event types that a command line names, held against the daemon's catalogue where that helps. */
+/** Reads the event types of a command line, and checks them against the daemon's catalogue where that helps. */
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/config/mistake.ts";
 import { Failure } from "../failure.ts";
 
-/** Names with commas between them, or `all` that there are now. */
+/** Reads names separated by commas, or `all` for every type in the catalogue now. */
 export async function readTypes(text: string, client: Client): Promise<readonly string[]> {
   return text === "all" ? catalogue(client) : text.split(",").map((name) => name.trim());
 }
 
-/** Names the type that the daemon does not know, and the one that was meant. */
+/** If a type is unknown, throws an error that names it and the one that was probably meant. */
 export async function suggesting<T>(types: readonly string[], client: Client, call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -1,4 +1,4 @@
-/** The endpoint that someone means who knows its host, its uid or a word of its description, and not its id. */
+/** Finds an endpoint by its host, its uid or a word of its description, for a person who does not know its id. */
 import type { Client } from "../../src/client/client.ts";
 import type { Endpoint } from "../../src/client/operations.ts";
 import { isBeginning } from "../../src/domain/id.ts";
@@ -9,10 +9,13 @@ import type { Io } from "../io.ts";
 import { count, hostOf } from "../output/words.ts";
 import { connect, type TargetArgs } from "../target.ts";
 
-/** What the error of an ambiguous word names. */
+/** The error about an ambiguous word names at most this many endpoints. */
 const NAMED = 5;
 
-/** Ids and keys, whole or cut: to look for a part of one would find nothing, and a key must not be repeated. */
+/**
+ * Matches ids and keys, whole or cut. Searching for part of an id would find nothing, and an error must not repeat a
+ * key.
+ */
 const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 
 export function isWord(text: string): boolean {
@@ -46,7 +49,7 @@ export async function findEndpoint(text: string, client: Client): Promise<string
   throw new Failure("usage", `${those} "${text}": give a longer part of it, or an id`, `${some.join(", ")}${more}.`);
 }
 
-/** How many endpoints get nothing because somebody, or the daemon, disabled them. */
+/** Counts the endpoints that get nothing because somebody, or the daemon, disabled them. */
 export async function countDisabled(client: Client, tenant: string | undefined): Promise<number> {
   const { total, data } = await client.call("listEndpoints", {
     query: { tenant, enabled: false, limit: 1, total: true },
@@ -60,7 +63,10 @@ interface WithIds extends TargetArgs {
   readonly filter?: string | undefined;
 }
 
-/** The same flags, with the whole ids of the endpoint and the event that they mean. What can mean none stays. */
+/**
+ * Returns the same flags with the whole ids of the endpoint and the event that they name. Text that can name none is
+ * left as it is.
+ */
 export async function withWholeIds<A extends WithIds>(args: A, io: Io): Promise<A> {
   const { endpoint, event, filter } = args;
   const find = {

@@ -8,7 +8,7 @@ import { fieldText, healthText, stateOf } from "./text.ts";
 
 type Healths = ReadonlyMap<string, EndpointWithHealth["health"]>;
 
-/** Which one is ill is what a list of endpoints is looked at for. */
+/** People list endpoints to see which one is failing, so health comes right after the id. */
 function fieldsWith(healths: Healths): readonly Field<Endpoint>[] {
   const health = (endpoint: Endpoint, now: number) => healthText(endpoint, healths.get(endpoint.id), now);
   return [

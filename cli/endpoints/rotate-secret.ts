@@ -31,7 +31,7 @@ export const endpointsRotateSecret = command({
     "webhookd endpoints rotate-secret ep_01m7w8bx02jeyjr53r14y5rmma --complete",
     "webhookd endpoints rotate-secret ep_01m7w8bx02jeyjr53r14y5rmma --overlap 0s --secret-from old-provider.txt",
   ],
-  /** The new secret alone goes to stdout. */
+  /** Prints only the new secret on stdout. */
   async run(args, io) {
     const overlap = readOverlap(args);
     const secret = await readBrought(args, io);

@@ -18,7 +18,7 @@ export const endpointsSecret = command({
     "webhookd endpoints secret ep_01m7w8bx02jeyjr53r14y5rmma",
     "webhookd endpoints secret ep_01m7w8bx02jeyjr53r14y5rmma --secret-file secret.txt",
   ],
-  /** The secret alone goes to stdout, so that it can be handed on. */
+  /** Prints only the secret on stdout, so that it can be piped. */
   async run(args, io) {
     const file = args["secret-file"];
     const client = connect(args, io);

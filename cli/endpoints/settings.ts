@@ -1,11 +1,11 @@
-/** What flags say of an endpoint, as fields of a registration or of a change to one. */
+/** Reads flags about an endpoint into the fields of a registration or of a change. */
 import type { ArgsOf } from "../command.ts";
 import { usage } from "../failure.ts";
 import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
 
-/** What may be said of an endpoint beside its URL and types; `none` takes a limit or a name away again. */
+/** The settings of an endpoint beside its URL and types. `none` removes a limit or a name. */
 export const SETTINGS = {
   description: { type: "string", valueHint: "TEXT", description: "One-line description" },
   uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant, or none" },
@@ -31,7 +31,7 @@ export const SETTINGS = {
 const MAX_HEADERS_BYTES = 128 * 1024;
 const NONE = "none";
 
-/** Only the fields that were given. Throws a Failure with exit code 2. */
+/** Returns only the fields that were given. Throws a Failure with exit code 2 if a value is not valid. */
 export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promise<Readonly<Record<string, unknown>>> {
   const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, metadata } = args;
   const file = args["headers-from"];
@@ -55,7 +55,7 @@ function readRate(text: string): number {
   throw usage(`--rate must be a number of attempts per second, or none, not "${text}"`);
 }
 
-/** What it holds is in no message: header values may be secrets. */
+/** Never repeats the text in an error, because header values may be secrets. */
 function readObject(text: string, flag: string): object {
   let value: unknown;
   try {

@@ -30,7 +30,7 @@ export const endpointsShow = command({
       sayJson(io, endpoint);
       return EXIT.ok;
     }
-    // Asked before anything is said: half an answer is none.
+    // Fetch the attempts before printing anything: half an answer is worse than none.
     const attempts = limit === 0 ? null : await client.call("listEndpointAttempts", { id, query: { limit } });
     show(endpoint, io);
     if (attempts !== null) showAttempts(id, attempts.data, io);
@@ -46,7 +46,7 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   say(io, "latest attempts");
   const cells = (text: (attempt: Attempt) => string) => attempts.map(text);
   sayColumns(io, [
-    // The two spaces before them.
+    // An empty column makes the two spaces before the others.
     { title: "", cells: cells(() => "") },
     {
       title: "STARTED",
@@ -67,7 +67,7 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   ]);
 }
 
-/** What `show` says in words of its own; a field that is not here is said as it is. */
+/** Fields that `show` puts into words. Any other field is printed as it is. */
 const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
   "id",
   "url",

@@ -10,7 +10,7 @@ import { connect } from "../target.ts";
 import { whyNone } from "../daemon/halts.ts";
 import { suggesting } from "./event-types.ts";
 
-/** The daemon ends the attempt, and its wait for it, long before. */
+/** The daemon ends the attempt, and its wait for it, long before this. */
 const TIMEOUT_MS = 120_000;
 
 const ARGS = {
@@ -67,7 +67,7 @@ interface Published extends Args {
   readonly why: string | null;
 }
 
-/** Under the brake and in an outage, it waits until that is over. */
+/** While sending is paused, or in an outage, the event waits until that is over. */
 function published({ id: event }: Publication, { id, why, wait, json }: Published, io: Io): number {
   if (!json) {
     say(io, `${id}  queued  ${event}`);

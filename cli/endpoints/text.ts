@@ -1,15 +1,20 @@
-/** Endpoints in words. */
+/** Renders endpoints as text. */
 import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { ago, grouped } from "../output/words.ts";
 
-/** `damaged`, `enabled`, or since when not and why. A daemon older than this command says nothing of damage. */
+/**
+ * Returns `damaged`, `enabled`, or `disabled` with what becomes of its events and why. An older daemon does not report
+ * damage.
+ */
 export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {
   if (damaged) return `damaged (${damaged.parts.join(", ")})`;
   if (enabled) return "enabled";
   return reason === null ? `disabled, ${then}` : `disabled, ${then} (${reason})`;
 }
 
-/** `ok`, or what is the matter: the word that tells it, then how much. Nothing is known of one that is gone. */
+/**
+ * Returns `ok`, or the problem: the word that names it, then the amount. Returns `-` for an endpoint that was deleted.
+ */
 export function healthText(
   { damaged, enabled }: Pick<Endpoint, "damaged" | "enabled">,
   health: EndpointWithHealth["health"] | undefined,
@@ -19,14 +24,14 @@ export function healthText(
   if (health === undefined) return "-";
   const { consecutive_failures: inARow, last_success_at: success, last_failure_at: last, held } = health;
   if (!enabled) return held === 0 ? "disabled" : `held ${grouped(held)}`;
-  // To enable an endpoint counts its failures anew: it may have failed since it worked.
+  // Enabling an endpoint resets its count of failures, so it may have failed since it last worked.
   const isWorking = success !== null && (last === null || Date.parse(success) >= Date.parse(last));
   if (inARow === 0) return isWorking ? "ok" : "untried";
   const since = success === null ? "never worked" : `worked ${ago(success, now)}`;
   return `failing ${grouped(inARow)}x; ${since}`;
 }
 
-/** The command that repairs what cannot be read. */
+/** Returns the command that repairs the damaged parts. */
 export function repairOf(id: string, parts: readonly EndpointPart[]): string {
   if (parts.some((part) => part.endsWith("signing_secret"))) return `webhookd doctor --repair-secret ${id}`;
   if (parts.includes("tenant")) return `webhookd endpoints rm ${id}, then add it again`;
@@ -36,7 +41,7 @@ export function repairOf(id: string, parts: readonly EndpointPart[]): string {
 
 type EndpointPart = NonNullable<Endpoint["damaged"]>["parts"][number];
 
-/** How `endpoints update` gives them anew. */
+/** Flags of `endpoints update` that set a damaged part anew. */
 const FLAGS: { readonly [P in EndpointPart]?: string } = {
   headers: "--headers-from FILE",
   url: "--to URL",
@@ -47,7 +52,7 @@ const FLAGS: { readonly [P in EndpointPart]?: string } = {
   max_in_flight: "--max-in-flight none",
 };
 
-/** How a field is said; what is not there is a dash. */
+/** Formats a field. An empty value is a dash. */
 export function fieldText(value: unknown): string {
   if (value === null || value === "") return "-";
   if (Array.isArray(value)) return value.length === 0 ? "-" : value.join(", ");

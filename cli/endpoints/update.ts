@@ -68,13 +68,13 @@ async function eventsOf(before: Endpoint, args: Args, client: Client) {
   return [...new Set([...before.events, ...added])].filter((type) => !removed.includes(type));
 }
 
-/** What is other than before, and nothing else. */
+/** Lists only the fields that differ. */
 function changes(before: Endpoint, after: Endpoint, headersGiven: boolean): string[] {
   const lines = (Object.keys(after) as (keyof Endpoint)[])
     .filter((field) => field !== "updated_at" && field !== "headers")
     .filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
     .map((field) => `  ${field}: ${fieldText(before[field])} -> ${fieldText(after[field])}`);
-  // Their values are masked, so whether one changed is not to be seen.
+  // Header values are masked, so a change of one cannot be seen.
   if (headersGiven) lines.push(`  headers: now ${fieldText(Object.keys(after.headers))}`);
   return lines.length === 0 ? [`${after.id} is unchanged.`] : [`${after.id} changed:`, ...lines];
 }

@@ -1,11 +1,14 @@
-/** An event's body as it is signed and sent, from the daemon's answer: its `data` must not go through a JSON parser. */
+/**
+ * Builds an event's body as it is signed and sent, from the daemon's response. Its `data` must not pass through a JSON
+ * parser, which would change the bytes.
+ */
 import type { Event } from "../../src/client/operations.ts";
 import { envelope } from "../../src/domain/events/event.ts";
 import type { Span } from "../../src/domain/json/json-token.ts";
 import { scanObject } from "../../src/domain/json/json.ts";
 import { Failure } from "../failure.ts";
 
-/** `{"id","type","created_at","data"}`. Throws for an event whose data was erased. */
+/** Returns `{"id","type","created_at","data"}`. Throws for an event whose data was erased. */
 export function bodyOf(answer: string): Buffer {
   const { id, type, created_at } = JSON.parse(answer) as Event;
   const data = dataOf(answer);
@@ -18,7 +21,7 @@ export function bodyOf(answer: string): Buffer {
   );
 }
 
-/** The bytes that were published; null once they were erased. */
+/** Returns the bytes that were published, or null once they were erased. */
 export function dataOf(answer: string): Buffer | null {
   const bytes = Buffer.from(answer);
   const span: Span & { readonly kind: string } = scanObject(bytes).get("data")!;

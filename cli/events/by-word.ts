@@ -1,4 +1,4 @@
-/** What a word by itself means among events: what their publisher calls them, or else where they went. */
+/** Resolves a bare word among events: their publisher's id or tag, or else the endpoint they went to. */
 import type { Client } from "../../src/client/client.ts";
 import type { FilterWord } from "../../src/client/filter.ts";
 import { findEndpoint } from "../endpoints/find.ts";
@@ -8,23 +8,23 @@ import type { Io } from "../io.ts";
 import { note } from "../output/print.ts";
 import { connect, type TargetArgs } from "../target.ts";
 
-/** What the error of an ambiguous id names. */
+/** The error about an ambiguous id names at most this many events. */
 const NAMED = 5;
 
 type Words = { [W in FilterWord]?: string };
 
-/** The words in one filter. */
+/** Appends the words to the filter. */
 export function joined(filter: string | undefined, words: readonly string[]): string | undefined {
   return words.length === 0 ? filter : [filter ?? "", ...words.map(quoted)].join(" ").trim();
 }
 
-/** A value with spaces that the shell has taken the quotes from. */
+/** Restores the quotes that the shell removed from a value with spaces. */
 function quoted(word: string): string {
   const [, path, value] = /^(data\.[^\s:]+:)([^"].*\s.*)$/s.exec(word) ?? [];
   return path === undefined ? word : path + JSON.stringify(value);
 }
 
-/** Throws a Failure where there is neither. */
+/** Resolves the bare word to a label, or else to an endpoint. Throws a Failure if it is neither. */
 export async function byWord({ match, ...query }: Words, client: Client, io: Io): Promise<Words & { label?: string }> {
   if (match === undefined) return query;
   const found = { ...query, label: match };
@@ -39,15 +39,15 @@ export async function byWord({ match, ...query }: Words, client: Client, io: Io)
   return { ...query, endpoint };
 }
 
-/** What begins so is an id or a key of ours, and no publisher's. */
+/** Text that begins like this is an id or a key of webhookd, never a publisher's. */
 const OURS = /^(?:evt|ep|dlv|att|job|key|req|whk|whsec)_/;
 
-/** Throws a Failure for what can mean no event, before anyone is asked. */
+/** Throws a Failure for text that cannot name an event, before any request is made. */
 export function requireEventWord(text: string): void {
   if (OURS.test(text)) readBeginning("evt", text);
 }
 
-/** The event of an id, whole or cut, or the only one to which its publisher gave this one. */
+/** Finds the event by its id, whole or cut, or by its publisher's id if no other event has the same. */
 export async function eventMeant(text: string, target: TargetArgs, io: Io): Promise<{ client: Client; id: string }> {
   if (OURS.test(text)) return connectFor("evt", text, target, io);
   const client = connect(target, io);

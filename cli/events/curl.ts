@@ -1,4 +1,4 @@
-/** A request as webhookd would make it, as a script for any POSIX shell with openssl and curl. */
+/** Writes a request as webhookd would make it, as a script for any POSIX shell with openssl and curl. */
 import { SHELL_KEYS } from "../../src/domain/endpoints/secret.ts";
 
 export interface Sent {
@@ -6,13 +6,13 @@ export interface Sent {
   readonly endpoint: string;
   readonly url: string;
   readonly body: Buffer;
-  /** The names of the endpoint's own headers, whose values the daemon keeps to itself. */
+  /** Names of the endpoint's own headers, whose values the daemon does not reveal. */
   readonly headers: readonly string[];
 }
 
 /**
- * ASCII alone, so that nothing in the body can steer the terminal on which it is shown. The signatures are made when it
- * runs; the secret is in a variable, and in no text.
+ * The script is ASCII only, so that nothing in the body can steer the terminal that shows it. It signs when it runs,
+ * and reads the secret from a variable, so no text contains the secret.
  */
 export function curlScript({ event, endpoint, url, body, headers }: Sent): string {
   const own = headers.map((name) => `#   this endpoint also gets the header ${name}; add it with -H`);
@@ -37,7 +37,7 @@ export function curlScript({ event, endpoint, url, body, headers }: Sent): strin
   ].join("\n")}\n`;
 }
 
-/** What printf makes the bytes of. */
+/** Returns a printf format that produces these bytes. */
 function formatOf(bytes: Buffer): string {
   return bytes
     .toString("latin1")

@@ -1,14 +1,17 @@
-/** The `data` of an event to publish, as it was given: it is checked, and passed on byte for byte. */
+/** Reads the `data` of an event to publish. It is checked, and passed on byte for byte. */
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json/json.ts";
 import { usage } from "../failure.ts";
 import { readFile, textOf } from "../files.ts";
 import type { Io } from "../io.ts";
 
-/** More than any daemon takes. */
+/** More than any daemon accepts. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** `@FILE`, `-` or, as in curl, `@-` for stdin, or JSON as it stands. Throws a Failure that names line and column. */
+/**
+ * Reads `@FILE`, stdin for `-` or, as in curl, `@-`, or else the text itself as JSON. Throws a Failure that names line
+ * and column.
+ */
 export async function readData(typed: string, io: Io): Promise<string> {
   const given = typed === "@-" ? "-" : typed;
   const file = given.startsWith("@") ? given.slice(1) : null;
@@ -31,7 +34,7 @@ export async function readData(typed: string, io: Io): Promise<string> {
   }
 }
 
-/** `:3:14`, as compilers and editors say it; columns are characters. */
+/** Returns `:3:14`, as compilers and editors write a place. Columns are counted in characters. */
 function placeOf(bytes: Buffer, at: number): string {
   const lines = bytes.toString("utf8", 0, at).split("\n");
   return `:${lines.length}:${[...lines.at(-1)!].length + 1}`;

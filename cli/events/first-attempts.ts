@@ -1,4 +1,4 @@
-/** What came of an event at first: one attempt of each of its deliveries. */
+/** Waits for the first attempt of each of an event's deliveries. */
 import type { Event, EventDelivery } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { lastResultOf } from "../attempts/text.ts";
@@ -7,19 +7,19 @@ import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
-/** The event once each of its deliveries was attempted, or when that took too long or will not be soon. */
+/** Resolves to the event once each of its deliveries was attempted, or when that took too long or will not be soon. */
 export async function firstAttempts(client: Client, id: string, io: Io): Promise<Waited<Event>> {
   const ask = () => client.call("getEvent", { id });
   const isDone = ({ deliveries }: Event) => !deliveries.some(isOpen);
   return waitForAttempts(isDone, { client, first: await ask(), ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
-/** One that was interrupted is made again. */
+/** True until an attempt was made. An interrupted attempt is made again. */
 function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
   return status === "pending" && (last === null || last.outcome === "interrupted");
 }
 
-/** Says what came back, and gives the exit code. */
+/** Prints the results. Returns the exit code. */
 export function tellFirst({ told: event, why }: Waited<Event>, json: boolean, io: Io): number {
   const { id, type, tenant, status, deliveries } = event;
   const exit = exitOf(event);

@@ -46,7 +46,7 @@ export const eventsList = command({
     const whole = await withWholeIds({ ...args, filter: joined(args.filter, args.words) }, io);
     const client = connect(args, io);
     const filter = await byWord(readQuery(whole, io.now(), WORDS), client, io);
-    // The table says how each fares; for programs an event comes as any list gives it.
+    // The table shows each event's deliveries. Programs get an event as any other list returns it.
     const query = args.json || args.ids ? filter : { ...filter, include: "deliveries" };
     const asked = { client, operation: "listEvents", query } as const;
     await list(
@@ -71,7 +71,7 @@ function lastAnswerOf(event: EventSummary): string {
   return latest === undefined ? "-" : answerOf(latest);
 }
 
-/** `1 of 2`: to how many of its endpoints it was delivered; `1+ of 120` where not all of them are known. */
+/** Returns `1 of 2`, the number of deliveries that are delivered, or `1+ of 120` if not all of them are known. */
 function deliveredOf(event: EventSummary): string {
   const deliveries = deliveriesOf(event);
   const delivered = deliveries.filter(({ status }) => status === "delivered").length;

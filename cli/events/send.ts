@@ -38,7 +38,7 @@ export const eventsSend = command({
     `webhookd events send --type budget.exceeded --data '{"budget_id":"bud_1"}' --wait`,
     "webhookd events send --type budget.exceeded --data @event.json --idempotency-key 2026-11-20/bud_1",
   ],
-  /** The id alone goes to stdout, unless it waits. */
+  /** Prints only the id on stdout, unless the command waits. */
   async run(args, io) {
     const data = await readData(args.data, io);
     const client = connect(args, io);

@@ -13,10 +13,10 @@ import { eventMeant } from "./by-word.ts";
 import { bodyOf, dataOf } from "./body.ts";
 import { curlScript } from "./curl.ts";
 
-/** Of the data; the rest is a matter for `--raw`. */
+/** Limits the data that is shown. `--raw` prints all of it. */
 const MAX_DATA_CHARS = 3800;
 
-/** Of one event; more would not be read. */
+/** Limits the failed deliveries that are shown. Nobody would read more. */
 const MAX_FAILED = 50;
 
 const ARGS = {
@@ -60,7 +60,7 @@ function checkFlags({ raw, curl, json, force, endpoint }: Args): void {
   if (force && !raw) throw usage("--force needs --raw");
 }
 
-/** What could control a terminal is escaped there, and only there. */
+/** Escapes what could control a terminal, but only on a terminal. */
 function sayBody(body: string, force: boolean, io: Io): void {
   const shown = io.stdout.isTTY && !force ? printable(body, { keepNewlines: true }) : body;
   io.stdout.write(shown);
@@ -83,7 +83,10 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
   return curlScript({ event: id, endpoint: target, url, body: bodyOf(answer), headers: Object.keys(headers) });
 }
 
-/** Of an event with more deliveries than it answers: those that must not be among the ones left out. */
+/**
+ * Fetches the failed deliveries of an event that has more deliveries than its response lists, so that none of them is
+ * left out.
+ */
 async function failedOf(client: Client, answer: string): Promise<readonly Delivery[]> {
   const { id, more_deliveries: more } = JSON.parse(answer) as Event;
   if (!more) return [];

@@ -41,7 +41,7 @@ export const failures = command({
     "webhookd failures acme",
     "webhookd failures --since 2h --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --json",
   ],
-  /** The screen for bad days, as text. */
+  /** Prints as text what the dashboard's screen of failures shows. */
   async run(args, io) {
     const limit = readCount(args.limit, "--limit", { min: 1, max: 500 });
     if (args.named !== undefined && args.endpoint !== undefined) {
@@ -56,7 +56,7 @@ export const failures = command({
       sayJson(io, { ...failures, data: sorted(failures.data, args.sort), not_sending: troubles });
       return EXIT.ok;
     }
-    // Whoever asks why nothing comes need not know that somebody paused it.
+    // A person who asks why nothing arrives may not know that somebody paused sending.
     const paused = halts.find(({ reason }) => reason === "operator");
     if (paused !== undefined) say(io, `Nothing is being sent: ${pauseText(paused)}.`);
     for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
@@ -97,7 +97,10 @@ interface Named extends TargetArgs {
   readonly tenant: string | undefined;
 }
 
-/** A customer with several endpoints is a tenant, and its name stands for all of them. */
+/**
+ * Resolves the name on the command line to an endpoint or a tenant. A customer with several endpoints is a tenant, so
+ * its name stands for all of them.
+ */
 async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
   const { named, tenant } = args;
   if (named === undefined) return withWholeIds(args, io);
@@ -107,14 +110,14 @@ async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
     if (!(error instanceof Failure) || tenant !== undefined || !isWord(named)) throw error;
     const meant = await readTenant(named, connect(args, io));
     if (meant === null) throw error;
-    // People write a customer's name their way.
+    // People write a customer's name in upper or lower case as they like.
     if (meant.toLowerCase() === named.toLowerCase()) return { ...args, tenant: meant };
     const hint = `${error.hint} For all of tenant ${meant}: webhookd failures --tenant ${meant}`;
     throw new Failure(error.failure, error.message, hint, error.code);
   }
 }
 
-/** The tenant with that name, or the one that was probably meant. Where a key may not read them, none is known. */
+/** Returns the tenant with that name, or the one that was probably meant. Null if the key may not list tenants. */
 async function readTenant(name: string, client: Client): Promise<string | null> {
   try {
     return (await tenantNamed(name, client))?.name ?? (await tenantMeant(name, client));
@@ -124,7 +127,10 @@ async function readTenant(name: string, client: Client): Promise<string | null> 
   }
 }
 
-/** A mistyped name would look well. Null where it is a tenant, or one may not know. */
+/**
+ * Reports a tenant that does not exist, because a mistyped name would look healthy. Null if it exists, or if the key
+ * may not list tenants.
+ */
 async function unknownText(name: string, client: Client): Promise<string | null> {
   try {
     await findTenant(name, client);
@@ -136,7 +142,10 @@ async function unknownText(name: string, client: Client): Promise<string | null>
   }
 }
 
-/** Who hears nothing need not have failed: null where everything that was asked about is enabled, or is not known. */
+/**
+ * Reports disabled endpoints: a customer who receives nothing need not have failures. Null if all endpoints in question
+ * are enabled, or if that is not known.
+ */
 async function disabledText(
   client: Client,
   { endpoint, tenant }: { readonly endpoint?: string; readonly tenant?: string },
@@ -157,7 +166,7 @@ async function disabledText(
   }
 }
 
-/** As they come, the most failed are first. */
+/** The daemon already returns the groups with most failures first. */
 function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "held" | "first" | "last"): FailureGroup[] {
   const compare = {
     failed: () => 0,
@@ -169,7 +178,7 @@ function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "hel
   return groups.toSorted(compare[by]);
 }
 
-/** How many, where, whose and why are the last to go. */
+/** On a narrow terminal, the count, the URL, the tenant and the cause are dropped last. */
 function columnsOf(
   groups: readonly FailureGroup[],
   endpoints: ReadonlyMap<string, Pick<Endpoint, "url" | "description" | "tenant">>,
@@ -186,7 +195,7 @@ function columnsOf(
     { title: "HELD", cells: cells(({ held }) => grouped(held)), rank: 6 },
     { title: "ENDPOINT", cells: cells(({ endpoint }) => endpoint), rank: 5 },
     { title: "URL", cells: of(({ url }) => hostOf(url)), least: 16 },
-    // Whose it is: a customer is known by these, not by an id.
+    // People know a customer by its tenant and description, not by an id.
     ...(tenants.every((tenant) => tenant === "default" || tenant === "")
       ? []
       : [{ title: "TENANT", cells: tenants, least: 8, rank: 9 }]),
@@ -210,7 +219,7 @@ function columnsOf(
   ];
 }
 
-/** Undefined where its event has been pruned since. */
+/** Undefined if the event was pruned since. */
 async function sampleOf(client: Client, { sample_attempt: id }: FailureGroup): Promise<Attempt | undefined> {
   try {
     return await client.call("getAttempt", { id });
@@ -226,7 +235,7 @@ interface Known {
   readonly now: number;
 }
 
-/** What it means, who should do what, and what to type. */
+/** Says what the failure means, who should do what, and what to type. */
 function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, string][] {
   const { endpoint, error, status_code: code, failed, pending, held, first_at: first } = group;
   const advice = adviceOnFailure(group, sample, now - Date.parse(first));

@@ -7,10 +7,10 @@ import { Failure, report, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { parse, type Parsed } from "./parse.ts";
 
-/** Does what a command does, with what was typed after its name. */
+/** Runs a command with the arguments typed after its name. */
 export type Run = (name: CommandName, args: Parsed, io: Io) => Promise<number>;
 
-/** The whole program but its process: command line in, exit code out. */
+/** The whole program except its process: it takes a command line and resolves to an exit code. */
 export async function webhookd(words: readonly string[], io: Io, run: Run = runCommand): Promise<number> {
   try {
     return await dispatch(words, io, run);
@@ -25,7 +25,7 @@ async function runCommand(name: CommandName, args: Parsed, io: Io): Promise<numb
 }
 
 async function dispatch(typed: readonly string[], io: Io, run: Run): Promise<number> {
-  // Called by completion scripts only.
+  // Only completion scripts call this.
   if (typed[0] === "__complete") return (await import("../completions/complete.ts")).complete(typed.slice(1), io);
   const replaced = typed.findIndex(mayBeReplaced);
   if (replaced >= 0 && !io.typedUtf8()) {
@@ -59,7 +59,7 @@ async function start(name: CommandName, words: readonly string[], io: Io, run: R
   return run(name, parse(`webhookd ${name}`, args, words), io);
 }
 
-/** Flags that every command has may stand before it. */
+/** Flags that every command has may also stand before the command. */
 function commandFirst(words: readonly string[]): readonly string[] {
   let command = 0;
   while (command < words.length && isGlobal(words[command]!)) {
@@ -81,7 +81,7 @@ function moveAfter(words: readonly string[], command: number): readonly string[]
   return [...rest.slice(0, length), ...words.slice(0, command), ...rest.slice(length)];
 }
 
-/** The leading words that name a command or a group of commands. */
+/** Returns the leading words that name a command or a group of commands. */
 function commandPath([first, second]: readonly string[]): string[] {
   if (first === undefined) return [];
   if (Object.hasOwn(COMMANDS, first)) return [first];
@@ -94,13 +94,13 @@ function aliased(word: string): string {
   return Object.hasOwn(ALIASES, word) ? ALIASES[word]! : word;
 }
 
-/** Anywhere but after `--`, and whatever else is wrong with the command line. */
+/** True if help is asked for anywhere before `--`, even if the command line is wrong otherwise. */
 function asksForHelp(words: readonly string[]): boolean {
   const end = words.indexOf("--");
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
-/** What others call it. */
+/** Names that other tools use for the same commands. */
 const MEANT: Readonly<Record<string, string>> = { create: "add", new: "add", publish: "send", edit: "update" };
 
 function unknown(path: readonly string[], word: string): Failure {

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Narrower than this, a column of text is harder to read than lines that the terminal breaks. */
+/** A narrower column of text is harder to read than lines that the terminal breaks. */
 const NARROWEST = 24;
 
 /**
- * Breaks lines of two columns, which two spaces or more hold apart, so that the second stays in its column. Lines are
- * at most `columns` wide, where their first column leaves room for that.
+ * Breaks lines of two columns, separated by two spaces or more, so that the second stays in its column. Lines are at
+ * most `columns` wide unless the first column leaves too little space.
  */
 export function fold(text: string, columns: number): string {
   return text

@@ -6,19 +6,19 @@ import { fold } from "./fold.ts";
 import type { Io } from "../io.ts";
 
 const DESCRIPTION = "Delivers webhooks: signed, retried for 31 hours, never lost";
-/** Where there is no terminal to ask; and no wider than a line can be read. */
+/** The width without a terminal, and the widest line that is easy to read. */
 const COLUMNS = { unknown: 80, most: 110 };
 
-/** All parts of the overview have the same columns. */
+/** All sections of the overview have the same column widths. */
 const WIDEST = Math.max(...PURPOSES.flatMap(({ words }) => words).map(({ length }) => length));
 
-/** Help for a command, for a group of commands, or for webhookd itself (no words). */
+/** Returns help for a command, for a group of commands, or for webhookd itself (no words). */
 export async function help(words: readonly string[], { stdout, env }: Pick<Io, "stdout" | "env">): Promise<string> {
   const name = words.join(" ");
   const columns = Math.min(stdout.columns ?? COLUMNS.unknown, COLUMNS.most);
   const page = Object.hasOwn(COMMANDS, name) ? await ofCommand(name as CommandName) : ofSeveral(name);
   const text = fold(page, columns).replaceAll(/ +$/gm, "");
-  // citty looks at NO_COLOR only, and only for "1".
+  // citty only looks at NO_COLOR, and only for "1".
   return stdout.isTTY && !env.NO_COLOR ? text : stripVTControlCharacters(text);
 }
 
@@ -37,10 +37,10 @@ async function ofCommand(name: CommandName): Promise<string> {
   return [usage.trimEnd(), "", heading("EXAMPLES"), "", ...examples.map((line) => `  ${line}`), ""].join("\n");
 }
 
-/** Longer than this, the values of one flag would push the descriptions of all out of a narrow terminal. */
+/** Longer values of one flag would push all descriptions off a narrow terminal. */
 const VALUES = 32;
 
-/** To citty a positional argument is required unless it says that it is not. */
+/** citty treats a positional argument as required unless told otherwise. */
 function forCitty(key: string, arg: ArgDef | typeof HELP): ArgsDef[string] {
   if (arg.type === "positional") return { ...arg, required: arg.required ?? false } as ArgsDef[string];
   if (arg.type !== "enum" || arg.options.join("|").length <= VALUES) return arg as ArgsDef[string];
@@ -48,7 +48,7 @@ function forCitty(key: string, arg: ArgDef | typeof HELP): ArgsDef[string] {
   return { ...arg, type: "string", valueHint: key.toUpperCase(), description } as ArgsDef[string];
 }
 
-/** Not citty's: it names all commands in one line, and knows no groups. */
+/** Does not use citty, which names all commands in one line and knows no groups. */
 function ofSeveral(group: string): string {
   return group === "" ? overview() : ofGroup(group);
 }

@@ -1,7 +1,7 @@
 /**
- * The parser, which is our own: citty only draws a command's help. Its parser ignores what it does not know, so
- * `replay evt_1 --dry-rnu` would replay, and to find out what it ignored takes reading every word once more. Here every
- * doubt ends the command before anything is done.
+ * Parses the command line. citty only draws a command's help: its parser ignores unknown flags, so `replay evt_1
+ * --dry-rnu` would replay, and finding out what it ignored takes a second parser. Here every doubt ends the command
+ * before anything is done.
  */
 import { nearest } from "../../src/config/mistake.ts";
 import type { ArgDef, Definitions, Positional } from "../command.ts";
@@ -9,7 +9,7 @@ import { Failure } from "../failure.ts";
 
 export type Parsed = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** `name` is how messages call the command. Throws a Failure with exit code 2. */
+/** `name` is the command's name in messages. Throws a Failure with exit code 2. */
 export function parse(name: string, args: Definitions, words: readonly string[]): Parsed {
   const values: Record<string, string | boolean | readonly string[]> = {};
   const positionals: string[] = [];
@@ -81,7 +81,7 @@ function readFlag(name: string, args: Definitions, word: string, rest: string[])
   }
   if (next === undefined) throw usage(name, `${typed} needs a value`);
   if (given === undefined) {
-    // More likely a forgotten value than one that begins with a dash; a dash alone is stdin.
+    // The value was more likely forgotten than meant to begin with a dash. A dash alone is stdin.
     const isFlag = next !== "-" && next.startsWith("-");
     if (isFlag) throw usage(name, `${typed} needs a value`, `If "${next}" is the value, write ${typed}=${next}`);
     rest.shift();
@@ -99,11 +99,11 @@ export interface Flag {
   readonly spelling: string;
   readonly key: string;
   readonly definition: Exclude<ArgDef, Positional>;
-  /** What a boolean becomes. */
+  /** The value of a boolean flag with this spelling. */
   readonly on: boolean;
 }
 
-/** Every spelling of a command's flags. */
+/** Returns every spelling of a command's flags. */
 export function flagsOf(args: Definitions): Flag[] {
   return Object.entries(args).flatMap(([key, definition]) => {
     if (definition.type === "positional") return [];

@@ -1,4 +1,4 @@
-/** Bulk work: a plan, a person's consent to it, and a job on the server over exactly what was planned. */
+/** Creates a job: shows a plan, asks a person to agree, and has the server do exactly what was planned. */
 import type { Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
@@ -13,7 +13,7 @@ import { readCount, readDuration, readPace } from "../values.ts";
 import { contextOf, leftText, planLines, type Undertaking } from "./plan.ts";
 import { count } from "../output/words.ts";
 
-/** A set of millions takes the daemon a while to look through. */
+/** The daemon needs a while to look through millions of deliveries. */
 const TIMEOUT_MS = 300_000;
 const DEFAULT_PACE = "20/s";
 
@@ -24,7 +24,7 @@ interface JobArgs extends TargetArgs {
   readonly canary: boolean;
   readonly "dry-run": boolean;
   readonly yes: boolean;
-  /** Undefined: neither was typed. */
+  /** Undefined if neither `--wait` nor `--no-wait` was typed. */
   readonly wait: boolean | undefined;
   readonly json: boolean;
 }
@@ -44,12 +44,13 @@ export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promi
   if (plan.matched === 0) throw nothingToDo(plan, work);
   const isAsked = plan.matched > 1 && !args.yes;
   if (isAsked) await agree(plan.matched, io);
-  // A set that retries change all the time has another count by now. Nobody agreed to this one, but a cancel is for good.
+  // With --yes nobody agreed to this count, and retries may have changed it by now. A cancel cannot be undone, so it
+  // always needs the planned count.
   const isAnyCount = args.yes && expect === null && action !== "cancel";
   const body = isAnyCount ? draft : { ...draft, expect: plan.matched };
   const job = (await client.call("createJob", { ...ask, body })) as Job;
   if (!args.json && action !== "cancel") await noteHalt(client, io);
-  // Who has just typed the number wants to see what comes of it, and may leave at any time.
+  // A person who has just typed the number wants to see the result, and may leave at any time.
   if (args.wait ?? (isAsked && !args.json)) return followJob(client, job, { timeoutMs, json: args.json }, io);
   if (args.json) sayJson(io, { kind: "result", ...job });
   else {
@@ -65,7 +66,7 @@ interface Planned {
   readonly ratePerSecond: number;
 }
 
-/** It is the answer to `--dry-run`, and talk before anything else. */
+/** With `--dry-run` the plan is the result and goes to stdout. Otherwise it goes to stderr. */
 async function show(client: Client, { plan, work, ratePerSecond }: Planned, args: JobArgs, io: Io): Promise<void> {
   if (args.json) {
     sayJson(io, { kind: "plan", ...plan });
@@ -76,7 +77,7 @@ async function show(client: Client, { plan, work, ratePerSecond }: Planned, args
   for (const line of planLines(plan, context, { ...work, ratePerSecond }, io.now())) say(shown, line);
 }
 
-/** Throws unless the number is typed. */
+/** Throws unless the person types the number. */
 async function agree(matched: number, io: Io): Promise<void> {
   if (!io.stdin.isTTY || !io.stderr.isTTY) {
     const hint = `Check the plan and add --yes, preferably with --expect ${matched}.`;

@@ -1,4 +1,4 @@
-/** Waiting for a job: it runs in the daemon, so this only looks on, through restarts, and may leave at any time. */
+/** Follows a job. The job runs in the daemon, so this only watches it, through restarts, and may stop at any time. */
 import type { Job } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
@@ -15,12 +15,12 @@ const POLL_MS = 500;
 const AWAY_MS = 300_000;
 
 export interface FollowOptions {
-  /** Null waits for ever. */
+  /** Null waits without a limit. */
   readonly timeoutMs: number | null;
   readonly json: boolean;
 }
 
-/** Says how the job goes and what it came to; its exit code. */
+/** Shows the job's progress and its result. Resolves to the exit code. */
 export async function followJob(client: Client, job: Job, { timeoutMs, json }: FollowOptions, io: Io): Promise<number> {
   const progress = new Progress(io);
   const glyphs = glyphsOf(io);
@@ -56,7 +56,7 @@ interface Looking {
   readonly timeoutMs: number | null;
 }
 
-/** Until it ended, or paused itself and needs a person; or as it was when the time ran out. */
+/** Resolves to the job once it has ended, or has paused itself and needs a person, or when the time runs out. */
 async function untilOver(client: Client, first: Job, { look, progress, timeoutMs }: Looking, io: Io): Promise<Job> {
   const end = timeoutMs === null ? Number.POSITIVE_INFINITY : io.monotonic() + timeoutMs;
   let job = first;
@@ -91,7 +91,7 @@ function over(job: Job, json: boolean, io: Io): number {
   }
   if (json) sayJson(io, { kind: "done", ...job });
   else for (const line of resultOf(job)) say(io, line);
-  // What was delivered meanwhile is skipped by a cancellation, and is open no more either.
+  // A cancellation skips deliveries that were delivered meanwhile. Those are no longer open either.
   const good = job.action === "cancel" ? job.done + job.skipped : job.delivered;
   return good === job.matched ? EXIT.ok : EXIT.partly_done;
 }

@@ -1,13 +1,13 @@
-/** A job as text. */
+/** Renders a job as text. */
 import type { Job, WholeJob } from "../../src/client/operations.ts";
 import { bar, type Glyphs } from "../output/glyphs.ts";
 import { ago, count, grouped, span } from "../output/words.ts";
 
 const BAR = 16;
-/** Endpoints. */
+/** The number of endpoints that are named. */
 const NAMED = 20;
 
-/** How far it is, in a line. */
+/** Returns the job's progress on one line. */
 export function progressOf(job: Job, glyphs: Glyphs): string {
   const { id, matched, skipped, status } = job;
   const gone = job.done + skipped;
@@ -25,7 +25,7 @@ function countsOf({ done, delivered, failed, skipped }: Counts, action: Job["act
   return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join(", ");
 }
 
-/** What it came to, and what to type about what is left. */
+/** Returns the job's result, and what to type about the remaining deliveries. */
 export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
   const what = status === "paused" && pausedItself !== null ? `paused itself because ${pausedItself}` : status;
@@ -39,7 +39,7 @@ export function resultOf(job: Job): string[] {
   ];
 }
 
-/** Everything about one job, on a few lines. */
+/** Returns everything about one job on a few lines. */
 export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
   const { id, action, status, matched, done, skipped, rate_per_second: pace, canary } = job;
   const gone = done + skipped;
@@ -73,12 +73,12 @@ function nextOf({ id, status, paused_reason: pausedItself }: Job): string[] {
   return [`  next      ${resume}, or webhookd jobs cancel ${id}`];
 }
 
-/** After a canary that failed. */
+/** Says how to resume a job whose canary failed. */
 export function howToResume(id: string): string {
   return `To try one more: webhookd jobs resume ${id} --canary. To send the rest: webhookd jobs resume ${id} --send-all.`;
 }
 
-/** What failed once is pending again until the ladder ends, so its status does not find it. */
+/** A delivery that failed once is pending again until the ladder ends, so searching by status does not find it. */
 function failedHint({ filter }: Job): string {
   const flags = ["endpoint", "since"].flatMap((flag) =>
     filter[flag] === undefined ? [] : [`--${flag} ${String(filter[flag])}`],
@@ -86,7 +86,7 @@ function failedHint({ filter }: Job): string {
   return `Failed attempts are retried on the ladder. To see why they failed: webhookd failures ${flags.join(" ")}`.trimEnd();
 }
 
-/** In the words of `--filter`. */
+/** Writes the filter in the words of `--filter`. */
 export function filterText(filter: Job["filter"]): string {
   const events = Array.isArray(filter.events) ? [`${count(filter.events.length, "event", "events")} by id`] : [];
   return [...events, ...filterWords(filter)].join(" ") || "everything";

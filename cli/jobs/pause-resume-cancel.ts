@@ -55,14 +55,14 @@ export const jobsCancel = command({
   },
 });
 
-/** As the progress that `show` draws. */
+/** Counts as the progress bar of `show` does. */
 function goneText({ done, skipped, matched }: Job): string {
   return `${grouped(done + skipped)} of ${grouped(matched)} done`;
 }
 
 type SteerArgs = TargetArgs & { readonly job: string; readonly json: boolean; readonly body?: object };
 
-/** `sentence` says what holds now. */
+/** `sentence` describes the new state. */
 async function steer(
   operation: "pauseJob" | "resumeJob" | "cancelJob",
   args: SteerArgs,

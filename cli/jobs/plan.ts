@@ -1,23 +1,23 @@
-/** What a job would do, for the person who has to agree to it. */
+/** Describes what a job would do, for the person who has to agree to it. */
 import type { EndpointWithHealth, Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
 import { ago, count, hostOf, span } from "../output/words.ts";
 
-/** What a job is to do, and to which deliveries. */
+/** The action of a job, and the deliveries to which it applies. */
 export interface Undertaking {
   readonly action: Job["action"];
-  /** As a job's draft takes it. */
+  /** In the form of the API's job draft. */
   readonly filter: {
     readonly [field: string]: unknown;
-    /** Ids, each once. */
+    /** Distinct ids. */
     readonly events?: readonly string[];
-    /** What an endpoint chose and has no delivery for. */
+    /** Selects events that the endpoint chose but has no delivery for. */
     readonly missing?: true;
   };
   readonly tenant: string | undefined;
 }
 
-/** Which ones it is about where the filter does not say it. */
+/** The statuses that an action applies to if the filter names none. */
 const STATUSES: Readonly<Record<Job["action"], string>> = {
   replay: "failed",
   attempt_now: "pending",
@@ -29,18 +29,21 @@ const AIMS: Readonly<Record<Job["action"], string>> = {
   cancel: "to cancel for good",
 };
 
-/** More would scroll away what matters. */
+/** More would scroll the important lines off the screen. */
 const SHOWN = 20;
 
 export interface PlanContext {
   readonly endpoints: ReadonlyMap<string, EndpointWithHealth>;
-  /** When a test event was delivered, which health does not count, after all that failed. */
+  /** When a test event was delivered after the last failure, by endpoint. Health does not count test events. */
   readonly worked: ReadonlyMap<string, string>;
-  /** Of the oldest event that the set names or holds; null when that is not known. */
+  /** When the oldest event of the set was received. Null if that is not known. */
   readonly oldest: string | null;
 }
 
-/** What the daemon knows beside the plan itself. What it does not say is left out: the plan stands without it. */
+/**
+ * Fetches what the daemon knows beside the plan itself. A failed request only leaves its part out, because the plan is
+ * useful without it.
+ */
 export async function contextOf(
   client: Client,
   { action, filter, tenant }: Undertaking,
@@ -62,7 +65,7 @@ export async function contextOf(
   };
 }
 
-/** When a test event was delivered to it after all that failed; null if none was. */
+/** Returns when a test event was delivered to the endpoint after its last failure, or null if none was. */
 async function workedAt(
   client: Client,
   { id, health }: EndpointWithHealth,
@@ -81,10 +84,10 @@ async function oldestOf(
   { events, missing, ...filter }: Undertaking["filter"],
   tenant: string | undefined,
 ): Promise<string | null> {
-  // Ids are in the order of their making.
+  // Ids sort in the order in which they were created.
   const [first] = [...(events ?? [])].sort();
   if (first !== undefined) return (await client.call("getEvent", { id: first, query: { tenant } })).received_at;
-  // What is missing is in no list yet.
+  // A missing delivery is not in any list yet.
   if (missing) return null;
   const query = {
     status: STATUSES[action],
@@ -107,7 +110,7 @@ export function planLines(
   const width = String(Math.max(0, ...plan.endpoints.map((one) => one.matched))).length;
   const rest = plan.endpoints.slice(SHOWN);
   const more = rest.reduce((sum, one) => sum + one.matched, 0);
-  // An event may be owed to many endpoints, so this is the least that can be said.
+  // One event may have deliveries to many endpoints, so this is only the least number of events that are absent.
   const absent = Math.max(0, (filter.events?.length ?? 0) - matched);
   const end = plan.endpoints.length + plan.left_alone.length === 0 ? "." : ":";
   return [
@@ -149,7 +152,7 @@ interface Tried {
   readonly success: string | null;
 }
 
-/** To enable an endpoint counts its failures anew, so none in a row need not mean that it answers. */
+/** Enabling an endpoint resets its count of failures, so zero failures in a row need not mean that it answers. */
 function stateOf({ failures, last, success }: Tried, now: number): string {
   if (last === null) return success === null ? "not tried yet" : "answers";
   if (failures > 0) return `still failing: ${failures} in a row, the last ${ago(last, now)}`;
@@ -162,7 +165,7 @@ const LEFT: Readonly<Record<string, (endpoint: string) => string>> = {
   endpoint_deleted: () => "it was deleted",
 };
 
-/** Why a delivery is not touched. A newer daemon may have more reasons. */
+/** Says why a delivery is left alone. A newer daemon may have more reasons. */
 export function leftText(reason: string, endpoint: string): string {
   return Object.hasOwn(LEFT, reason) ? LEFT[reason]!(endpoint) : reason;
 }

@@ -31,7 +31,7 @@ export const keysCreate = command({
     "webhookd keys create --name ci --scope publish --expires 30d --out ci.key",
     "webhookd keys create --name portal --scope read --tenant acme --expires 2h --json",
   ],
-  /** The token alone goes to stdout, or the name of the file that it is in; the talk goes to stderr. */
+  /** Prints only the token on stdout, or the name of the file with the token. Everything else goes to stderr. */
   async run(args, io) {
     const scopes = readScopes(args.scope);
     const expires = args.expires === undefined ? {} : { expires_at: readExpiry(args.expires, io.now()) };
@@ -65,7 +65,7 @@ function readScopes(text: string): Scope[] {
 function readExpiry(text: string, now: number): string {
   const duration = parseDuration(text);
   const instant = new Date(now + (duration ?? 0));
-  // The last year that four digits can say.
+  // Years after this one need more than four digits.
   if (duration !== null && duration > 0 && instant.getTime() < Date.UTC(9999, 0)) return instant.toISOString();
   throw usage(`--expires must be a duration such as 30d or 2h, not "${text}"`);
 }

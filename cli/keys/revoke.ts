@@ -11,7 +11,7 @@ export const keysRevoke = command({
   },
   examples: ["webhookd keys revoke key_01m7w8bx02jeyjr53r14y5rmma"],
   async run(args, io) {
-    // Repeating a token here would put it into messages and logs.
+    // An error that repeats a token would leak it into logs.
     if (!args.key.startsWith("key_")) {
       throw new Failure(
         "usage",

@@ -1,4 +1,4 @@
-/** Nodes in words. */
+/** Renders nodes as text. */
 import type { Node } from "../../src/client/operations.ts";
 import { age } from "../output/words.ts";
 
@@ -13,7 +13,7 @@ export function stateText({ lost, draining, not_sending: halts, slots }: Node): 
   return first === undefined ? "sending" : `NOT SENDING (${first})`;
 }
 
-/** For how long its oldest due delivery has waited. */
+/** Returns how long the node's oldest due delivery has waited. */
 export function lagText({ oldest_due_at: oldest }: Node, now: number): string {
   return oldest === null ? "-" : age(oldest, now);
 }

@@ -1,4 +1,4 @@
-/** The few signs that are not letters, by what the terminal can show. */
+/** The few characters that are not letters, chosen by what the terminal can show. */
 import type { Io } from "../io.ts";
 
 const UNICODE = {
@@ -26,19 +26,19 @@ const ASCII = {
 
 export type Glyphs = { readonly [G in keyof typeof UNICODE]: string };
 
-/** ASCII alone where the terminal or the locale says that it knows no more. */
+/** Uses only ASCII unless the terminal and the locale show that UTF-8 works. */
 export function glyphsOf({ env }: Pick<Io, "env">): Glyphs {
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
   return env.TERM !== "dumb" && /utf-?8/i.test(locale) ? UNICODE : ASCII;
 }
 
-/** `part` of `whole` in so many characters; full only when nothing is left. */
+/** Draws `part` of `whole` as a bar of `width` characters. The bar is full only when nothing remains. */
 export function bar({ bar: full, space }: Glyphs, part: number, whole: number, width: number): string {
   const filled = whole === 0 ? width : Math.floor((Math.min(part, whole) / whole) * width);
   return full.repeat(filled) + space.repeat(width - filled);
 }
 
-/** One character for each number: nothing is a space, the largest is the highest. */
+/** Draws one character for each number: zero is a space, the largest number is the highest bar. */
 export function sparkline({ steps }: Glyphs, series: readonly number[]): string {
   const most = Math.max(0, ...series);
   const levels = [...steps];

@@ -1,4 +1,4 @@
-/** Lists as every command shows them: a table for people, or fields, ids or JSON for programs. */
+/** Shows lists for every command: a table for people, or fields, ids or JSON for programs. */
 import type { Client, Item, Listing, Query } from "../../src/client/client.ts";
 import type { Page } from "../../src/client/operations.ts";
 import { nearest } from "../../src/config/mistake.ts";
@@ -16,33 +16,33 @@ import { Progress } from "./progress.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
 
-/** A field that may be shown, under the name of the API. */
+/** A field that may be shown, under its name in the API. */
 export interface Field<T> {
   readonly name: string;
-  /** Over the column; the name in capitals otherwise. */
+  /** The column's title. The default is the name in capitals. */
   readonly title?: string;
   readonly text: (item: T, now: number) => string;
-  /** Where the terminal is too narrow for all of it. */
+  /** A shorter text for a narrow terminal. */
   readonly brief?: (item: T, now: number) => string;
-  /** As in `Column`; a field that `--fields` names stays. */
+  /** As in `Column`. A field that `--fields` names is never dropped. */
   readonly least?: number;
   readonly rank?: number;
-  /** Shown only when `--fields` names it, or where this is not true of every item. */
+  /** Shown only if `--fields` names it, or if the function returns false for some item. */
   readonly hidden?: true | ((item: T) => boolean);
 }
 
 interface Shown<T> {
   readonly id: (item: T) => string;
   readonly fields: readonly Field<T>[];
-  /** What makes the first one, where nothing narrows the list and it is empty all the same. */
+  /** The command that creates the first item, shown if a list without filters is empty. */
   readonly first?: string;
-  /** Learns what the table says beside what the list answers; programs are spared it. */
+  /** Fetches what the table shows beside the list itself. It is not called for programs. */
   readonly learn?: (items: readonly T[]) => Promise<void>;
 }
 
 const PAGE = 100;
 
-/** Asks for as much as `--limit` says, page by page, and shows it. */
+/** Fetches as many items as `--limit` says, page by page, and shows them. */
 export async function list<O extends Listing>(
   { client, operation, id, query }: { client: Client; operation: O; id?: string; query: Query },
   args: ListArgs,
@@ -56,7 +56,7 @@ export async function list<O extends Listing>(
   const order = args.sort === undefined ? { order: args.order ?? "newest" } : { sort: args.sort };
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
-  // Counted once; ids and fields have no place to say it.
+  // The total is counted once. Output of ids and fields has no place for it.
   let total: Total | undefined = args.ids || args.plain || query.data !== undefined ? {} : undefined;
   const search = query.data === undefined ? null : new Search(io);
   do {
@@ -75,12 +75,12 @@ export async function list<O extends Listing>(
   show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
 }
 
-/** `include` says what is shown of each, not which are. */
+/** `include` chooses what is shown of each item, not which items. */
 function narrows([name, value]: [string, unknown]): boolean {
   return value !== undefined && name !== "include";
 }
 
-/** On a terminal, how far a search of events' data is. */
+/** Shows on a terminal how far a search of events' data is. */
 class Search {
   readonly #io: Io;
   readonly #progress: Progress | null;

@@ -1,17 +1,17 @@
 import { printable } from "../../src/domain/printable.ts";
 import type { Io } from "../io.ts";
 
-/** One line of text for people; every outside string in it is made harmless. */
+/** Prints one line for people. Outside text in it is made safe for the terminal. */
 export function say({ stdout }: Io, line: string): void {
   stdout.write(`${printable(line)}\n`);
 }
 
-/** One line of talk beside the data: progress, what to type next. */
+/** Prints one line beside the data, on stderr: progress, or what to type next. */
 export function note({ stderr }: Pick<Io, "stderr">, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 
-/** Names and values under each other; what has no value is left out. */
+/** Prints names and values under each other, without fields that have no value. */
 export function sayFields(io: Io, fields: readonly (readonly [name: string, value: string | null])[]): void {
   const shown = fields.filter(([, value]) => value !== null && value !== "");
   const width = Math.max(...shown.map(([name]) => name.length));
@@ -22,12 +22,15 @@ export function sayJson({ stdout }: Io, value: unknown): void {
   stdout.write(`${jsonText(value)}\n`);
 }
 
-/** JSON in ASCII: what could steer a terminal is escaped by JSON itself or, beyond ASCII, here. */
+/**
+ * Writes JSON in ASCII. JSON itself escapes control characters, and this escapes everything beyond ASCII, so nothing
+ * can steer a terminal.
+ */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, escape);
 }
 
-/** JSON that came as text, with its numbers as they were written, on one line in ASCII. */
+/** Prints JSON that arrived as text on one line in ASCII, with its numbers as they were written. */
 export function sayJsonText({ stdout }: Io, text: string): void {
   // Raw line breaks and tabs can only stand between values.
   stdout.write(`${text.replaceAll(/[\t\n\r]/g, " ").replaceAll(/[^\x20-\x7e]/g, escape)}\n`);

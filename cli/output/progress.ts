@@ -1,4 +1,4 @@
-/** How far something is, on stderr: one line that is drawn over on a terminal, a line now and then elsewhere. */
+/** Shows progress on stderr: one line that is redrawn on a terminal, or a line now and then elsewhere. */
 import cliTruncate from "cli-truncate";
 import { printable } from "../../src/domain/printable.ts";
 import type { Io } from "../io.ts";
@@ -30,7 +30,7 @@ export class Progress {
     }
   }
 
-  /** Something that stays, above what is drawn. */
+  /** Prints a line that stays above the progress line. */
   say(line: string): void {
     this.end();
     this.#io.stderr.write(`${printable(line)}\n`);

@@ -1,15 +1,16 @@
-/** Ids as short as a column can have them: their beginnings, each of which still means that one and no other on screen. */
+/** Shortens ids to beginnings that are still unique on screen. */
 import { isAnyId } from "../../src/domain/id.ts";
 
 /**
- * Of these, so many characters after the prefix are never shared: an event's own number, and for its deliveries and
- * attempts their places, too. The others are cut to what is unique on screen, but not shorter than can be looked up.
+ * The first characters after the prefix that two ids of this kind never share: an event's own number, and for
+ * deliveries and attempts their places, too. Other ids are cut to what is unique on screen, but stay long enough to be
+ * looked up.
  */
 const LEAST: Readonly<Record<string, number>> = { evt: 11, dlv: 17, att: 19 };
 const LEAST_OF_OTHERS = 8;
 const WHOLE = 26;
 
-/** What is no id stays as it is. */
+/** Leaves text that is not an id as it is. */
 export function shortIds(cells: readonly string[]): string[] {
   const ids = [...new Set(cells.filter(isAnyId))];
   const isUnique = (chars: number) => new Set(ids.map((id) => cut(id, chars))).size === ids.length;

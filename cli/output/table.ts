@@ -1,4 +1,7 @@
-/** Apart from print.ts, which every command loads: to measure text as a terminal does takes 10 ms to get ready. */
+/**
+ * Prints tables. This is not in print.ts, which every command loads, because the code that measures text takes 10 ms to
+ * load.
+ */
 import cliTruncate from "cli-truncate";
 import stringWidth from "string-width";
 import { printable } from "../../src/domain/printable.ts";
@@ -9,17 +12,21 @@ import { shortIds } from "./short-id.ts";
 export interface Column {
   readonly title: string;
   readonly cells: readonly string[];
-  /** The same in fewer characters; ids are shortened anyway. */
+  /** The same text in fewer characters. Ids are shortened anyway. */
   readonly brief?: readonly string[];
-  /** It may be cut to so many columns of the terminal. */
+  /** The column may be cut to this width. */
   readonly least?: number;
-  /** Where it is too narrow for all, the lowest are left out first. A column without one stays. */
+  /**
+   * On a narrow terminal the columns with the lowest rank are dropped first. A column without a rank is never dropped.
+   */
   readonly rank?: number;
 }
 
 const GAP = 2;
 
-/** Columns two spaces apart, as far as the terminal has room for them; gives the titles of those that are left out. */
+/**
+ * Prints columns two spaces apart, as many as fit the terminal. Returns the titles of the columns that were dropped.
+ */
 export function sayColumns(io: Io, columns: readonly Column[]): string[] {
   const safe = columns.map((column) => measured(column));
   const fitting = fit(safe, io.stdout.columns ?? Number.POSITIVE_INFINITY);
@@ -59,7 +66,10 @@ function lengthOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width + GAP, -GAP);
 }
 
-/** In full if there is room; else in brief, the least of them left out, and what is left over given to those first cut. */
+/**
+ * Shows everything if it fits. Otherwise uses the brief texts, drops columns by rank, and gives the remaining width to
+ * the columns on the left.
+ */
 function fit(columns: readonly Measured[], room: number): Measured[] {
   if (lengthOf(columns.map(({ width }) => width)) <= room) return [...columns];
   let kept = columns.map((column) => ({ ...column, cells: column.brief, width: widthOf(column.title, column.brief) }));
@@ -81,7 +91,7 @@ function fit(columns: readonly Measured[], room: number): Measured[] {
   return kept.map((column) => ({ ...column, width: widths.get(column)! }));
 }
 
-/** Rows without an order of what is worth more: on a terminal their lines are cut to its width. */
+/** Prints rows whose columns have no rank. On a terminal, lines are cut to its width. */
 export function sayTable(io: Io, rows: readonly (readonly string[])[]): void {
   const safe = rows.map((row) => row.map((cell) => printable(cell)));
   const widths = safe[0]!.map((_, column) => Math.max(...safe.map((row) => stringWidth(row[column]!))));

@@ -1,4 +1,4 @@
-/** How commands say times, amounts and places. */
+/** Writes times, amounts and places as text. */
 import type { Client } from "../../src/client/client.ts";
 import type { EndpointWithHealth } from "../../src/client/operations.ts";
 
@@ -6,12 +6,12 @@ export function ago(instant: string, now: number): string {
   return `${span(Math.max(0, (now - Date.parse(instant)) / 1000))} ago`;
 }
 
-/** `2m`, where there is no room for `2m 13s ago`. */
+/** Returns `2m`, for columns too narrow for `2m 13s ago`. */
 export function age(instant: string, now: number): string {
   return span(Math.max(0, (now - Date.parse(instant)) / 1000)).split(" ")[0]!;
 }
 
-/** Seconds, in their two largest units. */
+/** Writes seconds in their two largest units. */
 export function span(seconds: number): string {
   const whole = Math.floor(seconds);
   const parts = [
@@ -34,16 +34,16 @@ export function grouped(number: number): string {
   return number.toLocaleString("en-US");
 }
 
-/** Of a URL, without what may be a secret of its owner's: its user, its query. */
+/** Returns the host and path of a URL, without its user and query, which may be secrets. */
 export function hostOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : parsed.host + parsed.pathname;
 }
 
-/** So many at a time: a list may be long. */
+/** Limits the concurrent requests, because a list may be long. */
 const ASKED_AT_ONCE = 32;
 
-/** What each endpoint is now; those that are gone are left out. */
+/** Fetches the endpoints by id. Endpoints that were deleted are left out. */
 export async function endpointsOf(
   client: Client,
   named: readonly { readonly id: string }[],
@@ -60,7 +60,7 @@ export async function endpointsOf(
   return found;
 }
 
-/** Where each endpoint is; those that are gone are left out. */
+/** Fetches the host of each endpoint by id. Endpoints that were deleted are left out. */
 export async function hostsOf(
   client: Client,
   owed: readonly { readonly endpoint: string }[],

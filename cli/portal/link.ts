@@ -41,7 +41,7 @@ export const portalLink = command({
     "webhookd portal link acme --can replay --expires 15m --endpoint ep_06fbqxvx8r4m8q2v6ng0c3kz7t",
     "webhookd portal link '*' --json",
   ],
-  /** The link alone goes to stdout: it opens the page for whoever has it. */
+  /** Prints only the link on stdout. Whoever has the link can open the page. */
   async run(args, io) {
     const body = {
       tenant: args.tenant,

@@ -1,4 +1,7 @@
-/** A daemon of its own and two receivers, of which one fails at first; all of it in a folder that goes with it. */
+/**
+ * Runs a daemon of its own and two receivers, one of which fails at first. Everything is in a folder that is removed at
+ * the end.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,9 +17,9 @@ import type { Reception } from "./listen/request-line.ts";
 import { readScript } from "./listen/script.ts";
 import { openServer } from "./listen/server.ts";
 
-/** In place of the real ladder, whose first rung alone would be most of the demo. */
+/** Replaces the real ladder, whose first rung alone would take most of the demo. */
 export const DELAYS = "1s,2s,4s";
-/** So many requests does the second receiver fail: the first events run out of attempts, the later ones arrive. */
+/** The second receiver fails this many requests: the first events run out of attempts, the later ones arrive. */
 export const FAILURES = 24;
 
 export type Name = "good" | "flaky";
@@ -28,10 +31,10 @@ export interface DemoSite {
   /** The flags with which other commands find this daemon. */
   readonly target: string;
   readonly receivers: readonly { readonly name: Name; readonly url: string }[];
-  /** Resolves when the daemon cannot go on. */
+  /** Resolves when the daemon cannot continue. */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
-  /** Removes the folder under whatever still runs, for an end that does not wait. */
+  /** Removes the folder even if something still uses it, for an end that does not wait. */
   remove(): void;
 }
 
@@ -96,13 +99,13 @@ async function openReceiver(
   return { name, url: server.url };
 }
 
-/** Neither a file nor a variable of the user may change it. */
+/** No file and no environment variable of the user may change the demo. */
 function inputsFor(dir: string, io: Io): ConfigInputs {
   const settings = [
     { name: "data.dir", text: dir },
     { name: "server.listen", text: "127.0.0.1:0" },
     { name: "retry.delays", text: DELAYS },
-    // An event a second needs no thread of its own, and is there sooner without.
+    // One event a second needs no thread of its own, and arrives sooner without one.
     { name: "delivery.threads", text: "0" },
   ] as const;
   const flags = { dev: true, settings: settings.map((setting) => ({ ...setting, flag: "demo" })) };

@@ -12,7 +12,7 @@ import { requestLine } from "./listen/request-line.ts";
 import { count } from "../output/words.ts";
 
 const EVERY_MS = 1000;
-/** How soon a signal is heard. */
+/** The longest time until a signal is noticed. */
 const STEP_MS = 100;
 
 export const demo = command({
@@ -71,7 +71,7 @@ interface Traffic {
   readonly isStopped: () => boolean;
 }
 
-/** An event a second, of each type in turn; gives how many there were. */
+/** Publishes an event a second, of each type in turn. Resolves to the number of events. */
 async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traffic, io: Io): Promise<number> {
   const end = io.monotonic() + forMs;
   let fault: Error | null = null;
@@ -87,7 +87,10 @@ async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traff
   return events;
 }
 
-/** The first signal, or a reader that went away, ends it; the second does not wait, but leaves nothing behind either. */
+/**
+ * The first signal, or a reader that closes the pipe, ends the demo. The second does not wait, but leaves nothing
+ * behind either.
+ */
 function watch(io: Io) {
   let signals = 0;
   let isStopped = false;

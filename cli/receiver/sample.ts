@@ -1,4 +1,4 @@
-/** The data of an event that is made to be looked at: a type's sample, or the caller's own, with fields changed. */
+/** Makes the data of a sample event: a type's sample, or the caller's own data, with fields changed. */
 import type { Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/config/mistake.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
@@ -11,7 +11,10 @@ interface SampleArgs {
   readonly set: readonly string[];
 }
 
-/** As JSON. Own data goes on byte for byte unless a field is set. The daemon is asked for types that are not built in. */
+/**
+ * Returns JSON. The caller's own data is passed on byte for byte unless a field is set. The daemon is asked about types
+ * that are not built in.
+ */
 export async function sampleData(type: string, { data, set }: SampleArgs, connected: () => Client, io: Io) {
   const changes = set.map(readChange);
   const own = data === undefined ? undefined : await readData(data, io);
@@ -38,7 +41,7 @@ interface Change {
   readonly to: unknown;
 }
 
-/** `data.a.0.b=VALUE`; what is no JSON is text. */
+/** Reads `data.a.0.b=VALUE`. A value that is not JSON is text. */
 function readChange(text: string): Change {
   const [, path, value] = /^data\.([^=]+)=(.*)$/s.exec(text) ?? [];
   const steps = path?.split(".");
@@ -56,7 +59,7 @@ function jsonOr(text: string): unknown {
   }
 }
 
-/** A copy; objects that are missing on the way are made. */
+/** Returns a copy, and creates objects that are missing on the path. */
 function changed(value: unknown, [step, ...rest]: readonly string[], to: unknown): unknown {
   if (step === undefined) return to;
   if (Array.isArray(value) && /^\d{1,4}$/.test(step) && Number(step) <= value.length) {

@@ -16,11 +16,11 @@ import { readCount, readPace } from "../values.ts";
 import { hostOf } from "../output/words.ts";
 import { sampleData } from "./sample.ts";
 
-/** The daemon may wait for a receiver longer than it takes to answer anything else. */
+/** The daemon may wait for a receiver longer than any other request takes. */
 const TEST_TIMEOUT_MS = 20_000;
 const MAX_COUNT = 1000;
 
-/** What came of one of them. */
+/** The result of one triggered event. */
 interface Shot {
   readonly exit: number;
   tell(): void;
@@ -91,7 +91,7 @@ function checkTarget({ endpoint, all, data, set }: Args): void {
   );
 }
 
-/** On a daemon that is in use, an event that was made up goes to real customers. */
+/** Requires --dev, because on a daemon in production a made-up event would go to real customers. */
 async function requireDev(client: Client, type: string): Promise<void> {
   try {
     if ((await client.call("getStatus")).dev) return;

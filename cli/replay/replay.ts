@@ -52,7 +52,10 @@ export const replay = command({
     "webhookd replay --missing --endpoint acme --since 24h",
     "webhookd replay - --yes --expect 441",
   ],
-  /** One event by its id is replayed at once; whatever may be many is planned, agreed to, and done by a job. */
+  /**
+   * One event, named by its id, is replayed at once. A set that may have many deliveries is planned, confirmed, and
+   * replayed by a job.
+   */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);
     const [event, ...more] = args.events;
@@ -68,7 +71,7 @@ export const replay = command({
   },
 });
 
-/** What goes with a plan. `--yes` says nothing about which. */
+/** True if an argument needs a plan. `--yes` selects nothing, so it does not count. */
 function mayBeMany(args: Args): boolean {
   const { filter, status, type, error, since, until, tenant, expect, pace } = args;
   const texts = [filter, status, type, error, since, until, tenant, expect, pace, args["status-code"]];

@@ -1,4 +1,4 @@
-/** Which deliveries are to be replayed, as it was typed or piped in. */
+/** Reads the set of deliveries to replay from the command line or a pipe. */
 import { DELIVERY_WORDS } from "../../src/client/filter.ts";
 import { eventMeant, requireEventWord } from "../events/by-word.ts";
 import { Failure, usage } from "../failure.ts";
@@ -11,10 +11,10 @@ import { readId, readQuery, type FilterArgs } from "../values.ts";
 type SetArgs = FilterArgs &
   TargetArgs & { readonly events: readonly string[]; readonly "all-failed": boolean; readonly missing: boolean };
 
-/** What one job takes by id. */
+/** The most ids that one job takes. */
 const MAX_IDS = 1000;
 
-/** Throws a Failure when it names nothing: what is meant must be said. */
+/** Throws a Failure if nothing is selected, because the selection must be explicit. */
 export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
   if (args.missing) return readMissing(args, io);
   const query = readQuery(args, io.now(), DELIVERY_WORDS);
@@ -43,7 +43,7 @@ export async function readSet(args: SetArgs, io: Io): Promise<Undertaking> {
   return { action: "replay", filter, tenant };
 }
 
-/** A back-fill names one endpoint; whatever is about results cannot apply to what was never sent. */
+/** A back-fill names one endpoint. Filters on results cannot apply to events that were never sent. */
 function readMissing(args: SetArgs, io: Io): Undertaking {
   if (args.events.length > 0 || args["all-failed"]) {
     throw usage("--missing cannot be combined with ids or --all-failed", "--missing finds the events.");
@@ -69,14 +69,14 @@ async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Pr
     throw new Failure("conflict", "no ids on stdin", "There is nothing to replay.", "nothing_to_replay");
   }
   if (ids.size <= MAX_IDS) return [...ids];
-  // Several jobs would each keep the pace and try a canary of their own, and no plan would be over all of them.
+  // Several jobs would each keep their own pace and try their own canary, and no plan would cover them all.
   throw usage(
     `one job takes at most ${MAX_IDS} ids, but you gave ${ids.size}`,
     "Use a filter that matches them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",
   );
 }
 
-/** As `webhookd events list --ids` writes them. */
+/** Reads ids as `webhookd events list --ids` writes them. */
 async function pipedIds(io: Io): Promise<string[]> {
   const lines = textOf(await io.stdin.read(), "stdin").split("\n");
   return lines.flatMap((line, index) => {

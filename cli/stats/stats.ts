@@ -53,7 +53,7 @@ function totalsOf({ published, attempts, deliveries, ...times }: Statistics): [s
   ];
 }
 
-/** Null where nothing was measured. */
+/** Null if nothing was measured. */
 function percentilesText({ p50, p95, p99 }: Statistics["duration_ms"]): string | null {
   return p50 === null ? null : `p50 ${p50} ms, p95 ${p95} ms, p99 ${p99} ms`;
 }

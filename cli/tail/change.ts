@@ -1,10 +1,10 @@
-/** What a line of the tail is about. */
+/** Defines the changes that the tail shows, one a line. */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 
 export type Change = Extract<StreamMessage, { readonly kind: "attempt" | "delivery" | "endpoint" }>;
 export type Counts = Extract<StreamMessage, { readonly kind: "counts" }>;
-/** What happened to the connection, for people and for programs. */
+/** A message about the connection, for people and for programs. */
 export interface Note {
   readonly kind: "note";
   readonly text: string;
@@ -12,7 +12,7 @@ export interface Note {
 }
 export type Told = Change | Counts | Note;
 
-/** What last happened to a delivery, as the stream would have told it. */
+/** Returns a delivery's last change, as the stream would have reported it. */
 export function changeOf(delivery: Delivery): Change {
   const { id, event, endpoint, tenant, status, last_attempt: last, next_attempt_at } = delivery;
   const about = { tenant, endpoint, event, delivery: id, status };
@@ -22,7 +22,10 @@ export function changeOf(delivery: Delivery): Change {
   return { kind: "attempt", data: { at, ...about, number, outcome, error, status_code, duration_ms, next_attempt_at } };
 }
 
-/** The same for the same change, wherever it was read; null where it cannot be told from others. */
+/**
+ * Returns the same key for the same change, whether it came from a list or from the stream. Null if the change cannot
+ * be told from others.
+ */
 export function keyOf({ kind, data }: Change): string | null {
   if (kind === "endpoint") return null;
   if (kind === "delivery") return data.event === null ? null : `${data.event} ${data.endpoint}`;

@@ -1,6 +1,7 @@
 /**
- * The stream over as many connections as it takes. What the daemon still knows of the time in between comes by itself;
- * where it does not, the lists are read for what they still show, and it is said that this is all.
+ * Follows the stream over as many connections as it takes. After a lost connection the daemon sends the changes that it
+ * still has. If it no longer has them all, the lists are read for what they still show, and a note says that this is
+ * all.
  */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
@@ -10,21 +11,21 @@ import { count, grouped } from "../output/words.ts";
 import { changeOf, keyOf, type Change, type Counts, type Note, type Told } from "./change.ts";
 
 export interface FollowOptions {
-  /** Words that both the stream and the list of deliveries know. */
+  /** Filters that both the stream and the list of deliveries know. */
   readonly query: Query;
-  /** All other words, which only the list knows. */
+  /** All other filters, which only the list knows. */
   readonly listQuery: Query;
-  /** So many deliveries come first, as they are now. */
+  /** The number of existing deliveries to show first. */
   readonly history: number;
   readonly signal: AbortSignal;
 }
 
 const RETRY_MS = 1000;
-/** Longer than the ladder, so that no retry of the time in between lies outside. */
+/** Longer than the ladder, so that no retry during a lost connection lies outside. */
 const LOOK_BACK_MS = 3 * 86_400_000;
 const MOST_MISSED = 5000;
 const REMEMBERED = 20_000;
-/** Between the same change in a list and in the stream. */
+/** The same change may have times this far apart in a list and in the stream. */
 const SAME_MS = 1000;
 
 export class Following {
@@ -32,9 +33,9 @@ export class Following {
   readonly #options: FollowOptions;
   readonly #io: Io;
   #lastEventId: string | undefined;
-  /** When the last change happened that was told; epoch milliseconds. */
+  /** Epoch milliseconds of the last change that was shown. */
   #seenAt = 0;
-  /** What a list has told and the stream may tell again: by its key, when it happened. */
+  /** The times of changes that a list showed and the stream may repeat, by key. */
   readonly #listed = new Map<string, number>();
 
   constructor(client: Client, options: FollowOptions, io: Io) {
@@ -43,7 +44,7 @@ export class Following {
     this.#io = io;
   }
 
-  /** Ends when the signal aborts. Throws when the first connection fails, or one is refused. */
+  /** Ends when the signal aborts. Throws if the first connection fails, or if one is refused. */
   async *changes(): AsyncGenerator<Told, void, undefined> {
     const { signal } = this.#options;
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -69,7 +70,7 @@ export class Following {
     const { query, signal } = this.#options;
     const last = this.#lastEventId;
     const ask = { query: textOf(query), signal, ...(last !== undefined && { lastEventId: last }) };
-    /** What was missed comes between `ready` and the first id that nothing came before. */
+    /** Missed changes arrive between `ready` and the first id that has no change before it. */
     let missed: (Change | Counts)[] | null = null;
     let since = 0;
     for await (const message of this.#client.changes(ask)) {
@@ -83,7 +84,7 @@ export class Following {
           missed = null;
         }
         since = missed?.length ?? 0;
-        // Not while some are held back: if the connection breaks again, they are asked for again.
+        // Keep the old id while changes are held back: if the connection breaks again, they are requested again.
         if (missed === null) this.#lastEventId = message.id;
       } else if (missed === null) yield* this.#tell(message);
       else missed.push(message);
@@ -95,13 +96,13 @@ export class Following {
       const at = Date.parse(message.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);
       const listed = this.#listed.get(keyOf(message) ?? "");
-      // A replay is told in the same words as the publish before it, but later.
+      // A replay reads the same as the publish before it, but happens later.
       if (listed !== undefined && at - listed < SAME_MS) return;
     }
     yield message;
   }
 
-  /** What there is already; from here on the stream tells. */
+  /** Yields the deliveries that already exist. From then on the stream reports changes. */
   async *#first(): AsyncGenerator<Told, void, undefined> {
     const { query, listQuery, history } = this.#options;
     const latest: Delivery[] = [];
@@ -112,11 +113,11 @@ export class Following {
       }
     }
     yield* this.#list(latest.map(changeOf));
-    // By the daemon's clock where anything is known of it.
+    // Use the daemon's clock if a delivery has shown it.
     if (latest.length === 0) this.#seenAt = this.#io.now();
   }
 
-  /** The time in between is not kept: what lists show of it is what each delivery came to in the end. */
+  /** Changes during the lost connection are not kept. Lists only show the state that each delivery has now. */
   async *#whatLists(): AsyncGenerator<Told, void, undefined> {
     const { query, listQuery } = this.#options;
     const seenAt = this.#seenAt;
@@ -139,14 +140,14 @@ export class Following {
     yield* this.#list(changed);
   }
 
-  /** From the oldest on. */
+  /** Yields the oldest change first. */
   *#list(changes: readonly Change[]): Generator<Told, void, undefined> {
     for (const change of [...changes].sort((a, b) => (a.data.at < b.data.at ? -1 : 1))) {
       const at = Date.parse(change.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);
       const key = keyOf(change);
       if (key !== null) this.#listed.set(key, at);
-      // The oldest is the least likely to be told again.
+      // The oldest is the least likely to be repeated.
       if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
       yield change;
     }

@@ -1,4 +1,4 @@
-/** A change as a line of text, in letters and signs that any terminal shows. */
+/** Writes a change as a line of text, with characters that any terminal shows. */
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
 import type { Glyphs } from "../output/glyphs.ts";

@@ -17,9 +17,9 @@ import { Wants } from "./wanted.ts";
 
 const HISTORY = 10;
 const MOST_HISTORY = 1000;
-/** Nothing that is to come is before a time, and the stream leaves tests out. */
+/** `until` makes no sense for changes to come, and the stream leaves tests out. */
 const WORDS = DELIVERY_WORDS.filter((word) => word !== "until" && word !== "test");
-/** What a change can be of. */
+/** The statuses that a change can have. */
 const STATUSES = ["pending", "delivered", "failed", "cancelled"];
 
 const { until: _, ...FILTERS } = FILTER;
@@ -50,7 +50,7 @@ export const eventsTail = command({
     "webhookd events tail --status failed --since 10m",
     "webhookd events tail --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --attempts -n 0 --exit-after 1 --json",
   ],
-  /** Runs until it is interrupted, the reader is gone, or `--exit-after` lines were said. */
+  /** Runs until it is interrupted, the reader is gone, or `--exit-after` lines were printed. */
   async run(args, io) {
     const words = readWords(await withWholeIds(args, io), io.now());
     const history =
@@ -82,7 +82,7 @@ export const eventsTail = command({
 interface Telling {
   readonly words: { readonly [W in FilterWord]?: string };
   readonly history: number;
-  /** Lines. */
+  /** The number of lines after which to exit. */
   readonly most: number;
   readonly attempts: boolean;
   readonly json: boolean;
@@ -128,7 +128,7 @@ function jsonOf(told: Told): object {
   return told.kind === "note" ? told.data : { kind: told.kind, ...told.data };
 }
 
-/** Throws a Failure for words that make no sense here. */
+/** Throws a Failure for filters that make no sense here. */
 function readWords(args: Args, now: number): { readonly [W in FilterWord]?: string } {
   const words = readQuery(args, now, WORDS);
   if (words.status !== undefined && !STATUSES.includes(words.status)) {

@@ -1,14 +1,14 @@
-/** The part of the filter that the stream does not know. */
+/** Applies the filters that the stream does not know. */
 import type { Client } from "../../src/client/client.ts";
 import type { Filter } from "../../src/client/filter.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
 import type { Change } from "./change.ts";
 
-/** Of each the type is asked for once; more than these are forgotten. */
+/** Each type is fetched once. When there are more than this, all are forgotten. */
 const REMEMBERED = 10_000;
 
 export interface Wanted extends Pick<Filter, "event" | "error" | "status_code" | "type"> {
-  /** Attempts and nothing else. */
+  /** True to show only attempts. */
   readonly attempts: boolean;
 }
 
@@ -33,7 +33,7 @@ export class Wants {
     return type === undefined || isAmong(type, await this.#typeOf(data.delivery, data.event));
   }
 
-  /** Of those that were only counted, what may be meant: their types are not known. */
+  /** Returns the counted changes that may match: their event types are not known. */
   counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
     const { attempts, error } = this.#wanted;
     return counts.filter(
@@ -41,7 +41,7 @@ export class Wants {
     );
   }
 
-  /** Null when it is not known any more. */
+  /** Null if the delivery or event no longer exists. */
   async #typeOf(delivery: string | null, event: string | null): Promise<string | null> {
     const key = event ?? delivery!;
     if (this.#types.size > REMEMBERED) this.#types.clear();
@@ -58,7 +58,7 @@ export class Wants {
   }
 }
 
-/** One of several with commas between them, as the API's lists take them. */
+/** True if the value is one of several separated by commas, which is how the API's lists take them. */
 function isAmong(wanted: string, value: string | null): boolean {
   return value !== null && wanted.split(",").includes(value);
 }

@@ -1,4 +1,7 @@
-/** The tenant that someone names: a mistyped one has no endpoints, no events and no failures, and so looks well. */
+/**
+ * Returns the tenant with this name. Throws a Failure if there is none, because a mistyped name has no failures and
+ * would look healthy.
+ */
 import type { Client } from "../../src/client/client.ts";
 import type { Tenant } from "../../src/client/operations.ts";
 import { nearest } from "../../src/config/mistake.ts";
@@ -20,7 +23,7 @@ export async function tenantNamed(name: string, client: Client): Promise<Tenant 
   return data[0] ?? null;
 }
 
-/** Among the latest hundred. */
+/** Returns the nearest name among the latest hundred tenants, or null. */
 export async function tenantMeant(typed: string, client: Client): Promise<string | null> {
   const { data } = await client.call("listTenants", { query: { limit: 100 } });
   return nearest(

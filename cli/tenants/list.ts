@@ -11,7 +11,7 @@ const FIELDS: readonly Field<Item<"listTenants">>[] = [
   { name: "published", title: "PUBLISHED 1H", text: (tenant) => grouped(tenant.published_last_hour) },
 ];
 
-/** A tenant is there once something is its own. */
+/** A tenant exists once something belongs to it. */
 const FIRST = "webhookd endpoints add URL --events all --tenant TENANT";
 
 export const tenantsList = command({

@@ -9,7 +9,7 @@ import { count, grouped, hostsOf } from "../output/words.ts";
 import { connect } from "../target.ts";
 import { findTenant } from "./find.ts";
 
-/** So many causes of failure; `failures` has the rest. */
+/** The number of causes of failure to show. `failures` lists the others. */
 const CAUSES = 3;
 
 export const tenantsShow = command({
@@ -49,7 +49,7 @@ export const tenantsShow = command({
 
 type Share = Awaited<ReturnType<typeof shareOf>>;
 
-/** Undefined where the configuration says nothing of the tenant, or may not be read with this key. */
+/** Undefined if the configuration does not mention the tenant, or if this key may not read it. */
 async function shareOf(client: Client, tenant: string) {
   try {
     return (await client.call("getConfiguration")).tenants[tenant];

@@ -34,14 +34,14 @@ export const tui = command({
     const settings = settingsOf(args, io);
     refuseWithoutTerminal(io);
     const client = connect(args, io);
-    // Ink leaves colours to us; read when it is loaded.
+    // Ink leaves colours to us. It reads this variable when it is loaded.
     process.env.FORCE_COLOR = "0";
-    // The executable has no .tsx file. Not as a literal, which scripts/build.ts would follow: esbuild cannot be in its own
-    // bundle.
+    // The executable contains no .tsx file. The path is not a literal, because scripts/build.ts would follow it, and
+    // esbuild cannot be in its own bundle.
     if (!packed) await import(new URL("../../scripts/tsx.ts", import.meta.url).href);
     const { openDashboard } = await import("../../tui/main.tsx");
-    // Frames are garbage at once. From here on the young generation stays as loading has left it: grown with them it
-    // would cost 100 MB, and from the start on it would be collected too often.
+    // Frames become garbage at once. Keep the young generation at the size it has after loading: if it grew with the
+    // frames it would cost 100 MB, and if it were limited from the start it would be collected too often.
     setFlagsFromString("--semi-space-growth-factor=1");
     return openDashboard({
       client,
@@ -54,7 +54,7 @@ export const tui = command({
   },
 });
 
-/** Flags over variables over the file, as everywhere. */
+/** Flags override variables, and variables override the file, as everywhere. */
 function settingsOf(args: Args, io: Io) {
   const [mistake] = readFilter(args.filter ?? "").mistakes;
   if (mistake !== undefined) throw new Failure("usage", `--filter: ${mistake.what}`, mistake.hint);
@@ -76,12 +76,12 @@ function settingsOf(args: Args, io: Io) {
   };
 }
 
-/** Of the variables the first that is set; without any it is the C locale. */
+/** The first variable that is set decides. Without any, the locale is C. */
 function isUtf8({ LC_ALL, LC_CTYPE, LANG, TERM }: Io["env"]): boolean {
   return TERM !== "linux" && /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }
 
-/** Before Ink is loaded, which would write to it all the same. */
+/** Called before Ink is loaded, because Ink would write even without a terminal. */
 function refuseWithoutTerminal({ stdin, stdout, env }: Io): void {
   const what = !stdin.isTTY
     ? "stdin is not a terminal"

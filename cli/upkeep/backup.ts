@@ -11,7 +11,7 @@ import { configOf, DATA_DIR } from "./data-directory.ts";
 import { sealingPassphrase } from "./passphrase.ts";
 import { count, size } from "../output/words.ts";
 
-/** It is made however long that takes. */
+/** A backup may take hours, and the daemon finishes it however long the client waits. */
 const TIMEOUT_MS = 86_400_000;
 
 const ARGS = {
@@ -33,7 +33,7 @@ export const backup = command({
     "webhookd backup --seal-with /etc/webhookd/passphrase --json",
     "webhookd backup --offline --data-dir /var/lib/webhookd",
   ],
-  /** The path alone goes to stdout, so that it can be handed on; the talk goes to stderr. */
+  /** Prints only the path on stdout, so that it can be piped. Everything else goes to stderr. */
   async run(args, io) {
     requireOnePlace(args);
     const backup = args.offline ? await offline(args, io) : await byDaemon(args, io);
@@ -84,7 +84,7 @@ function requireOnePlace(args: Args): void {
   throw usage("--data-dir needs --offline", "A running daemon knows its own data directory.");
 }
 
-/** The passphrase goes to the daemon, which keeps it nowhere. */
+/** The passphrase is sent to the daemon, so the connection must be private. The daemon never stores it. */
 function requirePrivate(target: Target): void {
   if ("socket" in target || target.url.protocol === "https:") return;
   if (isLoopback(target.url.hostname.replace(/^\[|\]$/g, ""))) return;

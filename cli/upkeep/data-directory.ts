@@ -1,4 +1,4 @@
-/** The configuration of a command that opens the data directory itself. */
+/** Reads the configuration for a command that opens the data directory itself. */
 import { loadConfig, type Config } from "../../src/config.ts";
 import { Failure } from "../failure.ts";
 import type { Io } from "../io.ts";

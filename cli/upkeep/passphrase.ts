@@ -1,10 +1,12 @@
-/** The passphrase that `--seal-with` names: in a file, on stdin with `-`, or typed there by a person, unseen. */
+/**
+ * Reads the passphrase that `--seal-with` names: from a file, from stdin for `-`, or typed by a person without echo.
+ */
 import { mayBeReplaced } from "../../src/domain/utf8.ts";
 import { judgePassphrase, readPassphrase } from "../../src/passphrase.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 
-/** `twice` for a new one: if it was mistyped, it could not be recovered. */
+/** `twice` asks again for a new passphrase, because a mistyped one could not be recovered. */
 export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: { twice: boolean }): Promise<string> {
   const name = from === "-" ? "the passphrase given" : from;
   let judged = from === "-" ? null : readPassphrase(from);
@@ -12,7 +14,7 @@ export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: 
   if (judged === null) {
     const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
     judged = judgePassphrase(Buffer.from(typed));
-    // The terminal's bytes are gone: two passphrases could be the same text.
+    // The terminal's bytes were lost in decoding, so two different passphrases could become the same text.
     if (mayBeReplaced(typed)) throw usage("what was typed is not UTF-8", "Use a terminal that is set to UTF-8.");
     if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
       throw usage("the two passphrases differ");

@@ -16,14 +16,14 @@ export const secretsReissue = command({
     config: CONFIG,
   },
   examples: ["webhookd secrets reissue", "webhookd secrets reissue --data-dir /var/lib/webhookd --yes --json"],
-  /** The secrets themselves are shown by nothing here. */
+  /** Never shows the secrets themselves. */
   async run(args, io) {
     requireConsent("reissuing every secret", args, io);
     const config = configOf(args, io);
     const { reissue } = await import("../../src/offline.ts");
     const reissued = await reissue(config, async (endpoints) => {
       if (!args.yes) table(endpoints, { ...io, stdout: io.stderr });
-      // Throws unless it is agreed to.
+      // Throws unless the person agrees.
       await confirm({ facts: factsOf(endpoints), word: String(endpoints.length) }, args, io);
       return true;
     });

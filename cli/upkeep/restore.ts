@@ -76,7 +76,7 @@ async function onlyKey(args: Args, backup: string, io: Io): Promise<number> {
   return EXIT.ok;
 }
 
-/** A person is asked where the backup turns out to need it. */
+/** Asks a person for the passphrase only if the backup turns out to need it. */
 function sealOf(args: Args, io: Io) {
   const from = args["seal-with"] ?? (io.stdin.isTTY ? "-" : undefined);
   const passphrase = from === undefined ? null : () => sealingPassphrase(from, io, { twice: false });

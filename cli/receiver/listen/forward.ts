@@ -1,4 +1,4 @@
-/** Passing a request on to the program that is being written, byte for byte, and its answer back. */
+/** Forwards a request byte for byte to the program under development, and passes its response back. */
 import type { LookupAddress } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -6,20 +6,20 @@ import type { LookupFunction } from "node:net";
 import { usage } from "../../failure.ts";
 import type { Answer, Received } from "./server.ts";
 
-/** As long as webhookd itself waits. */
+/** webhookd itself waits this long. */
 const TIMEOUT_MS = 10_000;
-/** webhookd reads no more than a part of it. */
+/** webhookd reads only a part of a response of this size. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Of this connection, or made anew for the next. */
+/** Headers that belong to this connection, or that the next one sets itself. */
 const OWN = new Set(["host", "connection", "keep-alive", "content-length", "transfer-encoding", "expect"]);
 
 export interface Forwarded {
   readonly answer: Answer;
-  /** Why there was none, which is answered 502. */
+  /** Why no response came, which is answered with 502. */
   readonly fault: string | null;
 }
 
-/** `localhost:3000/hook`, as other tools take it. */
+/** Matches `localhost:3000/hook`, which other tools accept. */
 const WITHOUT_SCHEME = /^[^/?#]+:\d{1,5}(?:[/?]|$)/;
 
 export function readForwardUrl(text: string): URL {
@@ -29,7 +29,7 @@ export function readForwardUrl(text: string): URL {
   throw usage(message);
 }
 
-/** Redirects are passed back, not followed, as webhookd does not follow them either. */
+/** Passes redirects back instead of following them, because webhookd does not follow them either. */
 export async function forward(url: URL, received: Received): Promise<Forwarded> {
   try {
     const response = await send(url, received);
@@ -57,7 +57,7 @@ function send(url: URL, { method, rawHeaders, body }: Received): Promise<Incomin
   });
 }
 
-/** A program may listen on one of them alone, and the system's own look-up often knows only the other. */
+/** A program may listen on only one of the two addresses, and the system's look-up often knows only the other. */
 const LOCALHOST: LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },

@@ -1,4 +1,4 @@
-/** Requests kept in files: the raw body, and beside it the headers. Only the owner may read them. */
+/** Keeps requests in files: the raw body, and the headers beside it. Only the owner may read them. */
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isId } from "../../../src/domain/id.ts";
@@ -9,7 +9,7 @@ export class KeptRequests {
   readonly #dir: string;
   #count: number;
 
-  /** Throws a Failure when there can be no such folder. */
+  /** Throws a Failure if the folder cannot be created. */
   constructor(dir: string) {
     this.#dir = dir;
     try {
@@ -26,10 +26,10 @@ export class KeptRequests {
     }
   }
 
-  /** The path of the body. Nothing is written over: what earlier runs kept stays. */
+  /** Returns the path of the body. Never overwrites a file, so what earlier runs kept stays. */
   keep({ headers, rawHeaders, body }: Received): string {
     const named = String(headers["webhook-id"] ?? "");
-    // No outside text becomes part of a path.
+    // Outside text must not become part of a path.
     const name = isId("evt", named) ? named : "request";
     const lines = rawHeaders.flatMap((text, index) => (index % 2 === 0 ? [`${text}: ${rawHeaders[index + 1]}\n`] : []));
     for (;;) {

@@ -131,7 +131,7 @@ function announce(url: string, registration: Registration | null, args: Args, io
   if (!enabled) say(io, `It is disabled, so it gets nothing. To enable it: webhookd endpoints enable ${endpoint}`);
 }
 
-/** The first signal, or a reader of our output that went away, ends; the second does not wait. */
+/** The first signal, or a reader that closes the pipe, ends the command. The second does not wait. */
 function watch(io: Io) {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   let signals = 0;

@@ -1,4 +1,4 @@
-/** Takes requests one by one: judges, keeps, answers as scripted, and tells of each. */
+/** Handles requests one by one: checks the signature, keeps the request, responds as scripted, and reports it. */
 import { ClientError, type Client } from "../../../src/client/client.ts";
 import type { Io } from "../../io.ts";
 import { forward } from "./forward.ts";
@@ -12,15 +12,15 @@ import type { Answer, Received } from "./server.ts";
 export interface ReaderOptions {
   readonly path: string;
   readonly script: Script;
-  /** Where to everything is passed on. */
+  /** The address to which every request is forwarded. */
   readonly target: URL | null;
   readonly kept: KeptRequests | null;
-  /** Given when the endpoint is registered, so that its secrets may be read anew. */
+  /** Set if the endpoint is registered, so that its secrets can be read again. */
   readonly client: Client | null;
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Reading a secret is written into the audit. */
+/** Each reading of a secret is recorded in the audit, so it must not happen at every request. */
 const REREAD_MS = 1000;
 
 export class Reader {
@@ -32,7 +32,7 @@ export class Reader {
   #endpoint: string | null = null;
   #requests = 0;
   #reread = Number.NEGATIVE_INFINITY;
-  /** Ids that were answered 2xx. */
+  /** Ids of requests that were answered 2xx. */
   readonly #handled = new Set<string>();
 
   constructor(options: ReaderOptions, io: Pick<Io, "now" | "monotonic" | "sleep">) {
@@ -40,7 +40,7 @@ export class Reader {
     this.#io = io;
   }
 
-  /** Requests wait until the secrets are known: an endpoint that was registered before may get some at once. */
+  /** Requests wait until the secrets are known, because an endpoint registered earlier may get some at once. */
   begin(secrets: readonly string[], endpoint: string | null): void {
     this.#secrets = secrets;
     this.#endpoint = endpoint;
@@ -76,7 +76,7 @@ export class Reader {
     return { answer: { status: statusFor(script, index) }, fault: null };
   }
 
-  /** What is wrong by the secrets that are known may be right by those that a rotation has brought since. */
+  /** Reads the secrets again before it calls a signature wrong, because a rotation may have replaced them. */
   async #judge(received: Received): Promise<Judgement> {
     const judgement = judge(received, this.#secrets);
     const { client } = this.#options;

@@ -1,21 +1,21 @@
-/** How the receiver makes itself known to the daemon, and is forgotten again. */
+/** Registers the receiver with the daemon, and removes it again. */
 import { ClientError, type Client } from "../../../src/client/client.ts";
 import type { Endpoint } from "../../../src/client/operations.ts";
 import { Failure } from "../../failure.ts";
 
-/** Marks what this program registered, so that it touches no other endpoint. */
+/** Marks endpoints that this program registered, so that it touches no other. */
 const MARK = { made_by: "webhookd listen" };
 
 export interface Registration {
   readonly id: string;
   readonly types: number;
-  /** Whose it is: made now, left behind by an earlier run, or not ours, which stays as it is. */
+  /** `new` was registered now, `left` by an earlier run. `foreign` is somebody else's, and is not changed. */
   readonly origin: "new" | "left" | "foreign";
   readonly enabled: boolean;
   readonly secrets: readonly string[];
 }
 
-/** `types` null: all there are. An endpoint that has this URL already is used in place of a second one. */
+/** `types` null chooses every type. If an endpoint already has this URL, it is used instead of a second one. */
 export async function register(client: Client, url: string, types: readonly string[] | null): Promise<Registration> {
   const events = types ?? (await everyType(client));
   const { data } = await client.call("listEndpoints", { query: { url } });
@@ -42,7 +42,7 @@ export async function remove(client: Client, id: string): Promise<void> {
   }
 }
 
-/** All that may sign, during a rotation both. */
+/** Returns every secret that may sign: both of them during a rotation. */
 export async function currentSecrets(client: Client, id: string): Promise<string[]> {
   const { signing_secret, next_signing_secret: next } = await client.call("getSecret", { id });
   return [signing_secret, ...(next === undefined ? [] : [next])];
@@ -54,7 +54,7 @@ async function registerNew(client: Client, url: string, events: readonly string[
     const { id, signing_secret } = await client.call("registerEndpoint", { body });
     return { id, types: events.length, origin: "new", enabled: true, secrets: [signing_secret] };
   } catch (error) {
-    // The fault of this field: we wrote the URL ourselves, so it can only be that the daemon takes none of this machine.
+    // An error about the URL can only mean that the daemon refuses this machine, because we wrote the URL ourselves.
     if (!(error instanceof ClientError) || !error.faults.some(({ pointer }) => pointer === "/url")) throw error;
     throw new Failure(
       error.failure,

@@ -2,19 +2,19 @@ import type { Glyphs } from "../../output/glyphs.ts";
 import type { EventShown, Judgement } from "../signature/judgement.ts";
 import { reasonsOf } from "../signature/reasons.ts";
 
-/** One request and what became of it. */
+/** Describes one request and its result on a line. */
 export interface Reception {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly event: EventShown;
   readonly judgement: Judgement;
   readonly bytes: number;
-  /** Null for one that was hung up on. */
+  /** Null if the connection was closed without a response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** Answered 2xx before under the same id. */
+  /** True if a request with the same id was answered 2xx before. */
   readonly seenBefore: boolean;
-  /** Why what it was forwarded to did not answer. */
+  /** Why the program behind `--forward-to` did not respond. */
   readonly fault: string | null;
 }
 
@@ -25,7 +25,7 @@ const VERDICTS = {
   unchecked: "not checked",
 } as const;
 
-/** For people. Holds outside text. */
+/** Returns the line for people. It may contain outside text. */
 export function requestLine(reception: Reception, glyphs: Glyphs): string {
   const { at, event, judgement, bytes, status, durationMs, seenBefore, fault } = reception;
   const glyph = { ok: glyphs.ok, unchecked: glyphs.waits, wrong: glyphs.failed, missing: glyphs.failed };
@@ -43,7 +43,7 @@ export function requestLine(reception: Reception, glyphs: Glyphs): string {
   return notes.length === 0 ? line : `${line}   ${notes.join("; ")}`;
 }
 
-/** The same for programs. */
+/** Returns the same for programs. */
 export function requestJson({ at, event, judgement, bytes, status, durationMs, seenBefore, fault }: Reception) {
   return {
     kind: "request",
@@ -67,7 +67,7 @@ function whyWrong({ verdict, wrong }: Judgement): string[] {
   return [both, ...(miss === null ? ["a different body or a different secret"] : reasonsOf(miss))];
 }
 
-/** Enough to tell two apart. */
+/** Enough characters to tell two signatures apart. */
 function short(signature: string): string {
   const text = signature.slice(0, 8);
   return text.length < signature.length ? `${text}...` : text;

@@ -1,11 +1,11 @@
-/** What the receiver answers on purpose, request by request. */
+/** The responses that the receiver gives on purpose, request by request. */
 import { usage } from "../../failure.ts";
 import { readCount, readDuration } from "../../values.ts";
 
 export interface Script {
-  /** In turn, and again from the first. */
+  /** Used in turn, and again from the first. */
   readonly statuses: readonly number[];
-  /** So many are answered 500 before. */
+  /** This many requests are answered 500 first. */
   readonly failFirst: number;
   readonly delayMs: number;
   readonly drop: boolean;
@@ -27,7 +27,7 @@ export function readScript(args: ScriptArgs): Script {
   };
 }
 
-/** The answer to request `index`, counted from 0. */
+/** Returns the status for request `index`, counted from 0. */
 export function statusFor({ statuses, failFirst }: Script, index: number): number {
   return index < failFirst ? 500 : statuses[(index - failFirst) % statuses.length]!;
 }

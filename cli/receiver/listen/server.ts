@@ -1,14 +1,14 @@
-/** A small HTTP server on this machine's own address: what came, whole and bounded, and what to say to it. */
+/** A small HTTP server on the loopback address. It reads each request whole, up to a limit. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Failure } from "../../failure.ts";
 
 export interface Received {
   readonly method: string;
-  /** With its query, as it came. */
+  /** The path with its query, as received. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** Names and values by turns, as they came. */
+  /** Names and values alternate, as received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }
@@ -20,25 +20,28 @@ export interface Answer {
 }
 
 export interface Server {
-  /** Of the root. */
+  /** The URL of the root. */
   readonly url: string;
-  /** Takes no more, and resolves once what is being answered has been, at the latest after a second. */
+  /** Accepts no more requests. Resolves once the current ones are answered, at the latest after a second. */
   close(): Promise<void>;
 }
 
-/** More than an event may have by any sensible setting. */
+/** No event is larger with any sensible setting. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const CLOSE_MS = 1000;
 const HOST = "127.0.0.1";
 
-/** `answer` gives null to hang up without a word. What is too large it never sees. Throws a Failure for a taken port. */
+/**
+ * `answer` returns null to close the connection without a response. It does not see requests that are too large. Throws
+ * a Failure if the port is taken.
+ */
 export async function openServer(
   port: number,
   answer: (received: Received) => Promise<Answer | null>,
 ): Promise<Server> {
   let isClosing = false;
   const server = createServer((request, response) => {
-    // Kept alive for the next request, it would hold up the end.
+    // A connection kept alive for the next request would delay the close.
     response.once("finish", () => isClosing && setImmediate(() => server.closeIdleConnections()));
     void serve(request, response, answer);
   });
@@ -77,7 +80,7 @@ async function serve(
     else
       response.writeHead(reply.status, reply.type === undefined ? {} : { "content-type": reply.type }).end(reply.body);
   } catch {
-    // It went away while it was sending; a fault of ours has no other way to say so than a 500.
+    // The client may have closed the connection while it was sending. A fault of ours can only be reported as a 500.
     if (response.headersSent || response.destroyed) return;
     response.writeHead(500, { connection: "close" }).end();
   }

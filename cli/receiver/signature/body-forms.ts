@@ -1,4 +1,4 @@
-/** What a program may have made of a body before it computed a signature over it: the usual mistakes of receivers. */
+/** The forms into which a receiver may have changed a body before it computed the signature: the usual mistakes. */
 
 export type BodyForm =
   | "without_last_newline"
@@ -20,7 +20,7 @@ export interface FormedBody {
   readonly bytes: Uint8Array;
 }
 
-/** Every form that differs from the body itself. The JSON ones are left out where it is none. */
+/** Returns every form that differs from the body itself. JSON forms are left out if the body is not JSON. */
 export function bodyForms(body: Uint8Array): FormedBody[] {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const forms = [...lineForms(bytes), ...jsonForms(bytes), { form: "empty" as const, bytes: Buffer.alloc(0) }];
@@ -28,7 +28,7 @@ export function bodyForms(body: Uint8Array): FormedBody[] {
 }
 
 function* lineForms(bytes: Buffer): Generator<{ form: BodyForm; bytes: Buffer }> {
-  // One character a byte, so that nothing but line ends changes.
+  // Decode one byte per character, so that only line ends change.
   const text = bytes.toString("latin1");
   const latin1 = (form: BodyForm, changed: string) => ({ form, bytes: Buffer.from(changed, "latin1") });
   yield latin1("without_last_newline", text.replace(/\r?\n$/, ""));
@@ -51,7 +51,7 @@ function* jsonForms(bytes: Buffer): Generator<{ form: BodyForm; bytes: Buffer }>
     yield utf8("indented_json", JSON.stringify(value, null, 2));
     if (isObject(value) && isObject(value.data)) yield utf8("data_alone", JSON.stringify(value.data));
   } catch {
-    // No JSON, or nested deeper than anything we sent: then it was not parsed either.
+    // The body is not JSON, or nested deeper than anything we sent, so no receiver parsed it either.
   }
 }
 
@@ -63,7 +63,7 @@ interface Spelling {
   readonly string?: (token: string) => string;
 }
 
-/** By tokens, because a round trip through JSON.parse would change numbers. */
+/** Works on tokens, because a round trip through JSON.parse would change numbers. */
 function respell(text: string, { comma = ",", colon = ":", string = (token) => token }: Spelling): string {
   const tokens = text.match(TOKEN) ?? [];
   const spelt = (token: string) => {
@@ -82,7 +82,7 @@ function ascii(token: string): string {
   return token.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** As `encoding/json` writes a map: keys sorted, and what HTML would read escaped. */
+/** Writes JSON as Go's `encoding/json` writes a map: keys sorted, and characters that matter in HTML escaped. */
 function goText(value: unknown): string {
   return JSON.stringify(sorted(value)).replaceAll(
     /[<>&\u2028\u2029]/g,

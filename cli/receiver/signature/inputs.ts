@@ -1,4 +1,4 @@
-/** What the receiver's tools read: secrets from files, bodies from files or stdin. */
+/** Reads the inputs of the receiver's tools: secrets from files, bodies from files or stdin. */
 import type { Stamp } from "./near-miss.ts";
 import { isSigningSecret, canVerify, SECRET_FORMS, VERIFYING_FORMS } from "../../../src/domain/endpoints/secret.ts";
 import { usage } from "../../failure.ts";
@@ -24,16 +24,19 @@ export const STAMP = {
   },
 } as const;
 
-/** A current secret, the next one, and room for mistakes. */
+/** A current secret, the next one, and some more for mistakes. */
 const MAX_SECRETS = 16;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-/** To sign with. One a line, at least one; white space around it is not of it. What the file holds is in no message. */
+/**
+ * Reads secrets that can sign. The file has one on a line, at least one. White space around a secret is ignored. No
+ * message repeats what the file contains.
+ */
 export function readSecretsToSign(file: string): string[] {
   return readLines(file, isSigningSecret, SECRET_FORMS);
 }
 
-/** To verify with. */
+/** Reads secrets that can verify, from a file of the same format. */
 export function readSecretsToVerify(file: string): string[] {
   return readLines(file, canVerify, VERIFYING_FORMS);
 }
@@ -56,7 +59,7 @@ export async function readBody(file: string | undefined, { stdin }: Io): Promise
   return stdin.read();
 }
 
-/** Both flags, or neither. */
+/** Returns null if both flags are absent. Throws a Failure if only one is given. */
 export function readStamp({ id, timestamp }: { id: string | undefined; timestamp: string | undefined }): Stamp | null {
   if (id === undefined && timestamp === undefined) return null;
   if (id === undefined || timestamp === undefined) {

@@ -1,4 +1,4 @@
-/** Whether a request is genuine: over the raw bytes, in constant time, by any of the secrets. */
+/** Checks that a request is genuine: over the raw bytes, in constant time, with each of the secrets. */
 import { isId } from "../../../src/domain/id.ts";
 import { computedBy, nearMiss, type NearMiss } from "./near-miss.ts";
 import { verifyingKey } from "../../../src/domain/endpoints/secret.ts";
@@ -8,11 +8,14 @@ export const SIGNATURE_HEADER = "x-service-signature";
 
 export interface Judgement {
   readonly verdict: "ok" | "wrong" | "missing" | "unchecked";
-  /** Of a wrong one: what came, what would have been right if a receiver can tell, and what explains the difference. */
+  /**
+   * Present if the verdict is `wrong`: the signature received, the one expected if a receiver can compute it, and what
+   * explains the difference.
+   */
   readonly wrong?: { readonly given: string; readonly computed: string | null; readonly miss: NearMiss | null };
 }
 
-/** Without secrets nothing is checked. Each of the two headers that is there has to be right. */
+/** Checks nothing without secrets. If both signature headers are present, both must be right. */
 export function judge({ headers, body }: Received, secrets: readonly string[]): Judgement {
   if (secrets.length === 0) return { verdict: "unchecked" };
   const keys = secrets.map(verifyingKey);
@@ -36,12 +39,12 @@ export function judge({ headers, body }: Received, secrets: readonly string[]): 
 export interface EventShown {
   readonly id: string;
   readonly type: string;
-  /** Null where no header says so. */
+  /** Null if no header names it. */
   readonly attempt: number | null;
   readonly test: boolean;
 }
 
-/** What the request says of itself. Outside text. */
+/** Reads the event's description from the request itself, so it is outside text. */
 export function eventOf({ headers, body }: Received): EventShown {
   const fields = fieldsOf(body);
   const named = String(headers["webhook-id"] ?? fields.id ?? "");

@@ -1,8 +1,8 @@
-/** What the daemon knows about a signature: whose secrets there are. */
+/** Fetches secrets from the daemon in order to explain a signature that does not match. */
 import type { Client } from "../../../src/client/client.ts";
 import { ClientError } from "../../../src/client/client.ts";
 
-/** Reading a secret is written into the audit, so a search stays small. */
+/** Each reading of a secret is recorded in the audit, so a search stays small. */
 const MAX_SEARCHED = 50;
 
 export interface OtherSecret {
@@ -10,7 +10,10 @@ export interface OtherSecret {
   readonly secret: string;
 }
 
-/** What signs for an endpoint: `X-Service-Signature`, or both of a rotation `webhook-signature`. */
+/**
+ * Returns the secrets that sign for an endpoint: `X-Service-Signature` has one, and during a rotation
+ * `webhook-signature` has two.
+ */
 export async function secretsOf(client: Client, endpoint: string, isStandard: boolean) {
   const { signing_secret, next_signing_secret: next, switches_at } = await client.call("getSecret", { id: endpoint });
   if (next === undefined) return { secrets: [signing_secret], others: [] };
@@ -19,7 +22,7 @@ export async function secretsOf(client: Client, endpoint: string, isStandard: bo
   return { secrets: [signing_secret], others: [{ whose, secret: next }] };
 }
 
-/** Those of other endpoints, as far as this caller may read them. */
+/** Returns the secrets of other endpoints that this caller may read. */
 export async function otherSecrets(client: Client, but: string | undefined): Promise<OtherSecret[]> {
   const others: OtherSecret[] = [];
   try {
@@ -31,7 +34,7 @@ export async function otherSecrets(client: Client, but: string | undefined): Pro
       others.push({ whose: `the secret of ${id}`, secret: signing_secret });
     }
   } catch (error) {
-    // What is not allowed, or is gone meanwhile, cannot help; the mismatch is said all the same.
+    // A secret that may not be read, or was deleted meanwhile, cannot help. The mismatch is reported anyway.
     if (!(error instanceof ClientError)) throw error;
   }
   return others;

@@ -1,4 +1,4 @@
-/** Why a signature does not match: the least that must have gone wrong for it to be ours after all. */
+/** Explains a signature that does not match by the smallest mistakes that would make it ours. */
 import { bodyForms, type BodyForm } from "./body-forms.ts";
 import { hmacKey, SECRET_PREFIX, verifyingKey, type VerifyingKey } from "../../../src/domain/endpoints/secret.ts";
 
@@ -14,30 +14,33 @@ export type KeyFault = "key_as_shown" | "key_without_prefix" | "key_decoded" | "
 export type Fault = SignatureFault | KeyFault | BodyForm;
 
 export interface Presented {
-  /** As the header holds it. */
+  /** The value of the header. */
   readonly signature: string;
   readonly body: Uint8Array;
-  /** Each of which may have signed. */
+  /** Secrets that may have signed. */
   readonly secrets: readonly string[];
-  /** Which should not have signed. */
+  /** Secrets that should not have signed. */
   readonly others?: readonly { readonly whose: string; readonly secret: string }[];
-  /** Given for `webhook-signature`; without it the signature is one of `X-Service-Signature`. */
+  /** Given for `webhook-signature`. Without it the signature is one of `X-Service-Signature`. */
   readonly standard?: Stamp | undefined;
 }
 
 export interface Stamp {
   readonly id: string;
-  /** In seconds. */
+  /** Seconds since the epoch. */
   readonly timestamp: number;
 }
 
 export interface NearMiss {
   readonly faults: readonly Fault[];
-  /** Which of the `others` signed. */
+  /** The owner of the secret among `others` that signed, or null. */
   readonly whose: string | null;
 }
 
-/** Null when nothing explains it: another body, or another secret. Its time goes with the body and the secrets. */
+/**
+ * Returns null if no mistake explains it, so the body or the secret was another. The time that this takes grows with
+ * the body and with the number of secrets.
+ */
 export function nearMiss({ signature, body, secrets, others = [], standard }: Presented): NearMiss | null {
   const readings = standard === undefined ? hexReadings(signature) : standardReadings(signature);
   const bodies = [{ form: null, bytes: body }, ...bodyForms(body)];
@@ -63,13 +66,13 @@ function weightOf({ faults, whose }: NearMiss): number {
   return faults.length + (whose === null ? 0 : 1);
 }
 
-/** The signature of this key; null of one that only verifies. */
+/** Returns the signature of this key, or null for a key that can only verify. */
 export function computedBy({ signs }: VerifyingKey, body: Uint8Array, standard?: Stamp): string | null {
   if (signs === null) return null;
   return standard === undefined ? signs.signBody(body) : signs.signStandard(standard.id, standard.timestamp, body);
 }
 
-/** What a key says of a body. */
+/** The expected signature of a body. `computed` is null for a key that can only verify. */
 interface Right {
   readonly version: string;
   readonly computed: string | null;
@@ -82,7 +85,7 @@ function rightFor(key: VerifyingKey, body: Uint8Array, standard: Stamp | undefin
     standard === undefined
       ? key.verifyBody(body, signature)
       : key.verifyStandard(standard.id, standard.timestamp, body, signature);
-  // Comparing costs nothing, and there are many readings and bodies.
+  // Compare if possible: that costs nothing, and there are many readings and bodies.
   const is = computed === null ? verifies : (signature: string) => signature === computed;
   return { version: key.version, computed, is };
 }
@@ -93,7 +96,10 @@ interface Key {
   readonly whose: string | null;
 }
 
-/** The right one first; then, of one that receivers sign with to compare, what they take for it. */
+/**
+ * Returns the right key first. If receivers can sign with the secret, too, the wrong keys that they may derive from it
+ * follow.
+ */
 function keysOf(secret: string, isStandard: boolean): Key[] {
   const key = verifyingKey(secret);
   const right = { key, fault: null, whose: null };
@@ -113,13 +119,13 @@ interface Reading {
   readonly fits: (right: Right) => boolean;
 }
 
-/** Around a value that was copied from a header, a shell or a JSON file. */
+/** Characters that surround a value copied from a header, a shell or a JSON file. */
 const SURROUNDINGS = /^[\s"'`]+|[\s"'`,;]+$/g;
 const PREFIX = /^(?:x-service-signature\s*:\s*|[A-Za-z0-9-]{2,16}=)(?=.{32})/i;
-/** Shorter than that, being the same is chance. */
+/** A shorter match may be chance. */
 const LEAST = 32;
 
-/** The more faithful ones first. */
+/** Returns the readings that change least first. */
 function hexReadings(signature: string): Reading[] {
   const faults: SignatureFault[] = [];
   let text = signature.replaceAll(SURROUNDINGS, "");
@@ -140,7 +146,7 @@ function hexReadings(signature: string): Reading[] {
 
 function isCut(text: string, whole: string): boolean {
   if (text.length < LEAST || text.length >= whole.length) return false;
-  // What is left over at both ends, and all of it together.
+  // The text may be the beginning and the end of the whole, with a part missing between them.
   let start = 0;
   while (text[start] === whole[start]) start++;
   return whole.endsWith(text.slice(start));
@@ -150,7 +156,7 @@ function isTooLong(text: string, whole: string): boolean {
   return text.length > whole.length && text.includes(whole);
 }
 
-/** Entries of `webhook-signature`, `v1,<base64>` with spaces between. */
+/** Reads the entries of `webhook-signature`: `v1,<base64>`, separated by spaces. */
 function standardReadings(signature: string): Reading[] {
   const text = signature.replaceAll(SURROUNDINGS, "");
   const faults: SignatureFault[] = text === signature ? [] : ["surrounded"];

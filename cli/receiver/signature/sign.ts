@@ -10,7 +10,7 @@ export const sign = command({
     "webhookd sign --secret-file secret.txt body.json",
     "webhookd sign --secret-file secret.txt --id evt_01m7w8bx02jeyjr53r14y5rmma --timestamp 1795168000 body.json",
   ],
-  /** By the first secret of the file, as the daemon does during a rotation. */
+  /** Signs with the first secret of the file, as the daemon does during a rotation. */
   async run(args, io) {
     const [secret] = readSecretsToSign(args["secret-file"]);
     const stamp = readStamp(args);

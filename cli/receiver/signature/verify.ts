@@ -16,7 +16,7 @@ import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } fr
 import { otherSecrets, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
-/** What receivers commonly allow, by Standard Webhooks' own libraries. */
+/** Receivers commonly allow this much, as the libraries of Standard Webhooks do. */
 const TOLERANCE_MS = 5 * 60_000;
 
 const ARGS = {
@@ -68,7 +68,7 @@ async function present(args: Args, stamp: Stamp | null, client: Client | null, i
   return { signature, body, secrets, others, standard: stamp ?? undefined };
 }
 
-/** One secret and one body, and ids that are some. */
+/** Requires one source for the secret, at most one for the body, and valid ids. */
 function checkSources({ event, endpoint, body, "secret-file": file }: Args): void {
   if ((file === undefined) === (endpoint === undefined)) {
     throw usage("which secret?", "Use either --secret-file or --endpoint.");
@@ -80,7 +80,7 @@ function checkSources({ event, endpoint, body, "secret-file": file }: Args): voi
   if (endpoint !== undefined) readId("ep", endpoint);
 }
 
-/** A request has both headers, and the flags of one cannot check the other. */
+/** A request has both headers, and the flags for one cannot check the other. */
 function checkHeader(signature: string, stamp: Stamp | null): void {
   if (stamp === null && /^v\d\w?,/.test(signature)) {
     throw usage(
@@ -93,7 +93,7 @@ function checkHeader(signature: string, stamp: Stamp | null): void {
   }
 }
 
-/** Exactly as it is sent: whatever else is as good as that is a near miss, because a receiver may be stricter. */
+/** True only for the exact form that is sent. Any other form is a near miss, because a receiver may be stricter. */
 function matches(secret: string, { signature, body, standard }: Presented): boolean {
   const key = verifyingKey(secret);
   if (standard !== undefined) return key.verifyStandard(standard.id, standard.timestamp, body, signature);
