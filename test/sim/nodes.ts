@@ -78,6 +78,7 @@ class Line {
   readonly #go = Promise.withResolvers<void>();
   readonly #stalled = Promise.withResolvers<void>();
   #counts = false;
+  #hasGoneOn = false;
   count = 0;
   /** Those that begin a transaction in which a delivery or an endpoint moves. */
   readonly moves = new Set<number>();
@@ -89,8 +90,9 @@ class Line {
     this.#clock = clock;
   }
 
+  /** It stands still once at most. */
   get onStall(): Promise<void> {
-    return this.#stalled.promise;
+    return this.#hasGoneOn ? new Promise(() => {}) : this.#stalled.promise;
   }
 
   get isBusy(): boolean {
@@ -103,24 +105,27 @@ class Line {
 
   resume(): void {
     this.stalled = false;
+    this.#hasGoneOn = true;
     this.#go.resolve();
   }
 
   /** All that the node asks from now on goes by this line. */
   join(database: Database): void {
     for (const queries of [database, database.lease, database.lists] as Queries[]) this.#joinQueries(queries);
-    const real = database.transaction.bind(database);
-    const onLine: Database["transaction"] = (work, mark) => {
-      const at = this.count;
-      return this.#pass(() =>
-        real(async (tx) => {
-          const queries = { ...tx };
-          this.#joinQueries(queries, (sql) => void (MOVES.test(sql) && this.#counts && this.moves.add(at)));
-          return work(queries);
-        }, mark),
-      );
-    };
-    Object.assign(database, { transaction: onLine });
+    for (const name of ["transaction", "leaseTransaction"] as const) {
+      const real = database[name].bind(database) as Database["transaction"];
+      const onLine: Database["transaction"] = (work, mark) => {
+        const at = this.count;
+        return this.#pass(() =>
+          real(async (tx) => {
+            const queries = { ...tx };
+            this.#joinQueries(queries, (sql) => void (MOVES.test(sql) && this.#counts && this.moves.add(at)));
+            return work(queries);
+          }, mark),
+        );
+      };
+      Object.assign(database, { [name]: onLine });
+    }
   }
 
   #joinQueries(queries: Queries, onAsked: (sql: string) => void = () => {}): void {
@@ -378,11 +383,12 @@ class World {
       line.resume();
       await this.#rest();
       await this.#tick([first]);
-      if (!first.ended) this.#wrong.push("the first node does not know that it has lost what it had");
+      const { rowCount } = await this.#client.query("SELECT 1 FROM node WHERE number = 0 AND lease_until > now()");
+      if (rowCount === 0) this.#wrong.push("the first node has not joined again");
       if ((await this.#state()) !== before) this.#wrong.push(`a late node changed ${before} to ${await this.#state()}`);
       if (this.#sentByFirst() !== sent) this.#wrong.push("a late node has begun an attempt");
     }
-    first.ended = true;
+    if (this.#happening?.fault === "killed") first.ended = true;
   }
 
   #sentByFirst(): number {
