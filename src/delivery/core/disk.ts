@@ -1,29 +1,32 @@
-/** What memory takes from the disk, as far as it has room, and what it gives back. */
+/** Decides what memory loads from the disk, as far as its limits allow, and what it gives back. */
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import type { DuePage, EventDelivery, Waiting } from "../../store/store.ts";
 import type { Memory } from "../memory/memory.ts";
 import type { Window } from "../memory/windows.ts";
 import { Effects, handOver, release } from "./effects.ts";
 
-/** Rows of one read. */
+/** The most rows of one read. */
 export const READ_LIMIT = 256;
 const AGAIN_MS = 1000;
 
-/** What is to be read of one endpoint: at most `limit` deliveries after this position that are due by `until`. */
+/** One read of an endpoint's deliveries: at most `limit` of them, after this position and due by `until`. */
 export interface Read {
   readonly window: Window;
-  /** First attempts alone, past a backlog that leaves no room. */
+  /** True if only first attempts are read, past a backlog that has filled the window. */
   readonly ahead: boolean;
   readonly after: Position;
   readonly until: number;
   readonly limit: number;
 }
 
-/** `now` is of the wall clock. Null when nothing of the endpoint may be loaded now: it is disabled, or its window is full. */
+/**
+ * Returns null if nothing of the endpoint may be loaded now, because it is disabled or its window is full. `now` is on
+ * the wall clock.
+ */
 export function beginRead(memory: Memory, window: Window, now: number, limit = READ_LIMIT): Read | null {
   const { capOf, endpoints, windows } = memory;
   if (memory.elsewhere?.(window.endpoint) === true) {
-    // When it comes back, what it is owed is looked for: an older due time that nobody waits for would be in the way.
+    // When the endpoint comes back, its deliveries are looked up again; an old due time would only be in the way.
     window.nextDueAt = Number.POSITIVE_INFINITY;
     return null;
   }
@@ -38,7 +41,7 @@ export function beginRead(memory: Memory, window: Window, now: number, limit = R
 export function endRead(memory: Memory, { window, until, limit }: Read, page: DuePage, now: number): Effects {
   const effects = new Effects();
   if (page.cancelling) {
-    // What it was owed is being cancelled; new events go on meanwhile.
+    // The endpoint's deliveries are being cancelled; new events go on meanwhile.
     window.cancelRead();
     window.nextDueAt = now + AGAIN_MS;
     memory.windows.plan(window);
@@ -46,14 +49,14 @@ export function endRead(memory: Memory, { window, until, limit }: Read, page: Du
   return effects;
 }
 
-/** An operator asks for one attempt, outside the ladder: the store owes it from now on. */
+/** An operator requested one attempt outside the ladder, which is now in the store. */
 export function requested({ manual }: Memory, owed: EventDelivery): Effects {
   const effects = new Effects();
   effects.askFor.push(...manual.request(owed));
   return effects;
 }
 
-/** The store said what to make it from, or null when it owes it no more. */
+/** The store answered with the claim of a requested attempt, or with null if that attempt is no longer wanted. */
 export function requestAnswered(memory: Memory, owed: EventDelivery, claim: Claim | null): Effects {
   const effects = new Effects();
   const { isMade, ask } = memory.manual.answered(owed, claim !== null);
@@ -62,7 +65,7 @@ export function requestAnswered(memory: Memory, owed: EventDelivery, claim: Clai
   return effects;
 }
 
-/** It is on trial, because the process may have died of it: it goes alone, or is not sent again. */
+/** The process may have died of this delivery, so it is sent alone, or not sent again. */
 export function tried(memory: Memory, claim: Claim, isSent: boolean): Effects {
   const effects = new Effects();
   memory.manual.tried(claim.delivery);
@@ -76,7 +79,10 @@ function load(memory: Memory, claim: Claim, effects: Effects): void {
   handOver(memory, [claim], effects);
 }
 
-/** They are on the disk again, `waiting` there. Until now they were loaded: only a restart would read a fresh one. */
+/**
+ * These claims are on the disk again, and wait there as `waiting` says. A fresh one would be read only after a restart,
+ * so its window overflows.
+ */
 export function parked(memory: Memory, claims: readonly Claim[], waiting: readonly Waiting[]): Effects {
   const effects = new Effects();
   const { windows } = memory;
@@ -84,14 +90,14 @@ export function parked(memory: Memory, claims: readonly Claim[], waiting: readon
     release(memory, endpoint, delivery, effects);
     if (fresh) windows.of(endpoint).overflow();
   }
-  // Where they wait on disk, which a clock that was set may have changed since they were read.
+  // The due times on disk may differ from those that were read, if the clock was set since.
   for (const each of waiting) windows.noteWaiting(each);
-  // With nothing on the wire, no end would have it read again.
+  // If nothing of the endpoint is on the wire, no attempt will end and cause the next read; plan it here.
   for (const endpoint of new Set(claims.map((claim) => claim.endpoint))) windows.plan(windows.of(endpoint));
   return effects;
 }
 
-/** The disk did not take them (it is full): they stay loaded, and take their turn again at the next tick. */
+/** The disk did not take these claims (it is full). They stay loaded, and the next tick hands them over again. */
 export function notParked(memory: Memory, claims: readonly Claim[]): void {
   memory.refused = [...memory.refused, ...claims];
 }

@@ -1,7 +1,7 @@
 /**
- * What a transition wants done: the closed list. The executor does it, and what comes of it is the input of the next
- * transition. Each transition ends with what memory has loaded going to the sender, or back to the disk, or memory
- * letting go of it.
+ * The effects that a transition can ask for. The list is closed. The executor carries an effect out, and its result is
+ * the input of the next transition. At the end of each transition, every loaded delivery goes to the sender or back to
+ * the disk, or memory releases it.
  */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { isDamaged, type DisabledReason } from "../../domain/endpoints/endpoint.ts";
@@ -9,40 +9,40 @@ import type { EventDelivery } from "../../store/store.ts";
 import type { DecidedAttempt, Memory } from "../memory/memory.ts";
 
 export class Effects {
-  /** Start attempts: they are loaded, and the sender knows their endpoints. → `ended` */
+  /** Start these attempts. They are loaded, and the sender knows their endpoints. → `ended` */
   readonly send: Claim[] = [];
-  /** Write down what came of attempts. → `recorded` or `notRecorded` */
+  /** Record the results of these attempts. → `recorded` or `notRecorded` */
   readonly record: DecidedAttempt[] = [];
-  /** Give these back to the disk. → `parked` or `notParked` */
+  /** Give these claims back to the disk. → `parked` or `notParked` */
   readonly park: Claim[] = [];
-  /** Look these endpoints up, and tell the sender of them. → `endpointKnown` */
+  /** Look these endpoints up, and pass them to the sender. → `endpointKnown` */
   readonly lookUp: string[] = [];
-  /** Ask the store whether it still owes these attempts, asked for by hand. → `manualAnswered` */
+  /** Ask the store whether these attempts, requested by hand, are still wanted. → `requestAnswered` */
   readonly askFor: EventDelivery[] = [];
   /** Disable these endpoints. */
   readonly disable: Disabling[] = [];
-  /** Memory has let go of these deliveries, and somebody waits for that. */
+  /** Memory has released these deliveries, and somebody waits for that. */
   readonly released: string[] = [];
   readonly alarms: AlarmChange[] = [];
-  /** Something on disk is due, or there is room for it now. → `beginRead` */
+  /** Something on disk is due, or memory can take more of it now. → `beginRead` */
   readDue = false;
-  /** Start one attempt though all is paused. → `ended` */
+  /** Start one attempt although all sending is paused. → `ended` */
   probe = false;
-  /** Find out whether this host's resolvers answer anything. → `resolversAsked` */
+  /** Find out whether this host's resolvers answer. → `resolversAsked` */
   askResolvers = false;
-  /** Have the sender start nothing, or go on. */
+  /** Make the sender stop starting attempts, or go on. */
   sending: "pause" | "resume" | null = null;
 }
 
 export interface Disabling {
   readonly endpoint: string;
-  /** The URL that failed: the endpoint may have another by now. */
+  /** The URL that failed; the endpoint may have a different one by now. */
   readonly url: string;
-  /** `failing`: only if it has failed for long enough. */
+  /** With `failing`, the endpoint is disabled only if it has failed for long enough. */
   readonly reason: DisabledReason;
 }
 
-/** Trouble that lasts, as the log hears of it. */
+/** Lasting trouble, to be logged when it begins and when it is over. */
 export interface AlarmChange {
   readonly alarm: "unreachable" | "shortage";
   readonly over: boolean;
@@ -50,10 +50,16 @@ export interface AlarmChange {
   readonly fields: object;
 }
 
-/** A failed delivery may have been replayed while its manual attempt was loaded: whatever waits is read again. */
+/**
+ * The failed delivery may have been replayed while its manual attempt was loaded, so everything that waits is read
+ * again.
+ */
 const WHEREVER = 0;
 
-/** To the sender what its endpoint may be sent now, to the disk what it may not; the rest waits for a look-up. */
+/**
+ * Hands claims to the sender if their endpoint may be sent them now, and back to the disk if not. Claims of an unknown
+ * endpoint wait until it is looked up.
+ */
 export function handOver(memory: Memory, claims: readonly Claim[], effects: Effects): void {
   const { endpoints, withdrawn } = memory;
   for (const claim of claims) {
@@ -64,7 +70,7 @@ export function handOver(memory: Memory, claims: readonly Claim[], effects: Effe
   }
 }
 
-/** Memory lets go of a delivery: its attempt was recorded, or there will be none for now. */
+/** Removes a delivery from memory: its attempt was recorded, or there will be none for now. */
 export function release(memory: Memory, endpoint: string, delivery: string, effects: Effects): void {
   const { manual, watched, windows, withdrawn } = memory;
   windows.release(endpoint, delivery);
@@ -73,7 +79,7 @@ export function release(memory: Memory, endpoint: string, delivery: string, effe
   if (manual.owed.size > 0) effects.askFor.push(...manual.released(delivery));
 }
 
-/** A disabled endpoint is sent what was asked for all the same; a damaged one nothing. */
+/** A disabled endpoint still gets tests and attempts requested by hand; a damaged one gets nothing. */
 function handOverToClosed(memory: Memory, claim: Claim, effects: Effects): void {
   const { endpoint, trigger } = claim;
   const target = memory.endpoints.get(endpoint);

@@ -1,6 +1,6 @@
 /**
- * The way of a delivery through memory: it is published and sent, its attempts end, and their results are recorded. Whose
- * fault an end was, and what becomes of the delivery by the ladder, is decided here.
+ * Takes a delivery through memory: it is published and sent, its attempts end, and their results are recorded. Here it
+ * is decided whose fault a failure was, and what the ladder makes of it.
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import { settle } from "../../domain/deliveries/delivery.ts";
@@ -15,9 +15,9 @@ export function published(memory: Memory, { fresh, waiting }: Handover, now: Now
   const effects = new Effects();
   const { windows } = memory;
   for (const each of waiting) {
-    // Its own node hears of it.
+    // The node that owns the endpoint is notified of it.
     if (memory.elsewhere?.(each.endpoint) === true) continue;
-    // It was due at once: if that lies ahead now, the clock was set back while it was being committed.
+    // It was due at once. If that is in the future now, the clock was set back during the commit.
     if (each.dueAt > now.wall) memory.dueMoves.begin(null, now, [each.endpoint]);
     windows.noteWaiting(each);
   }
@@ -27,7 +27,7 @@ export function published(memory: Memory, { fresh, waiting }: Handover, now: Now
   return effects;
 }
 
-/** Other nodes have committed these, by their own clocks: what is behind them waits as well. */
+/** Other nodes have committed these, by their own clocks. More deliveries may wait behind them. */
 export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effects {
   const effects = new Effects();
   for (const first of waiting) {
@@ -39,8 +39,8 @@ export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effec
 }
 
 /**
- * Whether one more fresh delivery of the endpoint may be loaded. One that may not waits on disk, and those that come after
- * it wait behind it.
+ * Returns true if one more fresh delivery of the endpoint may be loaded. If not, it waits on disk, and so do all that
+ * come after it.
  */
 export function hasRoom({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
   const isShut = halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint);
@@ -71,7 +71,7 @@ export function resolversAsked(memory: Memory, why: string | null, now: Now): Ef
   return effects;
 }
 
-/** An instant has come for which memory waits: `wakeAt` of the reachability, or of the shortage. */
+/** A timer of the reachability or of the shortage (`wakeAt`) has run out. */
 export function timePassed(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   const { reachability, shortage } = memory;
@@ -85,7 +85,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** The daemon stops: nothing is started any more, and what is undecided is recorded as it is. */
+/** The daemon is stopping: nothing more is started, and results that are not judged yet are recorded as they are. */
 export function stopping(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   memory.halts.begin("stopping", "the daemon is stopping", now.wall);
@@ -95,7 +95,7 @@ export function stopping(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** `results` says of each attempt where its delivery waits now, if it does. */
+/** The results were recorded. `results` says for each attempt where its delivery waits now, if it does. */
 export function recorded(
   memory: Memory,
   attempts: readonly DecidedAttempt[],
@@ -117,7 +117,10 @@ export function recorded(
   return effects;
 }
 
-/** Nothing may be started until they are: an attempt that cannot be recorded would be made again and again. */
+/**
+ * Nothing may be started until the results are recorded: an attempt that cannot be recorded would be made again and
+ * again.
+ */
 export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[], now: Now): Effects {
   const effects = new Effects();
   memory.unrecorded = [...memory.unrecorded, ...attempts];
@@ -127,7 +130,10 @@ export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[],
   return effects;
 }
 
-/** What the store did not take is tried again, reckoned anew: the clock may have been set meanwhile. */
+/**
+ * Records again what the store did not take. Due times are computed anew, because the clock may have been set
+ * meanwhile.
+ */
 export function recordAgain(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   for (const { claim, url, startedAt, secretVersion, outcome, endedAt } of memory.unrecorded) {
@@ -137,7 +143,7 @@ export function recordAgain(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** Each second: what the store did not take, or what could not start, is tried again. */
+/** Called each second: retries what the store did not take and what could not start. */
 export function tick(memory: Memory, now: Now): Effects {
   const effects = recordAgain(memory, now);
   const { refused } = memory;
@@ -148,7 +154,7 @@ export function tick(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** With its verdict, reckoned by the clock as it is now. */
+/** Adds the verdict, computed by the clock as it is now. */
 function decided(
   { dueMoves, rules: { ladder, maxRetryAfter } }: Memory,
   attempt: Omit<EndedAttempt, "verdict">,
@@ -159,7 +165,7 @@ function decided(
   const at = now.wall - Math.floor(now.monotonic - endedAt);
   const verdict = settle(attempt.claim, attempt.outcome, ladder, at, maxRetryAfter);
   const { epoch } = dueMoves;
-  // What stays as it was moves with the clock like all the rest.
+  // An unchanged delivery keeps its due time, which moves with the clock like all others.
   if (dueMoves.pending.length > 0 && verdict.status !== "unchanged") dueMoves.noteWrite(attempt.claim, epoch);
   return { ...attempt, verdict, epoch, endedAt, isRetried };
 }
@@ -193,7 +199,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
   effects.askResolvers ||= judgement.askResolvers;
 }
 
-/** Our own fault: it is made again in a second, and loses no rung. */
+/** The failure is our own fault, so the attempt is made again in a second and uses no rung. */
 function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: Now, effects: Effects): void {
   const { detail } = outcome;
   memory.shortage.wait(claim, detail, now);
@@ -201,7 +207,7 @@ function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: No
   effects.alarms.push({ alarm: "shortage", over: false, message, fields: { reason: "shortage" } });
 }
 
-/** A test says nothing of how its endpoint fares. */
+/** A test does not count for or against its endpoint. */
 function disableIfTold({ rules }: Memory, isTest: boolean, { endpoint, url, outcome }: Ended, effects: Effects): void {
   const { onGone, afterMs } = rules.autoDisable;
   if (outcome.outcome !== "failed" || isTest) return;
