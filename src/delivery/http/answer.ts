@@ -1,4 +1,4 @@
-/** What a receiver answers, read by llhttp: Node's own parser, as undici has compiled it for WebAssembly. */
+/** Reads a receiver's response with llhttp, Node's own parser, as undici has compiled it for WebAssembly. */
 import { isUtf8 } from "node:buffer";
 import type { Outcome, ResponseFault } from "../../domain/deliveries/attempt.ts";
 import { utf8Of } from "../../domain/utf8.ts";
@@ -9,33 +9,36 @@ import { MalformedHeadReader, MAX_HEAD_BYTES, Unreadable } from "./malformed-hea
 
 export const MAX_BODY_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A receiver that keeps sending what never becomes a header or a body is cut off here. */
+/** A receiver that keeps sending bytes that never complete a header or a body is cut off here. */
 const MAX_BYTES = 1024 * 1024;
 const SUCCESS_KEPT_BYTES = 256;
 /** RFC 9110 sets no limit. */
 const MAX_INFORMATIONAL = 20;
 const NO_BODY = new Uint8Array(0);
 
-/** A receiver closes a connection when it has rested for so long less than it says in `keep-alive`: a request needs time. */
+/**
+ * A connection must not be used in the last two seconds that the receiver's `keep-alive` timeout allows, because a
+ * request needs time to arrive.
+ */
 const ON_THE_WAY_MS = 2000;
-/** How long a connection rests at most. */
+/** The longest that a connection stays idle. */
 export const IDLE_MS = 2000;
 const KEEP_ALIVE_TIMEOUT = /(?:^|,)[\t ]*timeout=(\d+)/i;
 
-/** One final answer: what has been read of it so far. */
+/** One final response: what has been read of it so far. */
 export class Answer {
-  /** A byte of an answer has come, if only of an informational one. */
+  /** True once a byte has arrived, if only of an informational response. */
   began = false;
   /** Null until the final header block is complete. */
   status: number | null = null;
   headers: Outcome["responseHeaders"] = {};
-  /** What was wrong with its head, and with those of the informational responses before it, and yet was forgiven. */
+  /** Faults in its head, or in those of the informational responses before it, that were forgiven. */
   faults: readonly ResponseFault[] = [];
-  /** Nothing of it is missing. */
+  /** True once nothing of it is missing. */
   isComplete = false;
-  /** How long its connection may rest afterwards; 0 if it must not be used again. */
+  /** How long its connection may stay idle afterwards; 0 if it must not be used again. */
   restMs = 0;
-  /** How many bytes of its body came. */
+  /** The number of body bytes that have arrived. */
   seen = 0;
   #kept: Uint8Array[] = [];
 
@@ -43,16 +46,16 @@ export class Answer {
     return this.status !== null && this.status < 300;
   }
 
-  /** What is kept of its body, in one piece. */
+  /** The part of its body that is kept, in one piece. */
   get body(): Uint8Array {
     if (this.#kept.length > 1) this.#kept = [new Uint8Array(Buffer.concat(this.#kept))];
     return this.#kept[0] ?? NO_BODY;
   }
 
-  /** More of its body, of which `limit` bytes may be kept in all. */
+  /** Takes more of its body, of which `limit` bytes may be kept in all. */
   add(bytes: Uint8Array, from: number, to: number, limit: number): void {
     const end = Math.min(to, from + limit - this.seen);
-    // A copy: what is read next comes into the same memory (a Buffer's own `slice` is none).
+    // A copy, because the next read overwrites this memory. (A Buffer's own `slice` makes none.)
     if (end > from) this.#kept.push(Uint8Array.prototype.slice.call(bytes, from, end));
     this.seen += to - from;
   }
@@ -64,7 +67,7 @@ const GO_ON = 0;
 const HAS_NO_BODY = 1;
 const STOP = -1;
 const NOT_HTTP = "the answer is not HTTP";
-/** Of its memory, for what it is to read next. */
+/** The part of llhttp's memory into which bytes are copied for it to read. */
 const WINDOW_BYTES = 64 * 1024;
 
 interface Llhttp {
@@ -77,20 +80,20 @@ interface Llhttp {
   llhttp_finish(parser: number): number;
 }
 
-/** As far as it is used here. Its types belong to those of browsers. */
+/** The part of WebAssembly used here. Its types come with those of browsers, which we do not load. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: Llhttp };
 };
 
-/** The one instance of a thread, made with the first answer that needs it. */
+/** One instance per thread, created for the first response that needs it. */
 let llhttp: Llhttp | null = null;
 let windowAt = 0;
-/** Its memory, which moves when it grows. */
+/** The instance's memory, which moves when it grows. */
 let memory = Buffer.alloc(0);
-/** Parsers that read nothing at present. */
+/** Parsers that are not reading now. */
 const spare: number[] = [];
-/** The reader that llhttp calls back. It calls nobody else's code, so there is only one at a time. */
+/** The reader that llhttp calls back. A callback never runs other code, so there is only one at a time. */
 let reading: AnswerReader;
 
 function turnTo(reader: AnswerReader): void {
@@ -114,37 +117,37 @@ function startLlhttp(): Llhttp {
   return llhttp;
 }
 
-/** The headers that are read, by name; of those that are kept, the first value counts. */
+/** The headers that are read, by name. If a kept one repeats, its first value counts. */
 const KEPT = new Set(["content-type", "content-encoding", "retry-after", "server", "date", "location"]);
 const FRAMING = new Set(["content-length", "transfer-encoding", "keep-alive"]);
 const LONGEST_NAME = Math.max(...[...KEPT, ...FRAMING].map((name) => name.length));
 const KEPT_BYTES = 256;
 
-/** Reads one answer, piece by piece. What it needs of a piece it copies. */
+/** Reads one response, piece by piece. It copies what it needs of a piece. */
 export class AnswerReader {
   readonly answer = new Answer();
-  /** Why it cannot be read any further. */
+  /** The reason why it cannot be read any further. */
   fault: Fault | null = null;
   readonly #llhttp: Llhttp;
   #parser: number;
   readonly #keepsAll: boolean;
   #informational = 0;
   #bytes = 0;
-  /** Of this header block, names and values alone; then of the trailers. */
+  /** The size of this header block, counting only names and values; later that of the trailers. */
   #headerBytes = 0;
   #name = "";
   #value = "";
-  /** The next piece of a name begins a header. */
+  /** True if the next piece of a name begins a new header. */
   #isValue = true;
   #kept: Record<string, string> = {};
   #framing: Record<string, string> = {};
-  /** This head as it came, up to the piece that is being read: needed once llhttp refuses it. */
+  /** This head as it arrived, up to the current piece. It is needed if llhttp refuses the head. */
   #head: Buffer[] = [];
   #headSize = 0;
-  /** Reads on from where llhttp refused the head. */
+  /** Continues where llhttp refused the head. */
   #malformed: MalformedHeadReader | null = null;
   #faults: readonly ResponseFault[] = [];
-  /** An informational response said that the connection ends. */
+  /** True if an informational response said that the connection ends. */
   #closes = false;
 
   constructor(keepsAll: boolean) {
@@ -154,7 +157,7 @@ export class AnswerReader {
     if (memory.buffer !== this.#llhttp.memory.buffer) memory = Buffer.from(this.#llhttp.memory.buffer);
   }
 
-  /** Reads these bytes; the answer is how many of them were its own: fewer once it is complete, or cannot be read. */
+  /** Reads these bytes and returns how many belong to this response: fewer once it is complete or cannot be read. */
   read(bytes: Buffer, length: number): number {
     for (let at = 0; at < length && this.fault === null;) {
       const to = Math.min(length, at + WINDOW_BYTES);
@@ -186,7 +189,7 @@ export class AnswerReader {
     return this.#llhttp.llhttp_execute(this.#parser, windowAt, length);
   }
 
-  /** llhttp refused the head at `end`. */
+  /** Reads the head again, leniently, after llhttp refused it at `end`. */
   #forgive(bytes: Buffer, from: number, end: number): void {
     this.#keepHead(bytes, from, end);
     const reader = (this.#malformed = new MalformedHeadReader());
@@ -203,7 +206,7 @@ export class AnswerReader {
     return end;
   }
 
-  /** The head may be read by now. If so, llhttp goes on with what follows, as if the head had been well formed. */
+  /** Once the head could be read, feeds llhttp a well-formed head in its place, so that it continues with the body. */
   #judge({ end: head }: MalformedHeadReader): void {
     if (head === null) return;
     if (head instanceof Unreadable) {
@@ -221,7 +224,7 @@ export class AnswerReader {
     else if (result !== 0 && result !== LLHTTP_PAUSED) this.fault ??= new Fault("bad_response", NOT_HTTP);
   }
 
-  /** What comes next is another head. */
+  /** Prepares for another head. */
   #beginHead(): void {
     this.#llhttp.llhttp_reset(this.#parser);
     this.#malformed = null;
@@ -239,14 +242,14 @@ export class AnswerReader {
     else this.#head = [];
   }
 
-  /** The receiver sends no more: that is the end of a body whose length it did not say. */
+  /** The receiver will send no more, which ends a body whose length it did not state. */
   finish(): void {
     if (this.answer.status === null || this.fault !== null) return;
     turnTo(this);
     this.#llhttp.llhttp_finish(this.#parser);
   }
 
-  /** Gives its parser back. It must be called once, when nothing more is read. */
+  /** Returns its parser to the spare ones. It must be called once, when nothing more is read. */
   close(): void {
     this.#llhttp.llhttp_reset(this.#parser);
     spare.push(this.#parser);
@@ -278,7 +281,8 @@ export class AnswerReader {
     this.#headerBytes = 0;
     if (status < 100) return this.#stop("bad_response", NOT_HTTP);
     if (status === 101 || upgrade) return this.#stop("bad_response", "the answer does not match the request");
-    // Nobody asked for a 100, but a client must be able to read it (RFC 9110, section 15.2), as any other of them.
+    // Nobody asked for a 100, but a client must be able to read it and every other informational response (RFC 9110,
+    // section 15.2).
     if (status < 200) {
       if (++this.#informational > MAX_INFORMATIONAL) {
         const sentence = `the receiver sent more than ${MAX_INFORMATIONAL} informational responses`;
@@ -303,13 +307,13 @@ export class AnswerReader {
 
   onMessageComplete(): number {
     if (this.answer.status !== null) this.answer.isComplete = true;
-    // After an informational response, too: what follows it is a head of its own.
+    // Also after an informational response, because another head follows it.
     return LLHTTP_PAUSED;
   }
 
   #endHeader(): void {
     const name = this.#name;
-    // Trailers are no headers.
+    // Trailers do not count as headers.
     if (name !== "" && this.answer.status === null) this.#keep(name, this.#value);
     this.#name = this.#value = "";
   }
@@ -332,7 +336,7 @@ export class AnswerReader {
 
   #restMs(status: number): number {
     const { "content-length": length = "0", "transfer-encoding": coding, "keep-alive": keepAlive = "" } = this.#framing;
-    // It has no body, but says how long its body is: what comes next may be that body.
+    // It has no body but states a body length, so what comes next may be that body.
     if ((status === 204 || status === 304) && (Number(length) !== 0 || coding !== undefined)) return 0;
     const timeout = KEEP_ALIVE_TIMEOUT.exec(keepAlive);
     if (timeout === null) return IDLE_MS;
@@ -342,18 +346,21 @@ export class AnswerReader {
 
 const NOT_ASCII = /[^\x00-\x7f]/;
 
-/** From its bytes, one character for each: most servers write UTF-8, though the standard has no text but ASCII. */
+/**
+ * Decodes a header value, given as one character for each byte. Most servers write UTF-8, although the standard allows
+ * only ASCII.
+ */
 function headerText(bytes: string): string {
   const kept = bytes.length <= KEPT_BYTES ? bytes : bytes.slice(0, KEPT_BYTES);
   if (!NOT_ASCII.test(kept)) return kept;
-  // Not in the middle of a character.
+  // Do not cut in the middle of a character.
   const whole = Buffer.from(kept === bytes ? kept : kept.replace(/[\xc0-\xff][\x80-\xbf]*$/, ""), "latin1");
   return isUtf8(whole) ? utf8Of(whole) : kept;
 }
 
 /**
- * The last answer that came in one piece and whole: many receivers say the same every time, and the same bytes mean the
- * same.
+ * Remembers the last response that arrived whole in one piece. Many receivers send the same bytes every time, and then
+ * need no parsing.
  */
 export class LatestAnswer {
   #bytes: Buffer = Buffer.alloc(0);
@@ -372,5 +379,5 @@ export class LatestAnswer {
   }
 }
 
-/** Longer answers are hardly ever the same. */
+/** Longer responses hardly ever repeat exactly. */
 const LATEST_BYTES = 1024;

@@ -14,14 +14,14 @@ const CLOSED = new Fault("connection_closed", "the exchange was closed");
 const CLOSED_BY_RECEIVER = new Fault("connection_closed", "the receiver closed the connection");
 
 /**
- * One endpoint's connections, and which of them are kept between attempts: never shared with another endpoint, so that
- * no receiver can answer in another's name.
+ * The connections of one endpoint, and which of them are kept between attempts. They are never shared with another
+ * endpoint, so that no receiver can answer in another's name.
  */
 export class Connections {
   readonly egress: Egress;
   readonly destination: Destination;
   readonly latest = new LatestAnswer();
-  /** Those that rest; the one used last goes first, so that the others may fall idle. */
+  /** The idle connections. The one used last is taken first, so that the others can time out. */
   readonly #resting: Connection[] = [];
   readonly #silence: Silence;
   #closed = false;
@@ -32,7 +32,7 @@ export class Connections {
     this.#silence = new Silence(egress.clock, egress.restMs);
   }
 
-  /** One for the next request. */
+  /** Returns a connection for the next request. */
   take(now: number): Connection {
     for (let connection = this.#resting.at(-1); connection !== undefined; connection = this.#resting.at(-1)) {
       const isReusable = connection.isReusable(now);
@@ -46,8 +46,8 @@ export class Connections {
   }
 
   /**
-   * The whole response was read. After anything but a clean 2xx the connection is not used again: what answers an error
-   * and then a success would deliver the next event with it.
+   * The whole response was read. After anything but a clean 2xx the connection is closed: bytes after an error could be
+   * read as the 2xx to the next event.
    */
   release(connection: Connection, isClean: boolean, now: number): void {
     const keeps = isClean && !this.#closed && connection.isReusable(now);
@@ -58,7 +58,7 @@ export class Connections {
     this.egress.idle.add(connection, now);
   }
 
-  /** It is no more. */
+  /** The connection has closed. */
   lost(connection: Connection): void {
     const at = this.#resting.indexOf(connection);
     if (at === -1) return;
@@ -66,13 +66,13 @@ export class Connections {
     this.#left(connection);
   }
 
-  /** Bytes came from this receiver while no request was out. */
+  /** Bytes arrived from this receiver while it had no request. */
   strayed(): void {
     this.#silence.broken();
     this.#closeResting();
   }
 
-  /** From now on none is kept. */
+  /** Keeps no connection from now on. */
   close(): void {
     this.#closed = true;
     this.#closeResting();
@@ -91,35 +91,41 @@ export class Connections {
   }
 }
 
-/** Where all sockets of a thread read: one at a time, and a buffer for each read would cost more than the read. */
+/**
+ * The read buffer of all sockets of a thread. Only one reads at a time, and a new buffer for each read would cost more
+ * than the read.
+ */
 const landing = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Whose request a connection carries. */
+/** The request that a connection carries. */
 export interface Carried {
   readonly keepsAll: boolean;
   write(socket: Socket, to: Destination): void;
-  /** More of the answer was read; it may be complete. */
+  /** Called when more of the response was read; it may be complete. */
   onProgress(answer: Answer, now: number): void;
-  /** All of it was, and nothing else came. `isClean`: it was a 2xx whose connection may be used again. */
+  /**
+   * Called when all of it was read. `isClean` is true if it was a 2xx, nothing followed it, and its connection may be
+   * used again.
+   */
   onComplete(isClean: boolean, now: number): void;
-  /** The connection could not be opened, or ended before the answer did. */
+  /** Called when the connection could not be opened, or ended before the response did. */
   onLost(error: Error): void;
 }
 
 /** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
 export class Connection extends Timed {
-  /** How the socket was opened, or is being opened. */
+  /** The opening of the socket, under way or done. */
   opening: Opening | null = null;
-  /** When it began to rest, on the monotonic clock; null while a request is out, or before the first one. */
+  /** When it became idle, on the monotonic clock; null while it carries a request, and before the first one. */
   restingSince: number | null = null;
   #address: string | null | undefined;
   readonly #connections: Connections;
   readonly #policy: AddressPolicy;
   #socket: Socket | null = null;
   #carried: Carried | null = null;
-  /** Of an answer that came in pieces, or that is not the same as the one before. */
+  /** Reads a response that arrives in pieces, or that differs from the one before. */
   #reader: AnswerReader | null = null;
-  /** How long it may rest, as its receiver sees it. */
+  /** How long it may stay idle, according to the receiver. */
   #restMs = 0;
   #error: Error | null = null;
 
@@ -129,24 +135,27 @@ export class Connection extends Timed {
     this.#policy = connections.egress.policy;
   }
 
-  /** Where it leads, once it is open; null if that is not public: what the operator allowed has no cap. */
+  /**
+   * The remote address once it is open; null if that is not a public one. Addresses that the operator allowed have no
+   * limit.
+   */
   get address(): string | null {
     if (this.#address !== undefined) return this.#address;
     const remote = this.opening?.remoteAddress ?? null;
     return (this.#address = remote !== null && isGlobal(remote) ? remote : null);
   }
 
-  /** Whether another request may go out on this socket. */
+  /** Returns true if another request may go out on this socket. */
   isReusable(now: number): boolean {
     const socket = this.#socket;
     const since = this.opening?.connectedAt ?? null;
     if (socket === null || socket.destroyed || since === null) return false;
     if (this.#policy !== this.#connections.egress.policy || now - this.restingSince! >= this.#restMs) return false;
-    // An answer that came before its request was written leaves half a request on the wire.
+    // If a response arrived before its request was fully written, half a request is still on the wire.
     return socket.writableLength === 0 && now - since < LIFETIME_MS;
   }
 
-  /** Carries a request, once it is open. */
+  /** Carries a request, once the connection is open. */
   carry(carried: Carried): void {
     this.#carried = carried;
     const { egress, destination } = this.#connections;
@@ -163,19 +172,19 @@ export class Connection extends Timed {
   write(): void {
     const socket = this.#socket!;
     if (this.#carried === null || socket.destroyed) return;
-    // The rules changed since it was taken.
+    // The egress rules changed since the connection was taken.
     if (this.restingSince !== null && this.#policy !== this.#connections.egress.policy) return void socket.destroy();
     this.restingSince = null;
     this.#carried.write(socket, this.#connections.destination);
   }
 
-  /** Ends the connection in whatever state it is. */
+  /** Closes the connection in whatever state it is. */
   close(fault: Fault): void {
     if (this.#socket === null) this.opening?.cancel(fault);
     else this.#socket.destroy();
   }
 
-  /** It has rested for too long. */
+  /** The connection was idle for too long. */
   override expire(): void {
     this.close(CLOSED);
   }
@@ -190,7 +199,7 @@ export class Connection extends Timed {
     else result.destroy(new Fault("connection_closed", "the receiver sent data before the request was written"));
   };
 
-  /** `bytes` are another's as soon as this returns. */
+  /** `bytes` is overwritten as soon as this returns. */
   readonly #onBytes = (bytes: Buffer, length: number): void => {
     const socket = this.#socket!;
     if (socket.destroyed) return;
@@ -212,7 +221,7 @@ export class Connection extends Timed {
     if (reader.fault !== null) socket.destroy(reader.fault);
   };
 
-  /** The end of the stream may be the end of an answer. */
+  /** The end of the stream may also be the end of a response. */
   readonly #onEnd = (): void => {
     const reader = this.#reader;
     if (reader !== null) {
@@ -222,7 +231,7 @@ export class Connection extends Timed {
     this.#socket!.destroy();
   };
 
-  /** So much of the answer is known now; with `more`, what came is not all of one answer and nothing else. */
+  /** Reports how much of the response is known now. `more` is true if the bytes were not exactly one response. */
   #go(answer: Answer, more: boolean, now: number): void {
     const carried = this.#carried!;
     carried.onProgress(answer, now);
@@ -251,13 +260,13 @@ export class Connection extends Timed {
 }
 
 /**
- * Whether an endpoint's connections may carry more than one request. A response to no request cannot be told
- * from an answer once the next request is out, so the receiver must first have been seen to keep silent: one connection
- * rests after a 2xx and is watched, and until it has rested long enough each of the others carries a single request.
- * Bytes that come while no request is out prove the opposite, and that counts for a while.
+ * Decides whether an endpoint's connections may carry more than one request. Bytes that belong to no request cannot be
+ * told from a response once the next request is out. So the receiver must first be seen to keep silent: one connection
+ * stays idle after a 2xx and is watched, and until it has been idle for long enough each of the others carries a single
+ * request. Bytes that arrive while no request is out prove that the receiver strays, and that counts for ten minutes.
  *
- *   unknown ──a connection rested in silence──► silent
- *      └──────── a stray byte ────────┬─────────────┘
+ *   unknown ──a connection stayed silent while idle──► silent
+ *      └──────── a stray byte ────────┬────────────────────┘
  *                                     ▼
  *                                  straying ──ten minutes──► unknown
  */
@@ -265,7 +274,7 @@ class Silence {
   readonly #clock: Clock;
   readonly #restMs: number;
   #silent: boolean;
-  /** In monotonic milliseconds. */
+  /** Monotonic milliseconds. */
   #straysUntil = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, restMs: number) {
@@ -274,12 +283,12 @@ class Silence {
     this.#silent = restMs === 0;
   }
 
-  /** Whether a connection is worth keeping beside `others` that rest already. */
+  /** Returns true if a connection is worth keeping beside `others` that are idle already. */
   keeps(others: number): boolean {
     return this.#silent || (others === 0 && this.#clock.monotonic() >= this.#straysUntil);
   }
 
-  /** Whether a connection that has been silent since then may carry the next request. */
+  /** Returns true if a connection that has been silent since then may carry the next request. */
   allows(restingSince: number, now: number): boolean {
     if (!this.#silent && now - restingSince >= this.#restMs) this.#confirm();
     return this.#silent;
@@ -290,7 +299,7 @@ class Silence {
     this.#straysUntil = this.#clock.monotonic() + STRAYING_MS;
   }
 
-  /** What came while this process stood still is yet to be read: in the second turn all of it was. */
+  /** If this process stood still, stray bytes may not be read yet; after two turns of the event loop they are. */
   #confirm(): void {
     const before = this.#straysUntil;
     const { nextTurn } = this.#clock;

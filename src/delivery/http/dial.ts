@@ -1,9 +1,9 @@
-/** Connecting to the first of several vetted addresses that takes the call. */
+/** Connects to the first of several vetted addresses that accepts. */
 import { connect, isIPv6, type OnReadOpts, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { Fault, faultOf } from "./fault.ts";
 
-/** Starts to connect to an address (never a name) and returns at once. What it reads may go to `onread`. */
+/** Starts to connect to an address (never a name) and returns at once. `onread` may receive what the socket reads. */
 export type Dial = (ip: string, port: number, onread?: OnReadOpts) => Socket;
 
 export const dialTcp: Dial = (ip, port, onread) =>
@@ -14,12 +14,17 @@ export interface Dialled {
   readonly ip: string;
 }
 
-/** How long an address may stay silent before the next one is tried beside it (RFC 8305, Connection Attempt Delay). */
+/**
+ * How long an address may stay silent before the next one is tried in parallel (RFC 8305, Connection Attempt Delay).
+ */
 const NEXT_AFTER_MS = 250;
-/** A name with a thousand addresses must not make us knock at a thousand doors. */
+/** A name with a thousand addresses must not make us dial a thousand hosts. */
 const MAX_CALLS = 8;
 
-/** Calls one address after the other, the next after 250 ms or an error; the first connection wins, the rest is dropped. */
+/**
+ * Dials one address after another, the next after 250 ms or an error. The first connection wins; the others are
+ * dropped.
+ */
 export class DialRace {
   readonly #clock: Clock;
   readonly #dial: Dial;
@@ -48,7 +53,7 @@ export class DialRace {
     this.#callNext();
   }
 
-  /** Hangs up everywhere; nothing is reported any more. */
+  /** Drops all connections; nothing is reported after this. */
   cancel(): void {
     this.#cancelTimer?.();
     this.#waiting.length = 0;
@@ -64,7 +69,7 @@ export class DialRace {
     const socket = this.#dial(ip, this.#port);
     this.#calling.add(socket);
     socket.once("connect", () => this.#won(socket, ip));
-    // Stays for the socket's life: an error between two owners would end the process.
+    // This listener stays for the socket's life: an error while the socket changes owner would end the process.
     socket.on("error", (error) => this.#lost(socket, error));
     if (this.#waiting.length > 0) this.#cancelTimer = this.#clock.after(NEXT_AFTER_MS, () => this.#callNext());
   }
@@ -83,7 +88,7 @@ export class DialRace {
   }
 }
 
-/** IPv4 first: hosts with half an IPv6 are common, and each would pay the 250 ms on every new connection. */
+/** IPv4 first: hosts with half-working IPv6 are common, and each of their new connections would wait 250 ms. */
 function alternate(ips: readonly string[]): string[] {
   const v4 = ips.filter((ip) => !isIPv6(ip));
   const v6 = ips.filter((ip) => isIPv6(ip));
@@ -95,7 +100,7 @@ function worse(known: Fault | null, fault: Fault): Fault {
   return known === null || weight(fault) > weight(known) ? fault : known;
 }
 
-/** Of several faults the one to report: what the receiver said, then our own trouble, then a route that is missing. */
+/** Ranks the faults to report: an answer of the receiver first, then our own trouble, then a missing route. */
 function weight(fault: Fault): number {
   if (fault.error === "unreachable") return 0;
   return fault.error === "interrupted" ? 1 : 2;

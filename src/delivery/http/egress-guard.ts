@@ -1,6 +1,6 @@
 /**
- * The egress guard: the only way to a receiver's socket. Names are looked up once, every answer is vetted, and only
- * vetted addresses are dialled: literal ones too, for which Node calls no `lookup`.
+ * The egress guard: the only code that opens a socket to a receiver. Names are looked up once, every address is vetted,
+ * and only vetted addresses are dialled. That includes literal addresses, for which Node calls no `lookup`.
  */
 import { isIP, type OnReadOpts, SocketAddress, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -11,17 +11,19 @@ import { DialRace, type Dial, type Dialled } from "./dial.ts";
 import { Egress, type EgressSettings } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
 
-/** Where an endpoint lives; made from its URL once. */
+/** An endpoint's host and port, made once from its URL. */
 export class Destination {
-  /** As the `host` header says it. */
+  /** As the `host` header has it. */
   readonly host: string;
-  /** Without brackets, without the dot at the end of a fully qualified name. */
+  /** Without brackets, and without the dot at the end of a fully qualified name. */
   readonly hostname: string;
   readonly port: number;
   readonly secure: boolean;
-  /** Whose endpoint it is: some networks are open to one tenant alone. */
+  /** The endpoint's tenant, because some networks are open to one tenant only. */
   readonly tenant: string;
-  /** The last TLS session: the next handshake with the same endpoint is shorter. Never shared between endpoints. */
+  /**
+   * The last TLS session, which makes the next handshake with this endpoint shorter. Never shared between endpoints.
+   */
   session: Buffer | undefined;
 
   constructor(url: URL, tenant: string) {
@@ -40,13 +42,13 @@ const REFUSALS: Readonly<Record<AddressFault, string>> = {
   address_self: "the host's address is one of this machine's own",
 };
 
-/** A connection being opened: look up, vet, dial, check, secure. Ends once, in a socket or a fault. */
+/** Opens one connection: look up, vet, dial, check, secure. Ends once, with a socket or a fault. */
 export class Opening {
   /** Monotonic milliseconds at which each step was done. */
   resolvedAt: number | null = null;
   connectedAt: number | null = null;
   securedAt: number | null = null;
-  /** The one that took the call; until then, and if none does, the last one that was called. */
+  /** The address that accepted; until one does, the last one that was dialled. */
   remoteAddress: string | null = null;
   readonly #called: string[] = [];
   readonly #egress: Egress;
@@ -61,7 +63,7 @@ export class Opening {
     this.#egress = egress;
     this.#destination = destination;
     this.#onEnd = onEnd;
-    // What TLS reads comes from its own socket.
+    // With TLS, data is read from the TLS socket, not from this one.
     this.#onread = destination.secure ? undefined : onread;
   }
 
@@ -71,7 +73,7 @@ export class Opening {
     else this.#egress.opening.do(() => this.#dial([hostname]));
   }
 
-  /** In words, what is still missing. */
+  /** Describes what is still missing, for an error message. */
   get waitingFor(): string {
     if (this.#ended) return `an answer from ${this.remoteAddress}`;
     if (this.connectedAt !== null) return `a TLS handshake with ${this.remoteAddress}`;
@@ -95,7 +97,7 @@ export class Opening {
   #dial(ips: readonly string[]): void {
     if (this.#ended) return;
     for (const ip of ips) {
-      // One bad answer refuses them all: a name that points inside is not to be trusted with its other addresses.
+      // One bad address refuses them all: a name that points inside is not to be trusted with its other addresses.
       if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;
     }
     const { clock } = this.#egress;
@@ -122,7 +124,7 @@ export class Opening {
     return fault !== null;
   }
 
-  /** Before the first byte: is the other side the address that was vetted, and not this host? */
+  /** Checks, before the first byte, that the other side is the address that was vetted, and not this host. */
   #check({ socket, ip }: Dialled): void {
     this.#hangUp = () => socket.destroy();
     if (canonical(socket.remoteAddress) !== canonical(ip)) {
@@ -145,7 +147,7 @@ export class Opening {
       ...(isIP(hostname) === 0 && { servername: hostname }),
       ...(session !== undefined && { session }),
       secureContext: this.#egress.secureContext,
-      // Said aloud, or NODE_TLS_REJECT_UNAUTHORIZED would have a say.
+      // Set explicitly, because otherwise NODE_TLS_REJECT_UNAUTHORIZED could turn it off.
       rejectUnauthorized: true,
       ALPNProtocols: ["http/1.1"],
     });
@@ -177,7 +179,7 @@ function handshakeFault(error: Error): Fault {
   return fault.error === "connection_closed" ? new Fault("connection_closed", CLOSED_IN_HANDSHAKE) : fault;
 }
 
-/** One spelling for an address: a URL and the kernel write some IPv6 addresses differently. */
+/** Returns one spelling for an address, because a URL and the kernel write some IPv6 addresses differently. */
 function canonical(ip: string | undefined): string | undefined {
   const family = ip === undefined ? 0 : isIP(ip);
   return family === 6 ? new SocketAddress({ address: ip!, family: "ipv6" }).address : ip;
@@ -186,14 +188,16 @@ function canonical(ip: string | undefined): string | undefined {
 export interface Probed {
   readonly address: string;
   readonly durationMs: number;
-  /** When the receiver's certificate ends, in epoch milliseconds; null where there is no TLS. */
+  /** When the receiver's certificate expires, in epoch milliseconds; null without TLS. */
   readonly certificateUntil: number | null;
 }
 
 /** A fault's message is a sentence. */
 export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
 
-/** Goes the way to a receiver that a delivery goes, up to where its request would be written, and hangs up. */
+/**
+ * Opens a connection to a receiver exactly as a delivery does, up to where the request would be written, and closes it.
+ */
 export function createProbe(settings: EgressSettings, clock: Clock): Probe {
   const egress = new Egress(settings, clock);
   return (url, tenant) => probe(egress, new Destination(url, tenant), settings.timeoutMs);

@@ -9,58 +9,60 @@ import { IDLE_MS } from "./answer.ts";
 import { dialTcp, type Dial } from "./dial.ts";
 import { createResolve, type Resolve } from "./resolver.ts";
 
-/** What the operator says of the way out, as plain data. */
+/** The operator's settings for outgoing connections, as plain data. */
 export interface EgressSettings {
-  /** From the start of an attempt to the end of the final header block. */
+  /** The time limit from the start of an attempt to the end of the final header block. */
   readonly timeoutMs: number;
   readonly addresses: AddressRules;
   readonly resolver: "c-ares" | "system";
-  /** PEM file of further authorities to trust; "" for none. */
+  /** A PEM file of further authorities to trust; "" for none. */
   readonly caFile: string;
 }
 
-/** What a test puts in the place of the real network. */
+/** Replacements for the real network, for tests. */
 export interface Network {
   readonly resolve?: Resolve;
   readonly dial?: Dial;
   readonly ownAddresses?: () => readonly string[];
-  /** Instead of the authorities that `trust` reads. */
+  /** Replaces the authorities that `trust` reads. */
   readonly secureContext?: SecureContext;
   /** How long a body may take after its header block. */
   readonly bodyMs?: number;
-  /** How long a receiver must have been silent before its connections are used again; 0 for at once. */
+  /** How long a receiver must have been silent before its connections are used again; 0 for no wait. */
   readonly restMs?: number;
 }
 
 /** A receiver that answers twice mostly does so at once, and hardly ever later than this. */
 const REST_MS = 250;
 const BODY_MS = 1000;
-/** So long after a shortage no connection rests: attempts need them. */
+/** No connection is kept idle for this long after a shortage, because attempts need the sockets. */
 const SHORT_MS = 5000;
 
-/** What the ways to all endpoints share. Proxies named in the environment play no part in it. */
+/** The state that connections to all endpoints share. Proxies named in the environment are ignored. */
 export class Egress {
   readonly clock: Clock;
-  /** Replaced as a whole when the rules change: a connection keeps the one it was vetted by. */
+  /** Replaced as a whole when the rules change, so that a connection keeps the policy it was vetted by. */
   policy: AddressPolicy;
   readonly resolve: Resolve;
   readonly dial: Dial;
   readonly restMs: number;
   readonly secureContext: SecureContext;
-  /** Connections that are kept though nothing is sent on them. */
+  /** The number of idle connections that are kept. */
   resting = 0;
-  /** For how many of those there is room. */
+  /** The most idle connections. */
   restRoom = Number.POSITIVE_INFINITY;
-  /** And at one address; `restingAt` has those with any. */
+  /** The most idle connections to one address. `restingAt` counts them by address. */
   restRoomAt = Number.POSITIVE_INFINITY;
   readonly restingAt = new Map<string, number>();
-  /** When there was last nothing left to open a connection with, on the monotonic clock. */
+  /** When sockets or files last ran out, on the monotonic clock; null if they never did. */
   shortAt: number | null = null;
-  /** Connections to be opened: each costs more than a request, and what it leads to as much again. */
+  /**
+   * Spreads the opening of connections over time: each costs more than a request, and as much again on the other side.
+   */
   readonly opening: Crowd;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
-  /** Connections that rest. */
+  /** The idle connections. */
   readonly idle: Deadlines;
   #unwritten: { write(): void }[] = [];
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
@@ -80,7 +82,7 @@ export class Egress {
     this.secureContext = network.secureContext ?? trust(caFile);
   }
 
-  /** One more rests at this address, or one less. */
+  /** Counts an idle connection in or out. */
   countResting(address: string | null, by: 1 | -1): void {
     this.resting += by;
     if (address === null || this.restRoomAt === Number.POSITIVE_INFINITY) return;
@@ -89,7 +91,7 @@ export class Egress {
     else this.restingAt.set(address, count);
   }
 
-  /** Whether one more connection may rest at this address. */
+  /** Returns true if one more connection to this address may be kept idle. */
   hasRoomAt(address: string | null): boolean {
     if (this.resting >= this.restRoom) return false;
     if (address !== null && (this.restingAt.get(address) ?? 0) >= this.restRoomAt) return false;
@@ -97,8 +99,8 @@ export class Egress {
   }
 
   /**
-   * Writes a request when all that has come by now was read: what came unasked would pass for the answer to a request
-   * that is on the wire.
+   * Writes a request once everything that has arrived by now was read. Otherwise stray bytes would pass for the
+   * response to a request that is on the wire.
    */
   writeSoon(kept: { write(): void }): void {
     if (this.#unwritten.push(kept) > 1) return;
@@ -109,12 +111,12 @@ export class Egress {
     });
   }
 
-  /** Every connection that is opened from now on, and every request that is not on the wire yet, keeps to these rules. */
+  /** Applies these rules to every connection opened from now on, and to every request that is not on the wire yet. */
   keepTo(rules: AddressRules): void {
     this.policy = this.#policyOf(rules);
   }
 
-  /** After every exchange was closed: leaves no timer behind. */
+  /** Leaves no timer behind. Call it when every exchange is closed. */
   close(): void {
     this.attempts.close();
     this.bodies.close();
@@ -129,16 +131,16 @@ export abstract class Timed {
   before: Timed | null = null;
   after: Timed | null = null;
 
-  /** Called once, outside any list, when the limit has passed. */
+  /** Called once, after removal from its list, when the limit has passed. */
   abstract expire(): void;
 }
 
-/** A timer this late means that the process itself stood still. */
+/** If a timer is this late, the process itself stood still. */
 const STALLED_MS = 100;
 
 /**
- * One time limit shared by all who have it. They become due in the order they came, so a linked list and one timer do
- * the work of a timer each; whatever ends in time leaves nothing behind.
+ * A time limit that many entries share. They become due in the order in which they were added, so a linked list and one
+ * timer do the work of a timer each; an entry that ends in time leaves nothing behind.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -171,7 +173,7 @@ export class Deadlines {
     entry.list = entry.before = entry.after = null;
   }
 
-  /** Leaves no timer behind. What is in the list never becomes due. */
+  /** Leaves no timer behind. Entries that are still in the list never become due. */
   close(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -184,7 +186,7 @@ export class Deadlines {
   readonly #ring = (): void => {
     this.#cancelTimer = null;
     const now = this.#clock.monotonic();
-    // Answers that came during a stall still lie in the socket: they are read first, and count.
+    // After a stall, responses that arrived in time still lie in the socket: read them first, and let them count.
     if (this.#first !== null && now - this.#first.dueAt > STALLED_MS)
       this.#cancelTimer = this.#clock.after(1, this.#expire);
     else this.#expire();
@@ -203,12 +205,13 @@ export class Deadlines {
   };
 }
 
-/** With these Node trusts more than the public authorities. */
+/** With these variables set, Node trusts more than the public authorities. */
 const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
 
 /**
- * TLS 1.2 at least, the public authorities, and those of a PEM file if one is named. What the environment adds counts
- * in a checkout alone: the executable heeds its configuration. Costs 25 ms: make it once.
+ * Trusts the public authorities, and those of a PEM file if one is named; TLS 1.2 or later. Authorities added by the
+ * environment count only when run from a checkout; the executable follows its configuration alone. Costs 25 ms, so call
+ * it once.
  */
 export function trust(caFile = ""): SecureContext {
   const named = caFile === "" ? [] : [readFileSync(caFile)];
@@ -218,7 +221,9 @@ export function trust(caFile = ""): SecureContext {
   return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
 }
 
-/** Where endpoints may be, by rules that may change: the one place where rules and this host's addresses meet. */
+/**
+ * Makes policies from rules that may change. This is the one place that combines the rules with this host's addresses.
+ */
 export function addressPolicies(
   clock: Pick<Clock, "monotonic">,
   ownAddresses: () => readonly string[] = readOwnAddresses(clock),
@@ -226,10 +231,10 @@ export function addressPolicies(
   return (rules) => new AddressPolicy(rules, ownAddresses);
 }
 
-/** An address that was added counts a second later at the most; asking the kernel at each dial would cost too much. */
+/** A new address of this host is noticed within a second; asking the kernel at each dial would cost too much. */
 const FRESH_MS = 1000;
 
-/** No endpoint may have one of these, unless it is named exactly. */
+/** Returns this host's own addresses. No endpoint may have one of these, unless the configuration names it exactly. */
 export function readOwnAddresses(
   clock: Pick<Clock, "monotonic">,
   interfaces: typeof networkInterfaces = networkInterfaces,
@@ -244,13 +249,13 @@ export function readOwnAddresses(
     try {
       addresses = read();
     } catch {
-      // No descriptor is left to ask with: what was known holds on.
+      // No file descriptor is left to ask with, so the last known addresses stay.
     }
     return addresses;
   };
 }
 
-/** Files that this process may have open at once; null where the system does not tell. */
+/** The most files this process may have open at once; null if the system does not say. */
 export function openFilesLimit(): number | null {
   try {
     return softLimitOf(readFileSync("/proc/self/limits", "utf8"));

@@ -13,24 +13,27 @@ import { Destination, type Opening } from "./egress-guard.ts";
 import { type Egress, Timed } from "./egress.ts";
 import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
 
-/** A signed request, without what every request has: host, connection and content-length. */
+/** A signed request, without the headers that every request has: host, connection and content-length. */
 export interface SignedRequest {
   readonly method: "POST";
   readonly path: string;
-  /** Names and values by turns, in the order and case of the wire. */
+  /** Alternating names and values, in the order and case of the wire. */
   readonly headers: string[];
-  /** The signed bytes; content-length is taken from this same buffer. */
+  /** The signed bytes. Content-length is taken from this same buffer. */
   readonly body: Uint8Array;
-  /** A test's response is kept whole even when it succeeded. */
+  /** True for a test, whose response is kept whole even if it succeeded. */
   readonly keepsAll: boolean;
 }
 
-/** The way to one endpoint, and what is on it. How much there may be at once is for the caller to say. */
+/** The connections to one endpoint, and the attempts on them. The caller limits how many there are at once. */
 export class Exchange {
   readonly egress: Egress;
   readonly #connections: Connections;
   readonly #headers = new KeptHeaders();
-  /** In no order; each knows its place. A Set that churns like this keeps its past members alive for the collector. */
+  /**
+   * In no order; each attempt knows its index. A Set with this much churn keeps removed members alive for the garbage
+   * collector.
+   */
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;
 
@@ -39,7 +42,7 @@ export class Exchange {
     this.#connections = new Connections(egress, new Destination(new URL(url), tenant));
   }
 
-  /** One attempt. Never rejects: what the receiver, the network or this host do wrong is the outcome. */
+  /** Makes one attempt. Never rejects: a failure of the receiver, the network or this host is part of the outcome. */
   post(request: SignedRequest): Promise<Outcome> {
     return new Promise((resolve) => {
       const attempt = new Attempt(this.egress, this.#connections, this.#headers, request, (outcome) => {
@@ -51,12 +54,12 @@ export class Exchange {
     });
   }
 
-  /** Ends everything on the wire now; what was not decided yet is `interrupted`. */
+  /** Ends everything on the wire now; attempts that are not decided yet become `interrupted`. */
   abort(): void {
     for (const attempt of this.#inFlight.slice()) attempt.interrupt();
   }
 
-  /** Lets what is on the wire end, and closes the connections. */
+  /** Waits for the attempts on the wire, and closes the connections. */
   async close(): Promise<void> {
     this.#connections.close();
     if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
@@ -75,11 +78,11 @@ export class Exchange {
 const ENOUGH = new Fault("connection_closed", "the attempt has ended");
 
 /**
- * One POST on its way. The final header block decides it; the body comes after, is bounded in bytes and time, and
- * changes nothing. Whatever happens after the end is ignored.
+ * One POST under way. The final header block decides its outcome. The body comes after it, is limited in bytes and
+ * time, and changes nothing. Whatever happens after the end is ignored.
  */
 class Attempt extends Timed implements Carried {
-  /** Among its endpoint's attempts in flight. */
+  /** Its index among the endpoint's attempts in flight. */
   place = 0;
   readonly #request: SignedRequest;
   readonly #egress: Egress;
@@ -88,7 +91,7 @@ class Attempt extends Timed implements Carried {
   readonly #onEnd: (outcome: Outcome) => void;
   #connection: Connection;
   readonly #startedAt: number;
-  /** How the connection that was kept for this attempt had been opened; null for a fresh one. */
+  /** The opening of the kept connection that this attempt uses; null for a new connection. */
   readonly #kept: Opening | null;
   #firstByteAt: number | null = null;
   /** Null until its header block has decided the attempt. */
@@ -162,14 +165,17 @@ class Attempt extends Timed implements Carried {
     this.#connection.close(ENOUGH);
   }
 
-  /** Shutting down: what has been decided counts, and anything else is our own fault. */
+  /** On shutdown, a decided attempt counts; any other failed through our own fault. */
   interrupt(): void {
     if (this.#answer === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
     else this.#conclude(null);
     this.#connection.close(ENOUGH);
   }
 
-  /** A kept connection that ends as it is used again lost a race: the receiver saw nothing of it, and is not to blame. */
+  /**
+   * A kept connection that closes just as it is used again lost a race. The receiver never saw the request and is not
+   * to blame.
+   */
   #maySendAgain(error: Error): boolean {
     return this.#connection.opening === this.#kept && this.#firstByteAt === null && isReset(error);
   }
@@ -240,7 +246,7 @@ class Attempt extends Timed implements Carried {
   }
 }
 
-/** Where a request is put together, in one piece for one write. */
+/** The buffer in which a request is put together, so that it takes one write. */
 let sheet = Buffer.alloc(0);
 const SHEET_BYTES = 16 * 1024;
 
@@ -257,18 +263,18 @@ function writeRequest(socket: Socket, to: Destination, { method, path, headers, 
     return;
   }
   if (sheet.length === 0) sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
-  // TLS always keeps what it is given for a while.
+  // TLS holds on to its input for a while, so it gets a buffer of its own.
   const request = to.secure ? Buffer.allocUnsafe(length) : sheet.subarray(0, length);
   request.write(head, 0, "latin1");
   request.set(body, head.length);
   socket.write(request);
-  // What the kernel had no room for is still to be written from there.
+  // The kernel did not take everything, and the remainder is still read from this buffer.
   if (!to.secure && socket.writableLength > 0) sheet = Buffer.alloc(0);
 }
 
 const KEPT = ["content-type", "content-encoding", "retry-after", "server", "date", "location"] as const;
 
-/** The headers that are kept of one receiver's answers. As long as they repeat, so does the object that holds them. */
+/** Reuses the last object of kept headers as long as a receiver's responses repeat them, which saves memory. */
 class KeptHeaders {
   #last: Outcome["responseHeaders"] = {};
 

@@ -1,4 +1,4 @@
-/** What went wrong on the way to a receiver, in the words of an attempt. */
+/** Translates errors of sockets, TLS and DNS into an attempt's errors. */
 import { evidenceOf, type AttemptError, type BodyError, type Evidence } from "../../domain/deliveries/attempt.ts";
 
 /** Carries an attempt's error through sockets. Its message is a sentence for people, free of outside text. */
@@ -14,9 +14,9 @@ export class Fault extends Error {
 }
 
 /**
- * What the codes of sockets mean. `interrupted` stands for our own faults: they use no rung of the ladder. A router far
- * away says EHOSTUNREACH of one dead host too; ENETUNREACH is this host's own word, but for a router's that announces
- * nobody's network.
+ * The meaning of socket error codes. `interrupted` stands for our own faults, which use no rung of the ladder. A
+ * distant router may report EHOSTUNREACH for a single dead host. ENETUNREACH comes from this host itself, except where
+ * a router reports a network that nobody announces.
  */
 const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?]>> = {
   ECONNREFUSED: ["connection_refused", "the receiver refused the connection"],
@@ -42,11 +42,11 @@ const BY_CODE: Readonly<Record<string, readonly [AttemptError, string, Evidence?
 /** OpenSSL's and Node's codes for a handshake or certificate that failed. */
 const TLS_CODE = /^(ERR_SSL_|ERR_TLS_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_CERT$|_CA$/;
 
-/** Any error of a socket or of TLS, as the attempt's fault. */
+/** Turns any error of a socket or of TLS into a fault. */
 export function faultOf(error: Error): Fault {
   if (error instanceof Fault) return error;
   const code = codeOf(error);
-  // A host without IPv6 says this of every IPv6 address: neither a shortage of ours nor an outage.
+  // A host without IPv6 reports these for every IPv6 address. That is neither a shortage of ours nor an outage.
   if ((code === "EADDRNOTAVAIL" || code === "ENETUNREACH") && isIPv6Error(error)) {
     return new Fault("unreachable", "this host has no route to the receiver's IPv6 address");
   }
@@ -56,12 +56,12 @@ export function faultOf(error: Error): Fault {
   return new Fault("connection_closed", `the exchange failed (${code === "" ? "no code" : code})`);
 }
 
-/** The same, for trouble after the final header block had decided the attempt. */
+/** The same for an error after the final header block had decided the attempt. */
 export function bodyErrorOf(error: Error): BodyError {
   switch (faultOf(error).error) {
     case "bad_response":
       return "bad_response";
-    // Only trailers can be too large here: a body that would not end.
+    // Only trailers can be too large here, so it is a body that would not end.
     case "response_headers_too_large":
     case "timeout":
       return "timeout";
@@ -70,12 +70,12 @@ export function bodyErrorOf(error: Error): BodyError {
   }
 }
 
-/** A connection that ended, as opposed to one that could not be made or that said something wrong. */
+/** True if a connection ended, as opposed to one that could not be made or that carried invalid data. */
 export function isReset(error: Error): boolean {
   return faultOf(error).error === "connection_closed";
 }
 
-/** The error's code if it has the shape of one; never text that came from outside. */
+/** The error's code if it looks like one; never text from outside. */
 export function codeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";

@@ -1,7 +1,7 @@
 /**
- * The head of a response that llhttp refuses, read for its status. Some receivers have written such heads for decades,
- * and a status line says what it says: a 200 that is refused for them would be sent again for a day. Only the faults
- * below are forgiven. Where a response ends may be unclear then, so its connection carries no other request.
+ * Reads the head of a response that llhttp refuses, for its status. Some receivers have written such heads for decades,
+ * and their status lines are still valid; refusing a 200 for such a fault would send the event again for a day. Only
+ * the faults below are forgiven. The end of such a response may be unclear, so its connection carries no other request.
  */
 import type { ResponseFault } from "../../domain/deliveries/attempt.ts";
 
@@ -11,14 +11,14 @@ export type Header = readonly [name: string, value: string];
 
 export interface MalformedHead {
   readonly status: number;
-  /** In their order; names in lower case, and values as bytes: one character for each. */
+  /** In their order. Names are in lower case; values have one character for each byte. */
   readonly headers: readonly Header[];
   readonly faults: readonly ResponseFault[];
-  /** How its body ends, in a header that says it only once; "" if the connection's end is all that ends it. */
+  /** The header that states how its body ends, without repetition; "" if only the end of the connection does. */
   readonly framing: string;
 }
 
-/** Why a head is not forgiven. */
+/** The reason why a head is not forgiven. */
 export class Unreadable {
   readonly reason: string;
   readonly isTooLong: boolean;
@@ -31,12 +31,12 @@ export class Unreadable {
 
 const LF = 10;
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: [^\r]*)?$/;
-/** The characters of a name, of RFC 9110's `token`. */
+/** Names are RFC 9110 tokens. */
 const HEADER = /^([!#$%&'*+\-.^_`|~\dA-Za-z]+)([\t ]*):([^]*)$/;
-/** All but HTAB. */
+/** All control characters except HTAB. */
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Goes by lines, so that it makes no difference in which pieces a head comes. */
+/** Reads by lines, so that it makes no difference in which pieces a head arrives. */
 export class MalformedHeadReader {
   #line = "";
   #bytes = 0;
@@ -45,17 +45,17 @@ export class MalformedHeadReader {
   readonly #faults = new Set<ResponseFault>();
   #end: MalformedHead | Unreadable | null = null;
 
-  /** Whether its status line has come. */
+  /** True once its status line has arrived. */
   get began(): boolean {
     return this.#status !== 0;
   }
 
-  /** What it came to; null while lines are missing. */
+  /** The result; null while lines are missing. */
   get end(): MalformedHead | Unreadable | null {
     return this.#end;
   }
 
-  /** Reads these bytes; the answer is where the head ended in them, or was refused, or `to`. */
+  /** Reads these bytes. Returns the position at which the head ended or was refused, or `to`. */
   read(bytes: Buffer, from: number, to: number): number {
     let at = from;
     while (at < to && this.#end === null) {
@@ -76,7 +76,7 @@ export class MalformedHeadReader {
     const hasCr = this.#line.endsWith("\r\n");
     const line = this.#line.slice(0, hasCr ? -2 : -1);
     this.#line = "";
-    // Before the status line, empty lines are no fault.
+    // Empty lines before the status line are no fault.
     if (line === "" && this.#status === 0) {
       this.#bytes = 0;
       return;
@@ -123,7 +123,7 @@ export class MalformedHeadReader {
     if (lengths.length > 1) this.#faults.add("repeated_content_length");
     if (lengths.length > 0 && coding !== "") this.#faults.add("content_length_with_transfer_encoding");
     if (this.#faults.size === 0) return new Unreadable("a header is not valid");
-    // `identity` is no coding: it says that there is none.
+    // `identity` means that there is no coding.
     const isCoded = coding !== "" && coding.toLowerCase() !== "identity";
     const length = lengths.length > 0 ? `content-length: ${lengths[0]}\r\n` : "";
     return {

@@ -1,9 +1,9 @@
-/** From a name to addresses, in one lookup: one A and one AAAA query. */
+/** Looks up the addresses of a name, with one A and one AAAA query. */
 import { promises as dns } from "node:dns";
 import { isUnheard, type AttemptError, type Evidence } from "../../domain/deliveries/attempt.ts";
 import { codeOf, Fault, faultOf } from "./fault.ts";
 
-/** All addresses of a name, at least one; rejects with a `Fault`. Answers are not vetted here. */
+/** Returns all addresses of a name, at least one. Rejects with a `Fault`. The addresses are not vetted here. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 /** The resolver that the configuration names. With `dev`, `localhost` is this host, without a look-up. */
@@ -14,8 +14,9 @@ export function createResolve(kind: "c-ares" | "system", dev: boolean): Resolve 
 }
 
 /**
- * c-ares waits on its own sockets: getaddrinfo would hold one of four threads for every silent DNS server, and a few
- * of them would stall everybody. It reads no /etc/hosts, which is one way less around the address rules.
+ * Uses c-ares, which waits on its own sockets. getaddrinfo would hold one of four threads for every silent DNS server,
+ * and a few of those would stall everybody. c-ares reads no /etc/hosts either, so that file cannot lead around the
+ * address rules.
  */
 export function caresResolve(options: { timeout?: number; servers?: readonly string[] } = {}): Resolve {
   const open = () => {
@@ -30,7 +31,8 @@ export function caresResolve(options: { timeout?: number; servers?: readonly str
     const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (addresses.length > 0) return addresses;
     const fault = dnsFault(answers.flatMap((one) => (one.status === "rejected" ? [codeOf(one.reason as Error)] : [])));
-    // It reads the list of resolvers once: a host that moved, or had no network at the start, has others by now.
+    // c-ares reads the list of resolvers only once. A host that moved, or that had no network at the start, has other
+    // resolvers by now.
     if (isUnheard(fault.evidence) && resolver === current) current = open();
     throw fault;
   };
@@ -46,13 +48,13 @@ async function systemResolve(hostname: string): Promise<readonly string[]> {
 }
 
 /**
- * What the failed queries for one name come to: the first of these that one of them says. No codes means that they all
- * were answered with nothing.
+ * Maps the failed queries for one name to a fault: the first entry whose code occurs wins. Without any code, all
+ * queries were answered but held no address.
  */
 const BY_CODE: readonly (readonly [code: string, error: AttemptError, sentence: string, evidence: Evidence])[] = [
   ["ENOTFOUND", "dns_failure", "the host name does not exist", "answer"],
   ["ETIMEOUT", "timeout", "DNS did not answer in time", "no_look_up"],
-  // c-ares says so when not one of this host's own resolvers could be asked.
+  // c-ares reports this when none of this host's own resolvers could be asked.
   ["ECONNREFUSED", "interrupted", "no DNS resolver could be reached", "cut_off"],
 ];
 
@@ -67,18 +69,18 @@ export function dnsFault(codes: readonly string[]): Fault {
   return new Fault("dns_failure", `the DNS lookup failed (${code})`, "no_look_up");
 }
 
-/** Why this host's resolvers are of no use to anyone, in a sentence; null when they are, as far as one can see. */
+/** Returns why this host's resolvers are of no use, in a sentence; null if they seem to work. */
 export type AskResolvers = () => Promise<string | null>;
 
-/** What a resolver that works never says of the root. */
+/** Answers that a working resolver never gives about the root. */
 const USELESS = new Set(["ETIMEOUT", "ECONNREFUSED", "ESERVFAIL", "EREFUSED"]);
 
 /**
- * Tells one customer's trouble with a name from look-ups that are all in vain. Asks for the name servers of the root,
- * which any resolver knows, and which gives nothing of ours away.
+ * Tells one customer's broken name from resolvers that answer nothing. It asks for the name servers of the root, which
+ * any resolver knows, and which reveals nothing about us.
  */
 export async function askResolvers(): Promise<string | null> {
-  // Made anew: it reads the list of resolvers once, and that may have changed.
+  // A new resolver, because it reads the list of resolvers only once and that may have changed.
   const resolver = new dns.Resolver({ timeout: 1000, tries: 1 });
   try {
     await resolver.resolveNs(".");
