@@ -1,45 +1,50 @@
-/** The clocks as memory has them: whether the wall clock was set, and the due times that move with it. */
+/** Notices when the wall clock was set, and keeps the due times that must move with it. */
 import type { Position } from "../../domain/deliveries/delivery.ts";
 import type { ClockChange, Ladder } from "../../domain/deliveries/due-time.ts";
 
-/** One reading of the clocks, in milliseconds: instants are of the wall clock, durations of the monotonic one. */
+/** One reading of both clocks, in milliseconds. Instants use the wall clock, durations the monotonic one. */
 export interface Now {
   readonly wall: number;
   readonly monotonic: number;
 }
 
 const SLACK_MS = 2000;
-/** A clock that is slewed drifts from the other slowly: measured anew this often, it never adds up to a step. */
+/** A slewed clock drifts slowly. Measuring anew this often keeps the drift from adding up to a step. */
 const SLEW_MS = 60_000;
 
 /**
- * Notices when the wall clock was set. Instants are wall clock, so a retry that was planned before a step would come
- * early or late by its size. A suspended machine is no step, because time really passed.
+ * Notices when the wall clock was set. Due times are instants of the wall clock, so without this a retry planned before
+ * a step would be early or late by the size of the step. A suspended machine is no step, because time really passed.
  */
 export class ClockSteps {
   readonly #uptimeNow: () => number;
   #last: Now;
   #uptime: number;
 
-  /** `uptime`: milliseconds the machine has been up, suspended time included. Its answer is costly and coarse. */
+  /**
+   * `uptime` returns the milliseconds that the machine has been up, including suspended time. The call is costly, and
+   * its result coarse.
+   */
   constructor(now: Now, uptime: () => number) {
     this.#uptimeNow = uptime;
     this.#last = now;
     this.#uptime = uptime();
   }
 
-  /** Milliseconds by which the clock was set forward (or back, if negative) since the last check; 0 if it was not. */
+  /**
+   * Returns the milliseconds by which the clock was set forward (negative: back) since the last check; 0 if it was not.
+   */
   check(now: Now): number {
     const passed = now.monotonic - this.#last.monotonic;
     const apart = now.wall - this.#last.wall - passed;
-    // Asked often, so the costly look at the uptime is for when something is up.
+    // This is called often, so read the costly uptime only if the clocks disagree.
     if (Math.abs(apart) <= SLACK_MS) {
       if (passed > SLEW_MS) this.#restart(now);
       return 0;
     }
     const suspended = this.#uptimeNow() - this.#uptime - passed;
     this.#restart(now);
-    // It is believed only where it clearly differs.
+    // The uptime is coarse, so it counts only if the difference is clear.
     const step = Math.abs(suspended) > SLACK_MS ? apart - suspended : apart;
     return Math.abs(step) > SLACK_MS ? step : 0;
   }
@@ -54,22 +59,22 @@ export class ClockSteps {
 export interface Move {
   readonly epoch: number;
   readonly change: ClockChange;
-  /** By endpoint, the events whose due times were reckoned by the new clock already. */
+  /** By endpoint, the events whose due times were already computed with the new clock. */
   readonly settled: Map<string, Set<string>>;
-  /** Still to be moved; `from` is how far the first of them has come. */
+  /** The endpoints still to be moved. `from` is the position reached in the first of them. */
   readonly endpoints: string[];
   from: Position | null;
 }
 
 /**
- * Due times that move because the wall clock was set, so that a retry still comes its rung after the attempt before it:
- * never early, never later. Until an endpoint's deliveries are moved, nothing of it is read. A longer wait that a
- * receiver asked for may be cut to its rung by this: no row says which of the two it waits for.
+ * Moves due times after the wall clock was set, so that a retry still comes one rung after the attempt before it,
+ * neither early nor late. Until an endpoint's deliveries are moved, none of them is read. A longer wait that a receiver
+ * asked for may be cut to its rung by this, because a row does not say which of the two it waits for.
  */
 export class DueMoves {
-  /** Counts the times that the clock was set: a due time belongs to the epoch in which it was reckoned. */
+  /** Counts how often the clock was set. A due time belongs to the epoch in which it was computed. */
   epoch = 0;
-  /** In the order in which they are to be made. */
+  /** In the order in which they must be made. */
   readonly pending: Move[] = [];
   readonly #ladder: Ladder;
 
@@ -77,28 +82,28 @@ export class DueMoves {
     this.#ladder = ladder;
   }
 
-  /** By so many milliseconds: forward, or back if negative; null where nobody knows, but back it was. */
+  /** `by` is in milliseconds, negative for back; null if the clock was set back by an unknown amount. */
   begin(by: number | null, { wall: at }: Now, endpoints: Iterable<string>): void {
     this.epoch++;
     const change = { by, at, ladder: this.#ladder };
     this.pending.push({ epoch: this.epoch, change, settled: new Map(), endpoints: [...endpoints], from: null });
   }
 
-  /** The first move, at the first of its endpoints, has come as far as `next`; null for the end. */
+  /** The first move has reached `next` in the first of its endpoints; null means the end. */
   advance(next: Position | null): void {
     const move = this.pending[0]!;
     move.from = next;
     if (next === null) move.endpoints.shift();
   }
 
-  /** The first move was made everywhere. */
+  /** The first move is done for all endpoints. */
   end(): void {
     this.pending.shift();
   }
 
   /**
-   * A due time that was reckoned in `epoch` is about to be written: moves that come from later still apply to it. Said
-   * before the write, because a move may share its commit.
+   * A due time that was computed in `epoch` is about to be written; later moves still apply to it. Call this before the
+   * write, because a move may share its commit.
    */
   noteWrite({ endpoint, event }: { endpoint: string; event: string }, epoch: number): void {
     for (const move of this.pending) if (move.epoch <= epoch) settledOf(move, endpoint).add(event);

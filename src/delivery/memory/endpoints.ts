@@ -1,27 +1,27 @@
-/** Endpoints as the sender knows them: looked up when they are first needed, and anew when they change. */
+/** The endpoints as the sender knows them. Each is looked up when it is first needed, and again when it changes. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { isDamaged, type DamagedTarget, type Target } from "../../domain/endpoints/endpoint.ts";
 
-/** `enabled` says of a damaged one that nothing is sent to it. */
+/** For a damaged endpoint `enabled` is false, because nothing is sent to it. */
 export type KnownEndpoint = Target | DamagedTarget;
 
 export class Endpoints {
   readonly #known = new Map<string, KnownEndpoint>();
-  /** Those that are being looked up, and the deliveries that wait for it. */
+  /** The endpoints that are being looked up, each with the deliveries that wait for that. */
   readonly #awaited = new Map<string, Claim[]>();
   readonly #damaged = new Set<string>();
 
-  /** Undefined while it is being looked up, and before that. */
+  /** Undefined until the first look-up has ended, and during each further one. */
   get(endpoint: string): KnownEndpoint | undefined {
     return this.#known.get(endpoint);
   }
 
-  /** Whether the sender has it already and may be given its deliveries. */
+  /** True if the sender knows the endpoint and may be given its deliveries. */
   isOpen(endpoint: string): boolean {
     return this.#known.get(endpoint)?.enabled === true;
   }
 
-  /** Whether it was damaged when it was last looked up. */
+  /** True if it was damaged when it was last looked up. */
   isDamaged(endpoint: string): boolean {
     return this.#damaged.size > 0 && this.#damaged.has(endpoint);
   }
@@ -31,7 +31,7 @@ export class Endpoints {
     return this.#known.get(endpoint)?.tenant ?? null;
   }
 
-  /** It is being looked up from now on, whatever was known of it; false when it is already. */
+  /** Begins a look-up and forgets what was known before. Returns false if one is under way already. */
   lookUp(endpoint: string): boolean {
     if (this.#awaited.has(endpoint)) return false;
     this.#known.delete(endpoint);
@@ -39,12 +39,14 @@ export class Endpoints {
     return true;
   }
 
-  /** The delivery waits until its endpoint is looked up. */
+  /** Keeps the delivery until its endpoint is looked up. */
   await(claim: Claim): void {
     this.#awaited.get(claim.endpoint)!.push(claim);
   }
 
-  /** The look-up is over: the endpoint is known, or null. The answer is what waited for it. */
+  /**
+   * The look-up has ended; `target` is null if there is no such endpoint. Returns the deliveries that waited for it.
+   */
   known(endpoint: string, target: KnownEndpoint | null): Claim[] {
     const waited = this.forget(endpoint);
     if (target !== null) {
@@ -54,7 +56,7 @@ export class Endpoints {
     return waited;
   }
 
-  /** The answer is what waited for it. */
+  /** Returns the deliveries that waited for the endpoint. */
   forget(endpoint: string): Claim[] {
     const waited = this.#awaited.get(endpoint) ?? [];
     this.#awaited.delete(endpoint);

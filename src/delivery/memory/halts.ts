@@ -1,11 +1,13 @@
-/** Why no attempt may start, or fewer than could. */
+/** Keeps the reasons why no attempt may start, or fewer than could. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Halt, HaltReason } from "../../domain/deliveries/pause.ts";
 import type { Now } from "./clock.ts";
 
-/** Why no attempt may start. Each reason comes and goes by itself, and sending goes on once none is left. */
+/** The reasons why no attempt may start. Each begins and ends independently; sending goes on once none is left. */
 export class Halts {
-  /** While deliveries that may have killed the process go alone, nothing else is handed to the sender. */
+  /**
+   * True while deliveries that may have killed the process are sent alone. Nothing else is handed to the sender then.
+   */
   onTrial = false;
   readonly #reasons = new Map<HaltReason, Halt>();
 
@@ -25,28 +27,28 @@ export class Halts {
     return this.has("stopping");
   }
 
-  /** `now` is of the wall clock. */
+  /** `now` is on the wall clock. */
   begin(reason: HaltReason, detail: string, now: number): void {
     const since = this.#reasons.get(reason)?.since ?? now;
     this.#reasons.set(reason, { reason, since, detail });
   }
 
-  /** Whether sending goes on by this. */
+  /** Returns true if this was the last reason, so that sending goes on. */
   end(reason: HaltReason): boolean {
     return this.#reasons.delete(reason) && this.#reasons.size === 0;
   }
 }
 
 const AGAIN_MS = 1000;
-/** It is over when it was not heard of for so long, which is longer than an attempt waits to be made again. */
+/** A shortage is over after this long without another failure. It is longer than an attempt waits to be made again. */
 const QUIET_MS = 3000;
 
 /**
- * Our own faults, an attempt at a time: this process or host ran out of something. The attempt is made again in a
- * second and uses no rung; the sender starts fewer at once until then.
+ * Handles attempts that fail through our own fault, because this process or host ran out of something. Such an attempt
+ * is made again in a second and uses no rung; meanwhile the sender starts fewer at once.
  */
 export class Shortage {
-  /** While it goes on. */
+  /** Null unless there is a shortage now. */
   halt: Halt | null = null;
   #waiting: Claim[] = [];
   /** When `timePassed` has something to do, in monotonic milliseconds; Infinity when nothing waits and it is over. */
@@ -54,7 +56,7 @@ export class Shortage {
   #againAt = Number.POSITIVE_INFINITY;
   #overAt = Number.POSITIVE_INFINITY;
 
-  /** The attempt was not the receiver's fault: the delivery waits to be sent again. */
+  /** The attempt failed, but not through the receiver's fault; its delivery waits to be sent again. */
   wait(claim: Claim, detail: string, now: Now): void {
     this.halt = { reason: "shortage", since: this.halt?.since ?? now.wall, detail };
     this.#againAt = Math.min(this.#againAt, now.monotonic + AGAIN_MS);
@@ -63,7 +65,7 @@ export class Shortage {
     this.#waiting.push(claim);
   }
 
-  /** The answer is what takes its turn again, and whether the shortage is over. */
+  /** Returns the deliveries to send again, and whether the shortage is over. */
   timePassed(now: number): { readonly again: readonly Claim[]; readonly isOver: boolean } {
     const again = now >= this.#againAt ? this.#waiting.splice(0) : [];
     if (now >= this.#againAt) this.#againAt = Number.POSITIVE_INFINITY;
@@ -76,7 +78,7 @@ export class Shortage {
     return { again, isOver };
   }
 
-  /** What waits is on the disk, too. */
+  /** The deliveries that wait are on the disk as well. */
   stop(): void {
     this.wakeAt = this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
   }
@@ -85,18 +87,19 @@ export class Shortage {
 export type Reach = "clear" | "open" | "out";
 
 const HOSTS = 3;
-/** Attempts that began together end a little apart: so much longer a judgement in the receivers' disfavour waits. */
+/** Attempts that began together end a little apart, so a verdict against the receivers waits this much longer. */
 const GRACE = 1 / 10;
-/** So long after the last sign of anybody a host that says it is cut off is believed. */
+/** A host that says it is cut off is believed this long after the last sign of any receiver. */
 const CUT_OFF_MS = 5000;
-/** Silent hosts that are remembered. */
+/** The most silent hosts that are remembered. */
 const SILENT_LIMIT = 10_000;
 
 /**
- * Whether nothing at all can be reached, which is our own fault and nobody's rung. It is known in one of two ways:
- * - for as long as an attempt may take, no lookup and no connection to any of at least three hosts got an answer (a
+ * Decides whether nothing at all can be reached, which is our own fault and uses nobody's rung. There are two proofs:
+ * - for as long as an attempt may take, no look-up and no connection to any of at least three hosts got an answer (a
  *   refusal is one, and so is "there is no such name");
- * - this host itself says that it is cut off (it knows no route, or no resolver), and nobody was heard for a moment.
+ * - this host itself says that it is cut off (it has no route, or no resolver), and no receiver has given a sign for a
+ *   moment.
  *
  *   clear ──a host gave no sign──► open ──long enough, proven──► out
  *     ▲ ◄──────a sign of anybody────┤                            │
@@ -104,40 +107,39 @@ const SILENT_LIMIT = 10_000;
  *     └◄────────────────────────a sign of anybody────────────────┘
  *
  * While it is open, nobody knows yet whose fault the failures are. A host that is known to be silent proves nothing by
- * being silent again: three dead customers, alone in a quiet night, must come to the end of their ladders. Nor does one
- * prove anything by whom this host seemed cut off while others could be reached: it may lie in a network of its own.
- *
+ * being silent again: three dead customers, alone in a quiet night, must come to the end of their ladders. Neither does
+ * a host prove anything that seemed cut off while others could be reached, because it may lie in a network of its own.
  * Times are monotonic milliseconds.
  */
 export class Outage {
   reach: Reach = "clear";
-  /** When the silence began; means something unless `clear`. */
+  /** When the silence began. It has no meaning while `clear`. */
   since = 0;
   readonly #afterMs: number;
   #lastSignAt = Number.NEGATIVE_INFINITY;
   #outUntil = Number.NEGATIVE_INFINITY;
-  /** Who gave no sign in this silence. */
+  /** The hosts that gave no sign in this silence. */
   readonly #hosts = new Set<string>();
-  /** On whose way this host said that it is cut off. */
+  /** The hosts for which this host said that it is cut off. */
   readonly #cutOff = new Set<string>();
-  /** Whose last failure was found to be their own. */
+  /** The hosts whose last failure was found to be their own. */
   readonly #silent = new Set<string>();
 
   constructor(afterMs: number) {
     this.#afterMs = afterMs;
   }
 
-  /** Whether `sign` must be told of whom it is. */
+  /** True if `sign` needs the host's name. */
   get tellsHostsApart(): boolean {
     return this.#silent.size > 0 || this.#cutOff.size > 0;
   }
 
-  /** Whether its last failure was found to be its own. */
+  /** True if the host's last failure was found to be its own. */
   isSilent(host: string): boolean {
     return this.#silent.has(host);
   }
 
-  /** How many hosts gave no sign in this silence. */
+  /** The number of hosts that gave no sign in this silence. */
   get hosts(): number {
     return this.#hosts.size;
   }
@@ -148,17 +150,20 @@ export class Outage {
     return this.#isCutOff ? Math.min(at, this.#lastSignAt + Math.min(CUT_OFF_MS, this.#afterMs)) : at;
   }
 
-  /** Whether `look` will find an outage, if nobody gives a sign until then. */
+  /** True if `look` will find an outage, unless a sign arrives before. */
   get isProven(): boolean {
     return this.#isCutOff || this.#unsilenced(this.#hosts, HOSTS);
   }
 
-  /** Whether an outage that has ended lasted until then: whoever began in it and failed had no chance. */
+  /**
+   * True if an outage that has ended lasted until after `instant`. An attempt that began in it and failed had no
+   * chance.
+   */
   wasOutAt(instant: number): boolean {
     return instant < this.#outUntil;
   }
 
-  /** Something came of this host at `at`. */
+  /** A sign of this host arrived at `at`. */
   sign(host: string | null, at: number): void {
     this.#lastSignAt = Math.max(this.#lastSignAt, at);
     if (host !== null) this.#silent.delete(host);
@@ -166,7 +171,8 @@ export class Outage {
     if (this.reach === "open") this.#remember(this.#hosts, host);
     else {
       this.#outUntil = at;
-      // Whoever answers in what follows is forgotten again; a network of its own, that is never reached, is not.
+      // Remember these as cut off. A host that answers after the outage is removed again; one in a network that is
+      // never reached is not.
       if (host !== null) this.#remember(this.#cutOff, host);
     }
     this.#clear();
@@ -180,7 +186,7 @@ export class Outage {
     this.#hosts.add(host);
   }
 
-  /** No wonder that there was no sign: this host has no way to that one. */
+  /** This host has no route to that one, which explains why there was no sign. */
   cutOff(host: string): void {
     if (this.#hosts.has(host)) this.#cutOff.add(host);
   }

@@ -1,18 +1,18 @@
 /**
- * Attempts that an operator asked for, outside the ladder. The store owes them until they are made; they are made as
- * soon as memory has no other claim of the same delivery loaded, so that two attempts never meet.
+ * Attempts that an operator requested, outside the ladder. They stay in the store until they are made. One is made as
+ * soon as memory has no other claim of the same delivery loaded, so that two attempts never overlap.
  *
- *   asked for ──► owed ──loaded for something else──► its release ──► owed
- *                  └──► taken up ──► sent ──► recorded ──► released: owed no more, or once again if interrupted
+ *   requested ──► owed ──loaded for something else──► its release ──► owed
+ *                  └──► taken up ──► sent ──► recorded ──► released: done, or owed again if interrupted
  *
- * Methods answer with the deliveries that the store is to be asked about.
+ * Methods return the deliveries that the store must be asked about.
  */
 import type { EventDelivery } from "../../store/store.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Halts } from "./halts.ts";
 import type { Windows } from "./windows.ts";
 
-/** Taken up at once: their bodies are in memory. */
+/** The most that are taken up at once, because their bodies are in memory. */
 const MAX_TAKEN = 256;
 const NONE: readonly EventDelivery[] = [];
 
@@ -21,11 +21,11 @@ export class ManualAttempts {
   readonly #endpoints: Endpoints;
   readonly #halts: Halts;
   readonly #isElsewhere: (endpoint: string) => boolean;
-  /** What the store owes, as far as is known here, by delivery id. */
+  /** The requested attempts that the store holds, as far as is known here, by delivery id. */
   readonly owed = new Map<string, EventDelivery>();
-  /** Those whose own claim is loaded. */
+  /** Deliveries that are loaded for their requested attempt. */
   readonly #taken = new Set<string>();
-  /** Those the store is being asked about; true when the answer may be old. */
+  /** Deliveries that the store is being asked about; true if its answer may be out of date. */
   readonly #asking = new Map<string, boolean>();
 
   constructor(windows: Windows, endpoints: Endpoints, halts: Halts, isElsewhere: (endpoint: string) => boolean) {
@@ -35,35 +35,35 @@ export class ManualAttempts {
     this.#halts = halts;
   }
 
-  /** Whether something is about to be taken up. */
+  /** True if something is about to be taken up. */
   get busy(): boolean {
     return this.#asking.size > 0;
   }
 
-  /** Those of the endpoint that were taken up and are loaded for it. */
+  /** The endpoint's deliveries that are loaded for a requested attempt. */
   takenFor(endpoint: string): EventDelivery[] {
     return [...this.#taken]
       .flatMap((delivery) => this.owed.get(delivery) ?? [])
       .filter((owed) => owed.endpoint === endpoint);
   }
 
-  /** The last process owed it; `retry` takes it up. */
+  /** A request that the last process left behind; `retry` takes it up. */
   owe(owed: EventDelivery): void {
     this.owed.set(owed.delivery, owed);
   }
 
-  /** It may be the owed one whose own claim was loaded, to be tried alone. */
+  /** Marks the delivery as taken up if it has a requested attempt, because a trial has loaded it. */
   tried(delivery: string): void {
     if (this.owed.has(delivery)) this.#taken.add(delivery);
   }
 
-  /** The store owes this one from now on. */
+  /** An operator has just requested this attempt. */
   request(owed: EventDelivery): readonly EventDelivery[] {
     this.owe(owed);
     return this.#consider(owed) ? [owed] : NONE;
   }
 
-  /** Memory let go of a claim of this delivery, whatever it was loaded for. */
+  /** Memory has released a claim of this delivery, whatever it was loaded for. */
   released(delivery: string): readonly EventDelivery[] {
     if (this.#asking.has(delivery)) this.#asking.set(delivery, true);
     const wasTaken = this.#taken.delete(delivery);
@@ -72,7 +72,7 @@ export class ManualAttempts {
     return wasTaken ? [...asked, ...this.#refill()] : asked;
   }
 
-  /** Looks at all that is owed again. */
+  /** Considers all requested attempts again. */
   retry(): readonly EventDelivery[] {
     const asked: EventDelivery[] = [];
     for (const owed of this.owed.values()) {
@@ -83,8 +83,8 @@ export class ManualAttempts {
   }
 
   /**
-   * The store has answered: it owes the attempt, or no more. The answer is whether it is to be made now, and what to
-   * ask the store next: the same again, if its answer may be old.
+   * The store has answered whether it still holds the request. Returns whether to make the attempt now, and what to ask
+   * next: the same again, if the answer may be out of date.
    */
   answered(owed: EventDelivery, isOwed: boolean): { readonly isMade: boolean; readonly ask: readonly EventDelivery[] } {
     if (this.#asking.get(owed.delivery) === true) {
@@ -96,18 +96,18 @@ export class ManualAttempts {
       this.owed.delete(owed.delivery);
       return { isMade: false, ask: this.#refill() };
     }
-    // A read may have loaded it meanwhile: its release comes back here.
+    // A read may have loaded the delivery meanwhile; its release will lead back here.
     const isMade = this.#mayStart(owed);
     if (isMade) this.#taken.add(owed.delivery);
     return { isMade, ask: NONE };
   }
 
-  /** The store could not say; `retry` asks again. */
+  /** The store could not answer; `retry` asks again. */
   notAnswered({ delivery }: EventDelivery): void {
     this.#asking.delete(delivery);
   }
 
-  /** There is room for another. */
+  /** There is capacity for another attempt. */
   #refill(): readonly EventDelivery[] {
     return this.owed.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
   }

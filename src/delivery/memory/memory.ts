@@ -1,4 +1,4 @@
-/** All that the dispatcher remembers. Whatever of it must not be lost is on the disk as well. */
+/** All state that the dispatcher keeps in memory. Everything in it that must not be lost is on the disk as well. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Ladder } from "../../domain/deliveries/due-time.ts";
 import type { EndedAttempt } from "../../store/store.ts";
@@ -9,7 +9,7 @@ import { ManualAttempts } from "./manual-attempts.ts";
 import { Reachability } from "./reachability.ts";
 import { Windows, type Window } from "./windows.ts";
 
-/** What waits for its turn at an endpoint, because no more are attempted at a time. */
+/** An endpoint with more due than is attempted at a time. */
 export interface Queue {
   readonly endpoint: string;
   readonly atOnce: number;
@@ -18,28 +18,31 @@ export interface Queue {
 
 export interface DeliveryRules {
   readonly ladder: Ladder;
-  /** Milliseconds by which a receiver may put off its next attempt; 0 keeps the ladder exact. */
+  /** The most milliseconds by which a receiver may postpone its next attempt; 0 keeps the ladder exact. */
   readonly maxRetryAfter: number;
-  /** How long an attempt may take, in milliseconds. */
+  /** The time limit of an attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** Bytes of bodies that memory may hold. */
   readonly loadedBytes: number;
   readonly autoDisable: AutoDisableRules;
 }
 
-/** When endpoints are disabled by themselves. */
+/** When endpoints are disabled automatically. */
 export interface AutoDisableRules {
-  /** At an answer of 410. */
+  /** After an answer of 410. */
   readonly onGone: boolean;
-  /** After so many milliseconds of failures without a success; 0 for never. */
+  /** After this many milliseconds of failures without a success; 0 for never. */
   readonly afterMs: number;
 }
 
-/** With what its due time was reckoned by: the clock's epoch, and when it ended in monotonic time. */
+/**
+ * An attempt with its verdict, and what its due time was computed from: the clock's epoch, and the monotonic time at
+ * which the attempt ended.
+ */
 export interface DecidedAttempt extends EndedAttempt {
   readonly epoch: number;
   readonly endedAt: number;
-  /** The disk did not take it before, so the log has it already. */
+  /** True if the disk did not take it before, so that it is in the log already. */
   readonly isRetried: boolean;
 }
 
@@ -54,13 +57,16 @@ export class Memory {
   readonly reachability: Reachability;
   readonly shortage = new Shortage();
   readonly dueMoves: DueMoves;
-  /** Deliveries that were taken back while they were loaded, and are still: none of them is started any more. */
+  /** Deliveries that were withdrawn while they were loaded, and still are. None of them is started any more. */
   readonly withdrawn = new Set<string>();
-  /** Whether another node sends for the endpoint: nothing of it is started here. Null where there is no other. */
+  /**
+   * Returns true if another node sends for the endpoint, so that nothing of it is started here. Null without other
+   * nodes.
+   */
   elsewhere: ((endpoint: string) => boolean) | null = null;
-  /** Deliveries for whose release somebody waits. */
+  /** Deliveries whose release somebody waits for. */
   readonly watched = new Set<string>();
-  /** What the store did not take, and takes perhaps at the next tick: results, and deliveries to be given back. */
+  /** Results, and claims to be given back, that the store did not take. The next tick tries again. */
   unrecorded: readonly DecidedAttempt[] = [];
   refused: readonly Claim[] = [];
 
@@ -78,14 +84,14 @@ export class Memory {
     this.reachability = new Reachability(rules.timeoutMs);
   }
 
-  /** Whose due times this process moves when its clock is set. */
+  /** The endpoints whose due times this process moves when its clock is set. */
   ownEndpoints(): Iterable<string> {
     const { elsewhere } = this;
     const all = this.windows.endpoints();
     return elsewhere === null ? all : [...all].filter((endpoint) => !elsewhere(endpoint));
   }
 
-  /** When the oldest delivery fell due; null when none is due. Looks at all of memory. */
+  /** When the oldest delivery fell due; null if none is due. Looks at all of memory. */
   oldestDueAt(now: number): number | null {
     let oldest = Number.POSITIVE_INFINITY;
     for (const window of this.windows.all()) {
@@ -94,7 +100,7 @@ export class Memory {
     return oldest <= now ? oldest : null;
   }
 
-  /** Endpoints with more due than may be attempted at a time, those that wait longest first. Looks at all of memory. */
+  /** Endpoints with more due than may be attempted at a time, the longest wait first. Looks at all of memory. */
   queues(now: number): Queue[] {
     const queues: Queue[] = [];
     for (const window of this.windows.all()) {
@@ -109,7 +115,7 @@ export class Memory {
   }
 }
 
-/** What is loaded is due, or is being attempted; what lies behind it the window says. */
+/** Loaded deliveries are due or being attempted; for those on disk `nextDueAt` has the time. */
 function oldestOf({ loaded, nextDueAt }: Window): number {
   let oldest = nextDueAt;
   for (const { dueAt } of loaded.values()) oldest = Math.min(oldest, dueAt);

@@ -1,8 +1,8 @@
 /**
- * Whose fault it was that an attempt got no answer. What failed without a sign is kept until that is known; while
- * nothing at all can be reached nothing is started but one probe a second, and the first sign of anybody ends that.
- * When no DNS said anything of a receiver's name, this host's resolvers are asked for something that any of them knows:
- * if they answer nothing, the fault is ours.
+ * Finds out whose fault it was that an attempt got no answer. An attempt that failed without any sign of its receiver
+ * is kept until that is known. While nothing at all can be reached, only one probe a second is started, and the first
+ * sign of any receiver ends that. If no DNS server said anything about a receiver's name, this host's resolvers are
+ * asked something that each of them knows: if they do not answer, the fault is ours.
  */
 import {
   evidenceOf,
@@ -20,50 +20,50 @@ const PROBE_MS = 1000;
 export interface EndedClaim {
   readonly claim: Claim;
   readonly ended: Ended;
-  /** Monotonic. */
+  /** Monotonic milliseconds. */
   readonly endedAt: number;
 }
 
-/** What became of ends, and of the way out. */
+/** The decisions about attempts that ended, and about the network. */
 export class Judgement {
-  /** The receivers' fault or merit. */
+  /** The receivers' fault or merit, to be recorded. */
   readonly record: EndedClaim[] = [];
-  /** Our fault: they take their turn again. */
+  /** Our fault: to be sent again at once. */
   readonly again: EndedClaim[] = [];
-  /** Our fault, though others can be reached: they take their turn again after a rest. */
+  /** Our fault, although others can be reached: to be sent again after a pause. */
   readonly rest: EndedClaim[] = [];
-  /** Since now nothing can be reached, and this is why; or somebody can again; null when all is as before. */
+  /** Set when the state changes: from now on nothing can be reached, for the reason `why`, or somebody can again. */
   change: { readonly out: true; readonly why: string } | { readonly out: false } | null = null;
-  /** Nothing can be reached, still: one attempt is to be made, to find out. */
+  /** Still nothing can be reached; make one attempt to find out. */
   probe: { readonly why: string; readonly silentMs: number } | null = null;
-  /** This host's resolvers are to be asked. */
+  /** True if this host's resolvers must be asked. */
   askResolvers = false;
 }
 
 interface Undecided extends EndedClaim {
-  /** What becomes of it if it turns out that others can be reached. */
+  /** The decision if it turns out that others can be reached. */
   readonly verdict: "record" | "again" | "rest";
 }
 
 /** Times are monotonic milliseconds. */
 export class Reachability {
-  /** Whether nothing can be reached, so that nothing may start. */
+  /** True while nothing can be reached, so that nothing may start. */
   out = false;
   /** When `timePassed` has something to do. */
   wakeAt = Number.POSITIVE_INFINITY;
   readonly #outage: Outage;
   #undecided: Undecided[] = [];
-  /** No look-up was answered; kept until the resolvers were asked. */
+  /** Attempts whose look-up was not answered, kept until the resolvers were asked. */
   #unresolved: EndedClaim[] = [];
   #asking = false;
-  /** Whether the last question to the resolvers got no answer. */
+  /** True if the last question to the resolvers got no answer. */
   #askedInVain = false;
-  /** Why this host says that it is cut off, if it does. */
+  /** This host's own reason why it is cut off, or null. */
   #why: string | null = null;
   #outBecause: { why: string; silentMs: number } | null = null;
   #stopped = false;
 
-  /** `timeoutMs`: how long there must be no sign of anybody, which is an attempt's time limit. */
+  /** `timeoutMs` is how long there must be no sign of anybody: the time limit of an attempt. */
   constructor(timeoutMs: number) {
     this.#outage = new Outage(timeoutMs);
   }
@@ -74,7 +74,7 @@ export class Reachability {
     return judgement;
   }
 
-  /** This host's resolvers were asked: `why` they are of no use to anybody, or null. */
+  /** This host's resolvers were asked. `why` says why they are of no use, or is null. */
   resolversAsked(why: string | null, now: number): Judgement {
     const judgement = new Judgement();
     this.#asking = false;
@@ -97,7 +97,7 @@ export class Reachability {
     return judgement;
   }
 
-  /** Keeps nothing any more: what is undecided is recorded as it is, and so is what ends later. */
+  /** Keeps no attempt from now on: undecided ones are recorded as they are, and so are those that end later. */
   stop(): Judgement {
     const judgement = new Judgement();
     this.#stopped = true;
@@ -134,7 +134,8 @@ export class Reachability {
       judgement.again.push(each);
       return;
     }
-    // Once found to lie in a network of its own, it proves nothing any more, and comes to the end of its ladder.
+    // A host that was found to lie in a network of its own proves nothing more, so its deliveries reach the end of
+    // their ladders.
     const spared = evidence === "cut_off" && !this.#outage.isSilent(host!);
     if (heard === null) this.#outage.noSign(host!, startedAt, now);
     else this.#outage.sign(host, startedAt + heard);
@@ -143,7 +144,8 @@ export class Reachability {
       if (spared) this.#why = detail;
     }
     if (ours && !spared && !this.out) judgement.rest.push(each);
-    // What got its last sign before a silence, and ran out of time in it, failed in it too.
+    // An attempt whose last sign came before a silence, and which timed out in it, counts as failed in that silence
+    // too.
     else if (!unheard || this.#outage.reach === "clear") judgement.record.push(each);
     else this.#undecided.push({ ...each, verdict: ours ? "rest" : spared ? "again" : "record" });
   }
@@ -165,7 +167,7 @@ export class Reachability {
       return;
     }
     this.wakeAt = Number.POSITIVE_INFINITY;
-    // Others can be reached, or too few cannot.
+    // Others can be reached, or too few hosts are silent to prove an outage.
     this.#why = null;
     for (const each of this.#undecided.splice(0)) judgement[each.verdict].push(each);
   }
@@ -192,15 +194,15 @@ export class Reachability {
 }
 
 /**
- * When in the attempt the last sign of its host came, in milliseconds since the start; null when there was none, and
- * undefined when nobody was asked.
+ * Returns when in the attempt the last sign of its host arrived, in milliseconds since the start. Null if there was
+ * none; undefined if the host was never asked.
  */
 function lastHeard({ durationMs, phases }: Outcome, evidence: Evidence): number | null | undefined {
   if (isUnheard(evidence)) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
   return evidence === "answer" ? durationMs : undefined;
 }
 
-/** As the resolvers' answer has it. */
+/** Applies the resolvers' answer to an attempt. */
 function judged(each: EndedClaim, why: string | null): EndedClaim {
   const { outcome } = each.ended;
   if (why === null) return { ...each, ended: { ...each.ended, outcome: { ...outcome, evidence: "silence" } } };

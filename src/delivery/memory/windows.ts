@@ -1,23 +1,26 @@
 /**
- * All that memory has loaded of pending deliveries: a window per endpoint, how much it is, whose next delivery falls due
- * when, and how much more there is room for. What is loaded over the limits is given back to the disk.
+ * Keeps what memory has loaded of pending deliveries: one window per endpoint, the total, when each window is to be
+ * read next, and how much more may be loaded. What exceeds the limits is given back to the disk.
  */
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import type { DuePage, Owed, Waiting } from "../../store/store.ts";
 
-/** Deliveries loaded in all, and first attempts of one endpoint: as they are committed, and as they are read. */
+/**
+ * The most deliveries loaded in all, and the most first attempts of one endpoint: when they are committed, and when
+ * they are read.
+ */
 const LIMIT = 20_000;
 const FRESH_LIMIT = 4096;
 const READ_FIRSTS = 512;
-/** When memory is full, an endpoint that has less loaded than this still gets its fresh deliveries sent at once. */
+/** Even when memory is full, an endpoint with fewer loaded than this gets its fresh deliveries sent at once. */
 const FEW = 32;
-/** What is read of an endpoint while memory is full: one to send, and the next. */
+/** How much is read of an endpoint while memory is full: one to send, and the next. */
 const LEAST = 2;
 
 export class Windows {
-  /** Deliveries loaded, and the bytes of their bodies. */
+  /** The number of deliveries loaded, and the bytes of their bodies. */
   loaded = 0;
   bytes = 0;
   readonly #limitBytes: number;
@@ -55,7 +58,7 @@ export class Windows {
     this.#count(claim, 1);
   }
 
-  /** One that is not loaded is not brought in by a read that is under way either. */
+  /** If the delivery is not loaded, a read that is under way will not load it either. */
   release(endpoint: string, delivery: string): void {
     const window = this.#windows.get(endpoint);
     const claim = window?.loaded.get(delivery);
@@ -63,7 +66,7 @@ export class Windows {
     if (claim !== undefined) this.#count(claim, -1);
   }
 
-  /** Takes in what a read found; the answer is what was not loaded yet. */
+  /** Takes in the result of a read. Returns the claims that were not loaded before. */
   endRead(window: Window, page: DuePage, until: number, limit: number): Claim[] {
     const claims = window.endRead(page, until, limit);
     for (const claim of claims) this.#count(claim, 1);
@@ -85,12 +88,12 @@ export class Windows {
     if (nextDueAt < Number.POSITIVE_INFINITY) this.#planned.add(window, nextDueAt);
   }
 
-  /** The next window with something due by `now`, once for each plan; undefined when there is none. */
+  /** The next window with something due by `now`, once for each plan; undefined if there is none. */
   takeDue(now: number): Window | undefined {
     return this.#planned.take(now);
   }
 
-  /** When the next read is worth it; Infinity when nothing is planned. */
+  /** When the next read is due; Infinity if nothing is planned. */
   get nextDueAt(): number {
     return this.#planned.wakeAt;
   }
@@ -99,7 +102,9 @@ export class Windows {
     return this.loaded >= LIMIT || this.bytes >= this.#limitBytes;
   }
 
-  /** Whether one more fresh delivery of the endpoint may be loaded, if `cap` of its attempts may be in flight. */
+  /**
+   * Returns true if one more fresh delivery of the endpoint may be loaded, given that `cap` attempts may be in flight.
+   */
   hasRoom(endpoint: string, cap: number): boolean {
     const window = this.#windows.get(endpoint);
     if (window === undefined) return true;
@@ -109,8 +114,8 @@ export class Windows {
   }
 
   /**
-   * How many more deliveries may be read of the endpoint, whichever they are. When others fill the memory it still gets
-   * a little, or it would wait for their receivers.
+   * How many more deliveries of any kind may be read of the endpoint. While others fill the memory it still gets a few,
+   * or it would have to wait for their receivers.
    */
   roomForDue(window: Window, cap: number): number {
     if (this.isFull) return LEAST - window.loaded.size;
@@ -118,18 +123,18 @@ export class Windows {
     return window.overflows ? Math.min(room, this.roomForFirsts(window, cap)) : room;
   }
 
-  /** How many first attempts may be read, past a backlog that leaves no room. */
+  /** How many first attempts may be read, past a backlog that has filled the window. */
   roomForFirsts(window: Window, cap: number): number {
     if (!window.overflows) return 0;
     return this.isFull ? LEAST - window.loaded.size : firstsAtOnce(cap) - window.firsts;
   }
 
-  /** Whether there is room to read on: that is done in halves of what may be loaded, not row by row. */
+  /** True if the window is empty enough to read on. Reading in halves of the limit saves reading row by row. */
   isHalfEmpty(window: Window, cap: number): boolean {
     return window.overflows ? 2 * window.firsts <= firstsAtOnce(cap) : window.backlog <= cap;
   }
 
-  /** While memory is full: the endpoint whose deliveries go back to the disk first; null when all have few. */
+  /** The endpoint whose deliveries go back to the disk first while memory is full; null if every endpoint has few. */
   fullest(): string | null {
     let fullest: Window | null = null;
     for (const window of this.#windows.values()) {
@@ -150,48 +155,50 @@ const AFTER_ALL = "~";
 const NOTHING: ReadonlyMap<string, Claim> = new Map();
 
 /**
- * What memory has loaded of one endpoint's pending deliveries, and its horizon.
- *
- * The invariant, for each delivery that waits on disk: at or below the horizon it is loaded here; above it, it falls due
- * no earlier than `nextDueAt`, and while something is loaded or planned it will be read then. (A fresh delivery is
- * always loaded.) Only a read raises the horizon. A waiting delivery that is committed and not loaded, or that memory
- * lets go of, is noted in the same turn (`noteWaiting`), and the horizon drops to just below it. So a replay due now, a
- * late result, an enable, a clock set back are seen by the next read, and nothing is stuck. After a crash the horizon is
- * at the beginning and everything due is read again: nothing is claimed on disk. `HorizonSweep` checks once a minute
- * that all of this is so.
+ * What memory has loaded of one endpoint's pending deliveries, and its horizon. The invariant holds for each delivery
+ * that waits on disk: at or below the horizon it is loaded here; above it, it falls due no earlier than `nextDueAt`,
+ * and while something is loaded or planned it will be read then. (A fresh delivery is always loaded.) Only a read
+ * raises the horizon. When a waiting delivery is committed and not loaded, or is released from memory, it is noted in
+ * the same turn (`noteWaiting`), and the horizon drops to just below it. So the next read sees a replay due now, a late
+ * result, an endpoint that was enabled, or a clock that was set back, and nothing is stuck. After a crash the horizon
+ * is at the beginning and everything due is read again, because nothing on disk says that it was claimed.
+ * `HorizonSweep` checks once a minute that all of this is so.
  */
 export class Window implements Scheduled {
   readonly endpoint: string;
-  /** When the next read is planned, and its place in the timetable; -1 while none is planned. */
+  /** When the next read is planned, and its index in the timetable; -1 while none is planned. */
   wakeAt = Number.POSITIVE_INFINITY;
   heapAt = -1;
-  /** Made for the first delivery that is loaded: most of many endpoints only ever wait. */
+  /** Created with the first delivery that is loaded, because most of many endpoints only ever wait. */
   #loaded: Map<string, Claim> | null = null;
-  /** When the first delivery above the horizon falls due; Infinity when there is none. */
+  /** When the first delivery above the horizon falls due; Infinity if there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
-  /** How many first attempts are loaded. */
+  /** The number of first attempts that are loaded. */
   firsts = 0;
-  /** First attempts may wait on disk: what is committed now queues behind them, so that they start in this order. */
+  /** True if first attempts may wait on disk. New ones then queue behind them, so that they start in order. */
   overflows = false;
   #overflowedMeanwhile = false;
   #horizon = BEGINNING;
-  /** First attempts were read up to here at least, past a backlog that is due before them. It decides of no more. */
+  /** First attempts were read at least up to here, past a backlog that is due before them. It has no other meaning. */
   #readAhead = BEGINNING;
-  /** The lowest position noted while a read was under way: the read may not have seen it. */
+  /** The lowest position noted while a read was under way, because the read may not have seen it. */
   #notedMeanwhile: Position | null = null;
-  /** Let go while a read is under way: the read may have seen them as they were before. Null when there is none. */
+  /**
+   * Deliveries released while a read is under way, because the read may have seen them as they were before. Null
+   * outside of reads.
+   */
   #releasedMeanwhile: Set<string> | null = null;
 
   constructor(endpoint: string) {
     this.endpoint = endpoint;
   }
 
-  /** By delivery id: waiting for its turn, on the wire, or with its result on the way to the disk. */
+  /** By delivery id: deliveries that wait for their turn, are on the wire, or have a result that is being recorded. */
   get loaded(): ReadonlyMap<string, Claim> {
     return this.#loaded ?? NOTHING;
   }
 
-  /** How many retries and replays are loaded. */
+  /** The number of retries and replays that are loaded. */
   get backlog(): number {
     return this.loaded.size - this.firsts;
   }
@@ -207,7 +214,7 @@ export class Window implements Scheduled {
     this.#releasedMeanwhile?.add(delivery);
   }
 
-  /** A first attempt was left to the disk. */
+  /** A first attempt was left on the disk. */
   overflow(): void {
     this.overflows = this.#overflowedMeanwhile = true;
   }
@@ -219,24 +226,24 @@ export class Window implements Scheduled {
     this.#lower(position);
   }
 
-  /** Whether something due at this instant may lie at or below the horizon. */
+  /** True if something due at this instant may lie at or below the horizon. */
   reaches(dueAt: number): boolean {
     return dueAt <= this.#horizon.dueAt;
   }
 
-  /** Whether something above the horizon that falls due at this instant will be read then. */
+  /** True if something above the horizon that falls due at this instant will be read then. */
   awaits(dueAt: number): boolean {
-    // What is loaded comes to its end, and then its room is filled.
+    // While something is loaded, its end triggers the next read.
     return this.nextDueAt <= dueAt && (this.heapAt !== -1 || this.loaded.size > 0);
   }
 
-  /** Whether the invariant does not hold for a delivery that waits on disk: memory has lost it. */
+  /** True if the invariant is broken for a delivery that waits on disk: memory has lost it. */
   misses(owed: Owed): boolean {
     if (this.loaded.has(owed.delivery)) return false;
     return !isBefore(this.#horizon, owed) || !this.awaits(owed.dueAt);
   }
 
-  /** `ahead`: of first attempts alone. */
+  /** With `ahead`, the read is for first attempts alone. */
   beginRead(ahead = false): Position {
     this.#releasedMeanwhile = new Set();
     this.#overflowedMeanwhile = false;
@@ -244,12 +251,12 @@ export class Window implements Scheduled {
   }
 
   /**
-   * Takes in a page read up to `until`; the answer is what was not loaded yet, and now is. First attempts that were read
-   * ahead leave the horizon where it is: what is due before them is read all the same.
+   * Takes in a page read up to `until`. Returns the claims that were not loaded before and now are. First attempts that
+   * were read ahead do not raise the horizon, because what is due before them has yet to be read.
    */
   endRead({ claims, nextDueAt, reached }: DuePage, until: number, limit: number): Claim[] {
     const last = reached === undefined ? claims.length === limit && claims.at(-1)! : (reached ?? false);
-    // Under a clock that was set back, `until` may lie below where the horizon already is.
+    // If the clock was set back, `until` may lie below the horizon.
     const end = last ? { dueAt: last.dueAt, event: last.event } : { dueAt: until, event: AFTER_ALL };
     if (reached !== undefined) this.#readAhead = end;
     else {
@@ -267,7 +274,7 @@ export class Window implements Scheduled {
     return added;
   }
 
-  /** The read is over. If it failed, nothing is known that was not known before. */
+  /** Ends a read. If it failed, nothing has changed. */
   cancelRead(): void {
     this.#releasedMeanwhile = null;
     if (this.#notedMeanwhile !== null) this.#lower(this.#notedMeanwhile);
