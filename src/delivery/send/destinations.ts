@@ -1,14 +1,14 @@
 /**
- * How much may be in flight, in all and to one destination, for whichever endpoints: with many that all lead there, one
- * publish would open thousands of connections to somebody who never asked for any.
- *
- * A destination is the address that answered last; until one has, the registrable host. So a platform that thousands of
- * customers share is one destination for their first attempts alone; and while some endpoints are known by the one and
- * some by the other, there may be twice as many. What is not public has no cap: the operator allowed it.
+ * Limits how many attempts are in flight to one destination, for all endpoints together. Without a limit, one publish
+ * with many endpoints at one place would open thousands of connections to somebody who never asked for any. A
+ * destination is the address that answered last, or the registrable host until an address has answered. So a platform
+ * that thousands of customers share is one destination only for their first attempts; and while some endpoints are
+ * known by host and some by address, there may be twice as many. Addresses that are not public have no limit, because
+ * the operator allowed them.
  */
 import { isGlobal, parseAddress } from "../../domain/network/address.ts";
 
-/** One destination, which exists while an endpoint leads there. */
+/** One destination. It exists while an endpoint leads to it. */
 interface Destination {
   readonly key: string;
   endpoints: number;
@@ -24,14 +24,14 @@ export class Destinations {
     this.#most = most;
   }
 
-  /** The endpoint's own; it stays the same object. */
+  /** Returns the endpoint's own path, always the same object. */
   of(endpoint: string): Way {
     let way = this.#ways.get(endpoint);
     if (way === undefined) this.#ways.set(endpoint, (way = new Way(this.#most, this.#byKey)));
     return way;
   }
 
-  /** The endpoint is no more. */
+  /** The endpoint was deleted. */
   drop(endpoint: string): void {
     this.#ways.get(endpoint)?.leadNowhere();
     this.#ways.delete(endpoint);
@@ -55,7 +55,7 @@ export class Way {
     return this.#to !== null && this.#to.inFlight >= this.#most;
   }
 
-  /** The endpoint has another URL. */
+  /** The endpoint has a new URL. */
   leadTo(url: string): void {
     this.#address = null;
     this.#lead(registrable(new URL(url).hostname));
@@ -82,7 +82,7 @@ export class Way {
     if (this.#to !== null) this.#to.inFlight--;
   }
 
-  /** What is in flight already counts at the new place from now on. */
+  /** From now on, attempts in flight count at the new destination. */
   #lead(key: string | null): void {
     const before = this.#to;
     if (before !== null) {
@@ -100,7 +100,7 @@ export class Way {
 }
 
 /**
- * The domain that somebody registered, near enough without the list of all public suffixes: two labels, or three where
+ * Returns roughly the domain that somebody registered, without a list of all public suffixes: two labels, or three if
  * the second is short and the last a country's ("example.co.uk"). Null for an address that is not public.
  */
 function registrable(hostname: string): string | null {
@@ -112,12 +112,12 @@ function registrable(hostname: string): string | null {
 }
 
 const GROWS_MS = 1000;
-/** The room changes when this process's limits are changed. */
+/** The number of open files allowed may change while the process runs, so look again this often. */
 const LOOK_MS = 10_000;
 
 /**
- * How many attempts may be in flight: as many as are configured and as there is room for. After a shortage it is as many
- * as got through then, and with each second twice as many. Times are monotonic milliseconds.
+ * Limits how many attempts may be in flight: as many as are configured and as the open files allow. After a shortage,
+ * it begins at the number that got through, and doubles each second. Times are monotonic milliseconds.
  */
 export class InFlightLimit {
   readonly #most: () => number;
@@ -148,12 +148,12 @@ export class InFlightLimit {
     this.#ceiling = this.#most();
   }
 
-  /** When it will be more; Infinity if it will not. */
+  /** When the limit will rise; Infinity if it will not. */
   get growsAt(): number {
     return this.#limit === Number.POSITIVE_INFINITY ? this.#limit : this.#since + GROWS_MS;
   }
 
-  /** An attempt could not be made while so many others are in flight. */
+  /** An attempt failed for lack of resources while this many others were in flight. */
   short(inFlight: number, now: number): void {
     this.#limit = Math.min(this.#limit, inFlight);
     this.#since = now;

@@ -1,8 +1,7 @@
 /**
- * What one endpoint has waiting, in two lanes, and how much of it may be in flight at once.
- *
- * The lanes (fresh deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has
- * half of the cap in flight lets the other go first. So each gets at least half, and none starves however small the cap.
+ * The queue of one endpoint, in two lanes, and the limit of how much of it may be in flight at once. The lanes (fresh
+ * deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has half of the cap in
+ * flight lets the other go first. So each gets at least half, and neither starves however small the cap.
  */
 import type { Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -12,8 +11,9 @@ import type { EvenPace } from "../../domain/time/token-bucket.ts";
 const DEAD_AFTER = 3;
 
 /**
- * What an attempt's end says about the receiver: it answered and could take more at once; it answered; no answer came
- * (refused, unreachable, out of time); nothing, because the fault was ours or nothing was sent.
+ * What the end of an attempt says about the receiver: `fast` if it answered and could take more at once; `slow` if it
+ * answered; `silent` if it did not (refused, unreachable, timed out); `unknown` if the fault was ours or nothing was
+ * sent.
  */
 export type Speed = "fast" | "slow" | "silent" | "unknown";
 
@@ -47,22 +47,22 @@ export class EndpointQueue {
     return this.#fresh.inFlight + this.#backlog.inFlight;
   }
 
-  /** Whether something waits and a slot is free; a token is another matter. */
+  /** True if something waits and a slot is free. The rate may still forbid a start. */
   get mayStart(): boolean {
     return this.waiting > 0 && this.inFlight < this.cap;
   }
 
-  /** Whether the last three attempts to end all went without an answer. */
+  /** True if the last three attempts to end all got no answer. */
   get dead(): boolean {
     return this.#silences >= DEAD_AFTER;
   }
 
-  /** From this instant on the rate allows a start. */
+  /** The rate allows a start from this instant on. */
   get readyAt(): number {
     return this.bucket?.readyAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** With 0 nothing starts until it is raised. */
+  /** With 0, nothing starts until it is raised. */
   setCeiling(ceiling: number): void {
     this.ceiling = ceiling;
     this.cap = Math.min(Math.max(1, this.cap), ceiling);
@@ -72,7 +72,7 @@ export class EndpointQueue {
     (send.fresh ? this.#fresh : this.#backlog).sends.push(send);
   }
 
-  /** Starts the next one; something must be waiting. */
+  /** Starts the next send. Something must be waiting. */
   take(now: number): Send {
     const lane = this.#laneInTurn();
     this.#lastTaken = lane;
@@ -107,42 +107,41 @@ export class EndpointQueue {
 }
 
 /**
- * Below the initial cap any answer shows that the receiver is back, so a few round trips restore it; above, only fast
- * ones show that it can take more.
+ * Below the initial cap any answer shows that the receiver is back, so a few round trips restore the cap. Above it,
+ * only fast answers show that the receiver can take more.
  */
 function grown(cap: number, speed: "fast" | "slow"): number {
   if (cap < INITIAL_CAP) return speed === "fast" ? Math.min(INITIAL_CAP, 2 * cap) : cap + 1;
   return speed === "fast" ? cap + 1 : cap;
 }
 
-/** No answer that takes longer asks for more. */
+/** An answer that takes longer never raises the cap. */
 const FAST_MS = 1000;
-/** Above twice the quickest answer: what a scheduler or a collector may take. */
+/** Added to twice the quickest answer, for delays by a scheduler or a garbage collector. */
 const SLACK_MS = 2;
-/** The quickest answer is forgotten after one to two of these: a receiver may have moved further away. */
+/** The quickest answer is forgotten after one to two of these, because a receiver may have moved further away. */
 const MEMORY_MS = 60_000;
 
 /**
- * What an endpoint's answers say of how much more it could take at once.
- *
- * An answer that takes much longer than the quickest of late means that requests queue up somewhere, at the receiver or
- * here: more of them at once would be slower, not more. So a cap settles where the endpoint's throughput does, at 30 or
- * so on a fast network, and goes on to its ceiling for a receiver that needs 80 ms for each.
+ * Judges by an endpoint's answers whether it could take more at once. An answer much slower than the recent quickest
+ * means that requests queue up somewhere, at the receiver or here, and more of them at once would only be slower. So a
+ * cap settles where the endpoint's throughput does, at 30 or so on a fast network, and rises to its ceiling for a
+ * receiver that needs 80 ms for each.
  */
 export class Speedometer {
   #quickest = Number.POSITIVE_INFINITY;
   #quickestBefore = Number.POSITIVE_INFINITY;
   #since = Number.NEGATIVE_INFINITY;
 
-  /** `now` is monotonic milliseconds. */
+  /** `now` is in monotonic milliseconds. */
   speedOf(outcome: Outcome, now: number): Speed {
-    // Whatever the receiver is: without a route, attempts fail in microseconds.
+    // Judge by the lack of a route, not by time: without one, attempts fail in microseconds.
     if (outcome.evidence === "cut_off") return "silent";
     if (outcome.ours || outcome.error === "payload_corrupt") return "unknown";
     if (outcome.statusCode === null) return "silent";
     const took = outcome.durationMs;
     this.#note(took, now);
-    // A refusal asks for nothing, however soon it comes.
+    // A refusal does not raise the cap, however soon it comes.
     if (outcome.outcome !== "succeeded" || took >= FAST_MS) return "slow";
     return took <= 2 * Math.min(this.#quickest, this.#quickestBefore) + SLACK_MS ? "fast" : "slow";
   }
@@ -158,10 +157,10 @@ export class Speedometer {
 }
 
 const SMALLEST_BUFFER = 4;
-/** The longest buffer that is kept while nothing is in it. */
+/** The longest buffer that is kept while it is empty. */
 const KEPT_BUFFER = 32;
 
-/** First in, first out, in a circular buffer: both ends cost the same however long it is. */
+/** A first-in, first-out queue in a circular buffer: both ends take constant time at any length. */
 export class Fifo<T> {
   /** Its length is a power of two, or zero before the first item. */
   #items: (T | undefined)[] = [];
@@ -184,7 +183,7 @@ export class Fifo<T> {
     this.#items[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#items.length - 1);
     this.#size--;
-    // There is one of these per endpoint: a burst must not leave its buffer behind for good.
+    // There is one of these per endpoint, so a burst must not leave its buffer behind for good.
     if (this.#size === 0 && this.#items.length > KEPT_BUFFER) this.#items = [];
     return item;
   }

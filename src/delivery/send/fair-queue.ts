@@ -1,11 +1,11 @@
 /**
- * Whose turn it is: endpoints with something to send go round in a ring, one delivery a turn, each within its own cap
- * of attempts in flight and its own rate. So one slow or dead endpoint fills its cap and delays no other. What is
- * made for a job is added at the job's pace.
+ * Decides which endpoint sends next. Endpoints with something to send take turns in a ring, one delivery each, within
+ * their own cap of attempts in flight and their own rate. So a slow or dead endpoint fills its cap and delays no other.
+ * Deliveries of a job are added at the job's pace.
  *
  *   add ──► ready ──next──► in flight ──ended──► ready | idle
  *             │ └── no token ──► throttled ── its time ──► ready
- *             └──── dead: a ring of their own, open while the dead hold less than their share and start at their pace
+ *             └──── dead: in a ring of their own, open while the dead hold less than their share and keep to their pace
  *
  * Times are monotonic milliseconds.
  */
@@ -18,27 +18,27 @@ import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 
 /**
- * Dead receivers hold at most this part of all that is in flight, between them; more only until what a receiver had in
- * flight when it was found dead has ended.
+ * Dead receivers together hold at most this part of all that is in flight. They may hold more only until the attempts
+ * end that a receiver had in flight when it was found dead.
  */
 const DEAD_SHARE = 1 / 4;
 /**
- * Attempts a second to all dead receivers. Without it, one that refuses in microseconds would burn its backlog's rungs
- * and a whole core.
+ * Attempts a second to all dead receivers together. Without this, a receiver that refuses in microseconds would use up
+ * its backlog's rungs and a whole core.
  */
 const DEAD_PER_SECOND = 500;
-/** So long an endpoint stands aside whose destination is full. */
+/** How long an endpoint waits if its destination is full. */
 const FULL_MS = 20;
-/** Idle endpoints that are remembered, with what was learnt of them: the cap, and whether they were dead. */
+/** The most idle endpoints that are remembered with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
-/** An endpoint's queue, and where it stands among the others. */
+/** An endpoint's queue, with its place in a ring or in the timetable. */
 class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   readonly way: Way;
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
   next: Queue | null = null;
-  /** Grows with each entry into a ring: says which came first, across rings. */
+  /** Grows with each entry into a ring, and so shows which of two entered first, across rings. */
   ticket = 0;
   wakeAt = 0;
   heapAt = -1;
@@ -50,11 +50,13 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
 }
 
 export class FairQueue {
-  /** Every endpoint with something waiting or in flight or with limits of its own, and the idle ones. */
+  /**
+   * Every endpoint with something waiting or in flight, every one with limits of its own, and the remembered idle ones.
+   */
   readonly #queues = new Map<string, Queue>();
   readonly #ready = new Ring<Queue>();
   readonly #dead = new Ring<Queue>();
-  /** In the order in which they fell idle. */
+  /** In the order in which they became idle. */
   readonly #idle = new Ring<Queue>();
   readonly #throttled = new Timetable<Queue>();
   /** Null until something is sent for a job. */
@@ -76,22 +78,22 @@ export class FairQueue {
     this.#maxInFlight = maxInFlight;
   }
 
-  /** In all; what is over it is in flight until it ends. */
+  /** Sets the limit in all. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
   }
 
-  /** How many deliveries wait for their turn. */
+  /** The number of deliveries that wait for their turn. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** How many were started and have not ended. */
+  /** The number of attempts that have started and not ended. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** How many endpoints memory holds something of. */
+  /** The number of endpoints that are kept in memory. */
   get endpoints(): number {
     return this.#queues.size;
   }
@@ -101,14 +103,14 @@ export class FairQueue {
     return this.#queues.get(endpoint)?.cap ?? Math.min(INITIAL_CAP, this.#defaultCeiling);
   }
 
-  /** One attempt at once, until its ends show that there may be more. */
+  /** Allows only one attempt at once, until answers show that there may be more. */
   startLow(endpoint: string): void {
     const queue = this.#queue(endpoint);
     queue.cap = Math.min(1, queue.ceiling);
     this.#place(queue);
   }
 
-  /** Null for no limit of its own. */
+  /** Null for the default. */
   setCeiling(endpoint: string, maxInFlight: number | null): void {
     const ceiling = Math.min(maxInFlight ?? this.#defaultCeiling, this.#defaultCeiling);
     if (ceiling === this.#defaultCeiling && !this.#queues.has(endpoint)) return;
@@ -124,7 +126,7 @@ export class FairQueue {
     if (perSecond === null) queue.bucket = null;
     else if (queue.bucket === null) queue.bucket = new EvenPace(perSecond);
     else queue.bucket.setRate(perSecond, now);
-    // When it may go on was reckoned by the rate before.
+    // The time at which it may go on was computed with the old rate.
     this.#throttled.remove(queue);
     this.#place(queue);
   }
@@ -135,7 +137,7 @@ export class FairQueue {
     else (this.#paced ??= new PacedJobs()).add(send);
   }
 
-  /** The next delivery to attempt; undefined when none of those that wait may start now. */
+  /** The next delivery to attempt; undefined if none of those that wait may start now. */
   next(now: number): Send | undefined {
     for (let send = this.#paced?.take(now); send !== undefined; send = this.#paced?.take(now)) this.#enqueue(send);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
@@ -152,8 +154,8 @@ export class FairQueue {
   }
 
   /**
-   * When to call `next` again though nothing was added and nothing ended: before that, no rate and no pace allows a
-   * start. It lies ahead once `next` answered undefined; Infinity when none waits for that.
+   * When to call `next` again even if nothing was added and nothing ended, because a rate or a pace allows a start
+   * then. It lies in the future once `next` returned undefined; Infinity if nothing waits for a rate or pace.
    */
   nextAt(): number {
     const dead = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
@@ -173,7 +175,7 @@ export class FairQueue {
     this.#place(queue);
   }
 
-  /** Takes back what the endpoint still had waiting; what is in flight stays counted until it ends. */
+  /** Takes back what the endpoint still had waiting. Attempts in flight are counted until they end. */
   forget(endpoint: string): Send[] {
     const sends = this.#paced?.forget(endpoint) ?? [];
     const queue = this.#queues.get(endpoint);
@@ -200,7 +202,7 @@ export class FairQueue {
     return queue;
   }
 
-  /** The first to come of those that may start, if they have a token. */
+  /** The first queue in order of entry that may start, apart from its own rate. */
   #first(now: number): Queue | null {
     const ready = this.#ready.first;
     const dead = this.#dead.first;
@@ -230,7 +232,7 @@ export class FairQueue {
     return send;
   }
 
-  /** Puts a queue where it belongs after a change. */
+  /** Moves a queue to the ring it belongs in after a change. */
   #place(queue: Queue): void {
     if (!queue.mayStart) this.#throttled.remove(queue);
     const ring = this.#ringOf(queue);
@@ -245,7 +247,7 @@ export class FairQueue {
   #ringOf(queue: Queue): Ring<Queue> | null {
     if (queue.heapAt !== -1) return null;
     if (queue.mayStart) return queue.dead ? this.#dead : this.#ready;
-    // Limits of its own live in the queue and must not be lost.
+    // Limits of its own are kept only in the queue, so such a queue must not be dropped.
     const ordinary = queue.bucket === null && queue.ceiling === this.#defaultCeiling;
     return ordinary && queue.waiting === 0 && queue.inFlight === 0 ? this.#idle : null;
   }
@@ -257,14 +259,14 @@ export class FairQueue {
   }
 }
 
-/** What can stand in a ring; in one at a time. The links are in the member, so that nothing is allocated per turn. */
+/** A member of a ring, in one ring at a time. It holds the links itself, so that a turn allocates nothing. */
 export interface Member<T extends Member<T>> {
   ring: Ring<T> | null;
   previous: T | null;
   next: T | null;
 }
 
-/** Those that wait for a turn, in the order in which they came; any of them may leave at any time. */
+/** Members waiting for a turn, in the order of their entry. Any of them may leave at any time. */
 export class Ring<T extends Member<T>> {
   #first: T | null = null;
   #last: T | null = null;

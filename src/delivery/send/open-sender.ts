@@ -5,21 +5,21 @@ import { Exchange } from "../http/exchange.ts";
 import { Sender, type SenderParts } from "./sender.ts";
 import { Signer, type SignatureOptions } from "./signer.ts";
 
-/** All that a sender is made from, as plain data, so that it can be sent to a thread. */
+/** The settings that a sender is made from, as plain data, so that they can be sent to a thread. */
 export interface SenderSettings extends EgressSettings {
-  /** Of this sender. */
+  /** The limit for this sender alone. */
   readonly maxInFlight: number;
-  /** How many senders share this process's files. */
+  /** The number of senders that share this process's open files. */
   readonly senders: number;
   readonly endpointMaxInFlight: number;
-  /** Of all senders. */
+  /** The limit for all senders together. */
   readonly destinationMaxInFlight: number;
   readonly signature: SignatureOptions;
-  /** Of a `DatabaseClock`, for a thread; without it the thread goes by the host's clock. */
+  /** The shared state of a `DatabaseClock`, for a thread; without it the thread uses the host's clock. */
   readonly clockDistance?: SharedArrayBuffer | undefined;
 }
 
-/** A sender on this thread, with its way out. */
+/** Opens a sender on this thread, with its connections. */
 export function openSender(
   settings: SenderSettings,
   clock: Clock,

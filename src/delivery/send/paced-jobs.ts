@@ -1,7 +1,7 @@
 /**
- * What is made for a job starts at the job's pace. The first of each job and endpoint goes to its endpoint's queue when
- * the pace allows, like any other delivery, and the next one no sooner than that one has started: so the pace holds for
- * starts, however long an endpoint had no slot free.
+ * Starts the deliveries of a job at the job's pace. The first delivery of each job and endpoint enters its endpoint's
+ * queue when the pace allows, like any other delivery, and the next one only after that one has started. So the pace
+ * holds for starts, however long an endpoint had no slot free.
  *
  *   add ──► waiting ──its pace──► handed over ──its turn──► started
  *
@@ -17,7 +17,7 @@ class Lane implements Scheduled {
   readonly endpoint: string;
   readonly pace: EvenPace;
   readonly sends = new Fifo<Send>();
-  /** One was handed over and has not started. */
+  /** True if a send was handed over and has not started. */
   out = false;
   wakeAt = 0;
   heapAt = -1;
@@ -33,12 +33,12 @@ export class PacedJobs {
   readonly #lanes = new Map<string, Lane>();
   readonly #sleeping = new Timetable<Lane>();
 
-  /** When `take` may have something; Infinity when nothing waits for its pace. */
+  /** When `take` may return something; Infinity if nothing waits for its pace. */
   get wakeAt(): number {
     return this.#sleeping.wakeAt;
   }
 
-  /** One that has a pace. */
+  /** The send must have a pace. */
   add(send: Send): void {
     const key = keyOf(send);
     let lane = this.#lanes.get(key);
@@ -47,13 +47,13 @@ export class PacedJobs {
     if (!lane.out) this.#sleep(lane);
   }
 
-  /** The next one that may take its turn now. */
+  /** The next send that the pace allows now. */
   take(now: number): Send | undefined {
     for (let lane = this.#sleeping.take(now); lane !== undefined; lane = this.#sleeping.take(now)) {
       const send = lane.sends.shift();
       lane.out = send !== undefined;
       if (send !== undefined) return send;
-      // Nothing is remembered of it: the next may start at once, as in a new one.
+      // The lane is empty and its time has passed, so a new one would start at once just the same.
       this.#lanes.delete(lane.key);
     }
     return undefined;
@@ -67,7 +67,9 @@ export class PacedJobs {
     this.#sleep(lane);
   }
 
-  /** Takes back what the endpoint had waiting here; what was handed over is no longer there either. */
+  /**
+   * Takes back what the endpoint had waiting here. A send that was handed over is taken back from its queue elsewhere.
+   */
   forget(endpoint: string): Send[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.endpoint === endpoint);
     return lanes.flatMap((lane) => {

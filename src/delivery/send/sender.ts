@@ -1,6 +1,6 @@
 /**
- * Sends what the dispatcher hands it: the fair queue says which delivery may start, the request is signed and posted,
- * and what came of it is reported. It knows no store and no ladder.
+ * Sends what the dispatcher hands it: the fair queue chooses the delivery, the request is signed and posted, and the
+ * outcome is reported. It knows no store and no ladder.
  */
 import { type Clock, Slice } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
@@ -13,40 +13,44 @@ import { Destinations, InFlightLimit, type Way } from "./destinations.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Signer } from "./signer.ts";
 
-/** What the dispatcher asks of those that send: a sender beside it, or a pool of them on threads. */
+/**
+ * The interface of a sender to the dispatcher. A sender on the same thread implements it, and so does a pool on
+ * threads.
+ */
 export interface Sending {
-  /** How many attempts are on the wire. */
+  /** The number of attempts on the wire. */
   readonly inFlight: number;
   /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
   /**
-   * Attempts that start after it resolved use these settings; sends that are handed over after the call do so too. An endpoint
-   * that is enabled again starts with one attempt at once: what its receiver can take now is not known.
+   * Sets an endpoint's settings. They apply to attempts that start after this resolves, and to sends handed over after
+   * the call. An endpoint that is enabled again starts with one attempt at once, because its receiver's capacity is not
+   * known.
    */
   setTarget(target: Target): Promise<void>;
-  /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
+  /** Sets the rules for every new connection, and for every request that is not on the wire yet. */
   setEgress(rules: AddressRules): void;
-  /** Their endpoints' targets must have been set. Each send ends, is given back, or waits while paused. */
+  /** The targets of their endpoints must have been set. Each send ends, is given back, or waits while paused. */
   send(sends: readonly Send[]): void;
   /**
-   * Starts nothing more of what the endpoint had waiting; the answer is what was given back, by delivery id. `isGone`: it
-   * was deleted, and nothing is remembered of it.
+   * Starts nothing more of what the endpoint had waiting. Returns the ids of the deliveries that it gives back. With
+   * `isGone` the endpoint was deleted, and everything about it is forgotten.
    */
   forget(endpoint: string, isGone?: boolean): Promise<readonly string[]>;
   /** Resolves once nothing starts any more. */
   pause(): Promise<void>;
   resume(): void;
-  /** While paused: starts one attempt all the same, whichever has its turn. */
+  /** While paused, starts one attempt nevertheless: the next in turn. */
   probe(): void;
   /** Pauses, and resolves when nothing is in flight and every end was reported. */
   drain(): Promise<void>;
   /** Pauses, and ends what is in flight as `interrupted`. */
   abort(): void;
-  /** After a drain. */
+  /** To be called after a drain. */
   close(): Promise<void>;
 }
 
-/** The wire to one endpoint: an exchange, or a simulated one. */
+/** The connection to one endpoint: an exchange, or a simulated one. */
 export type Wire = Pick<Exchange, "post" | "abort" | "close">;
 
 export interface SenderParts {
@@ -55,9 +59,9 @@ export interface SenderParts {
   readonly open: (target: Target) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
-  /** To one destination, for all of its endpoints; left out: no limit. */
+  /** The limit to one destination, for all of its endpoints. Default: no limit. */
   readonly destinationMaxInFlight?: number;
-  /** For how many at once there is room, where that may be fewer. */
+  /** How many attempts the open files allow, which may be fewer. */
   readonly room?: () => number;
   readonly onEnded: (ended: Ended, send: Send) => void;
   /** Called before the first byte of an attempt. */
@@ -83,12 +87,12 @@ export class Sender implements Sending {
   readonly #limit: InFlightLimit;
   #maxInFlight: number;
   readonly #receivers = new Map<string, Receiver>();
-  /** To where nothing more is sent, until what is on them has ended. */
+  /** Wires on which nothing new is sent, kept until their attempts have ended. */
   readonly #leaving = new Set<Wire>();
   #paused = false;
-  /** It goes on starting attempts in a coming turn, and not before. */
+  /** True while starting goes on only in a coming turn of the event loop. */
   #yields = false;
-  /** Set while deliveries wait for nothing but their endpoint's rate. */
+  /** Set while deliveries wait only for a rate, a pace or a limit. */
   #cancelTimer: (() => void) | null = null;
   #wakeAt = Number.POSITIVE_INFINITY;
   #onDrained: (() => void)[] = [];
@@ -115,7 +119,7 @@ export class Sender implements Sending {
     return this.#queue.cap(endpoint);
   }
 
-  /** With `low` it starts with one attempt at once, too. */
+  /** With `low`, an endpoint starts with one attempt at once, as if just enabled. */
   async setTarget(target: Target, low = false): Promise<void> {
     const before = this.#receivers.get(target.endpoint);
     const sameUrl = before !== undefined && before.target.url === target.url;
@@ -128,7 +132,7 @@ export class Sender implements Sending {
     if (low || (before?.target.enabled === false && target.enabled)) this.#queue.startLow(target.endpoint);
     this.#queue.setCeiling(target.endpoint, target.maxInFlight);
     this.#queue.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
-    // What waits may go on by a higher rate, or by none.
+    // Waiting deliveries may start now if the rate was raised or removed.
     this.#pump();
   }
 
@@ -141,7 +145,7 @@ export class Sender implements Sending {
     this.#pump();
   }
 
-  /** In all; what is over it is in flight until it ends. */
+  /** Sets the limit in all. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
     this.#limit.look(this.#parts.clock.monotonic());
@@ -154,7 +158,7 @@ export class Sender implements Sending {
     return given;
   }
 
-  /** As `forget`, in the order in which they would have started. */
+  /** As `forget`, but returns the sends, in the order in which they would have started. */
   takeBack(endpoint: string): readonly Send[] {
     return this.#queue.forget(endpoint);
   }
@@ -198,7 +202,7 @@ export class Sender implements Sending {
     this.#receivers.delete(endpoint);
     this.#leave(receiver.wire);
     this.#destinations.drop(endpoint);
-    // Without limits of its own, its queue goes when others are idle.
+    // Without limits of its own, its queue is dropped like any other idle one.
     this.#queue.setCeiling(endpoint, null);
     this.#queue.setRate(endpoint, null, this.#parts.clock.monotonic());
   }
@@ -221,7 +225,7 @@ export class Sender implements Sending {
     const slice = new Slice(clock, now);
     for (let send = this.#queue.next(now); send !== undefined; send = this.#queue.next(now)) {
       this.#start(send);
-      // Thousands of them at once would hold up everybody else.
+      // Starting thousands in one turn would hold up everything else.
       if (slice.isOver()) return this.#yield();
     }
     this.#arm(now);
@@ -242,7 +246,7 @@ export class Sender implements Sending {
     this.#disarm();
     if (at === Number.POSITIVE_INFINITY) return;
     this.#wakeAt = at;
-    // Rounded up, because timers cut fractions off; and bounded, because they fire at once beyond 2^31 ms.
+    // Rounded up, because timers cut fractions off; limited, because they fire at once beyond 2^31 ms.
     const delay = Math.min(MAX_SLEEP_MS, Math.ceil(at - now));
     this.#cancelTimer = this.#parts.clock.after(delay, () => {
       this.#disarm();
@@ -263,7 +267,7 @@ export class Sender implements Sending {
     const startedAt = this.#parts.clock.now();
     const end = (outcome: Outcome) => this.#end(send, receiver, startedAt, outcome);
     if (send.corrupt) {
-      // Never sent: these are not the bytes that were accepted.
+      // Never send these: they are not the bytes that were accepted.
       queueMicrotask(() => end(noResponse("payload_corrupt", "the stored payload does not match its checksum", 0)));
       return;
     }

@@ -1,4 +1,4 @@
-/** What one attempt puts on the wire. */
+/** Builds the signed request of an attempt. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
@@ -13,7 +13,7 @@ export interface SignatureOptions {
   readonly version: string;
 }
 
-/** Signs for one endpoint. What does not change between attempts, the key above all, is made once. */
+/** Signs for one endpoint. It computes once what does not change between attempts, above all the key. */
 export class Signer {
   readonly #path: string;
   readonly #key: SigningKey;
@@ -24,7 +24,7 @@ export class Signer {
 
   constructor(target: Target, options: SignatureOptions) {
     const { href, origin } = new URL(target.url);
-    // With its question mark, even where nothing follows it: `search` would have none.
+    // Includes a question mark that nothing follows, which `search` would leave out.
     this.#path = href.slice(origin.length);
     this.#key = signingKey(target.signingSecret);
     this.#nextKey = target.nextSigningSecret === null ? null : signingKey(target.nextSigningSecret);
@@ -41,7 +41,7 @@ export class Signer {
       "application/json",
       "user-agent",
       this.#userAgent,
-      // Holds one value only, so during a rotation the current secret goes on signing it.
+      // This header holds a single value, so the current secret signs it during a rotation.
       this.#options.header,
       this.#key.signBody(body),
     ];
@@ -53,7 +53,7 @@ export class Signer {
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }
 
-  /** Standard Webhooks 1.0.0: during a rotation both secrets sign, parted by a space. */
+  /** Standard Webhooks 1.0.0: during a rotation both secrets sign, and a space separates the signatures. */
   #signStandard(headers: string[], send: Send, nowSeconds: number): void {
     let signatures = this.#key.signStandard(send.event, nowSeconds, send.body);
     if (this.#nextKey !== null) {
@@ -63,7 +63,10 @@ export class Signer {
   }
 }
 
-/** The API lets no others in; what did come in otherwise must not end a header and begin another. */
+/**
+ * The API accepts no other headers. Should another be stored all the same, it must not end one header and begin
+ * another.
+ */
 function isSendable(header: [name: string, value: string]): boolean {
   return header.every((part) => !/[^\t\x20-\x7e]/.test(part));
 }
