@@ -1,29 +1,32 @@
-/** Whether so much is sent, and for so long, that threads are worth their start and their wake-ups; and no more after a rest. */
+/** Decides when so much is sent that threads are worth their start and their wake-ups, and when they no longer are. */
 import type { Clock } from "../../clock.ts";
 
 export interface DemandParts {
   readonly clock: Clock;
-  /** More sends than this within a second ask for threads. */
+  /** Threads are wanted if there are more sends than this within a second, */
   readonly busyPerSecond: number;
-  /** And more than so many in all, with no quiet second among them. */
+  /** and more than this in all, without a quiet second among them. */
   readonly busyInAll: number;
-  /** After so long with less than half of `busyPerSecond`, there is no demand any more. */
+  /** Threads are not wanted any more after this long with less than half of `busyPerSecond`. */
   readonly restMs: number;
   readonly onBusy: () => void;
   readonly onRest: () => void;
 }
 
 const LOOK_MS = 1000;
-/** A rest is told in so many parts, so that it begins soon after a flood has ended, and not with the next whole minute. */
+/**
+ * Quiet time is measured in this many parts, so that it begins soon after a flood has ended rather than with the next
+ * whole minute.
+ */
 const PARTS_OF_REST = 4;
 
 export class Demand {
   readonly #parts: DemandParts;
   #counted = 0;
   #countedSince: number;
-  /** In the busy seconds up to this one. */
+  /** The sends in the busy seconds up to this one. */
   #busySends = 0;
-  /** In this part of a rest, or of what may become one. */
+  /** The sends in this part of the quiet time, or of what may become one. */
   #inPart = 0;
   #cancelTimer: (() => void) | null = null;
 
@@ -48,7 +51,7 @@ export class Demand {
     if (isBusy && this.#cancelTimer === null) onBusy();
   }
 
-  /** From now on `onRest` is to come, and `onBusy` is not. `quiet`: how many parts of a rest are over. */
+  /** Waits for `onRest`; `onBusy` is not called until then. `quiet` is the number of quiet parts that are over. */
   awaitRest(quiet = 0): void {
     const { busyPerSecond, clock, onRest, restMs } = this.#parts;
     const partMs = restMs / PARTS_OF_REST;

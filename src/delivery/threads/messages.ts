@@ -1,7 +1,7 @@
 /**
- * What the main thread and a sender's thread say to each other, in batches. A structured clone costs a microsecond for
- * an object of a dozen fields, and two of them cross for each attempt; so the usual send and the usual success travel as
- * rows of numbers and one text, and whatever else there is as it is.
+ * The messages between the main thread and a sender's thread, in batches. A structured clone costs a microsecond for an
+ * object of a dozen fields, and two cross for each attempt. So the usual send and the usual success travel as rows of
+ * numbers and one text, and everything else as objects.
  */
 import type { AddressRules } from "../../domain/network/address.ts";
 import { isPlain, plainSuccess, type Ended, type Outcome, type Trigger } from "../../domain/deliveries/attempt.ts";
@@ -11,7 +11,10 @@ import type { SenderSettings } from "../send/open-sender.ts";
 
 export interface SenderThreadData {
   readonly settings: SenderSettings;
-  /** A byte for each slot: 1 while the send in it is on the wire, so that it is known when the thread dies. */
+  /**
+   * A byte for each slot, set to 1 while its send is on the wire, so that the main thread can tell after the thread has
+   * died.
+   */
   readonly onWire: SharedArrayBuffer;
 }
 
@@ -28,7 +31,7 @@ export type FromSender =
   | { readonly kind: "ended"; readonly ends: PackedEnds; readonly caps: readonly (readonly [string, number])[] }
   | { readonly kind: "answer"; readonly call: number; readonly result: unknown };
 
-/** A send and the slot it has on the main thread until it ends. */
+/** A send with the slot that it holds on the main thread until it ends. */
 export interface SlottedSend extends Send {
   readonly slot: number;
 }
@@ -39,14 +42,14 @@ export interface SlottedEnd {
   readonly ended: Ended;
 }
 
-/** Endpoints and URLs repeat within a batch: each is written once, and the rows hold its place. */
+/** Endpoints and URLs repeat within a batch, so each is written once and the rows hold its index. */
 export interface PackedSends {
   readonly rows: Float64Array<ArrayBuffer>;
-  /** Event and delivery ids by turns, parted by spaces. */
+  /** Alternating event and delivery ids, separated by spaces. */
   readonly ids: string;
   readonly endpoints: readonly string[];
   readonly bodies: Uint8Array<ArrayBuffer>;
-  /** Of the sends that are no plain step of the ladder. */
+  /** The other fields of sends that are not a plain step of the ladder. */
   readonly unusual: readonly (readonly [at: number, Unusual])[];
 }
 
@@ -103,13 +106,13 @@ export function unpackSends({ rows, ids, endpoints, bodies, unusual }: PackedSen
   return sends;
 }
 
-/** As with sends: a plain success is a row. Its times that are not known are NaN. */
+/** A plain success is a row, as with sends. Unknown times in it are NaN. */
 export interface PackedEnds {
   readonly rows: Float64Array<ArrayBuffer>;
   readonly urls: readonly string[];
   readonly addresses: readonly (string | null)[];
   readonly headers: readonly Outcome["responseHeaders"][];
-  /** The responses' kept bytes, one after the other. */
+  /** The kept bytes of the responses, one after another. */
   readonly bodies: Uint8Array<ArrayBuffer>;
   readonly unusual: readonly SlottedEnd[];
 }
@@ -130,7 +133,7 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
       continue;
     }
     const { durationMs, statusCode, responseTruncated, responseBody: body, phases } = outcome;
-    // Versions count from 1.
+    // 0 stands for null, because versions count from 1.
     const version = secretVersion ?? 0;
     rows.push(end.slot, startedAt, durationMs, statusCode!, version, urls.of(url), +responseTruncated, body.byteLength);
     rows.push(addresses.of(outcome.remoteAddress), headers.of(outcome.responseHeaders));
@@ -147,7 +150,7 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
   };
 }
 
-/** `sendOf` says which send a slot stands for; a slot without one is passed over. */
+/** `sendOf` returns the send that holds a slot; a slot without one is skipped. */
 export function unpackEnds(
   { rows, urls, addresses, headers, bodies, unusual }: PackedEnds,
   sendOf: (slot: number) => Send | undefined,
@@ -187,7 +190,7 @@ function known(ms: number): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A small body may be a window into a large buffer, and all of that would be copied with it. */
+/** A small body may be a view into a large buffer, which would be copied whole with it. */
 function compact(end: SlottedEnd): SlottedEnd {
   const { outcome } = end.ended;
   if (outcome.responseBody.byteLength === outcome.responseBody.buffer.byteLength) return end;
@@ -195,13 +198,13 @@ function compact(end: SlottedEnd): SlottedEnd {
   return { ...end, ended: { ...end.ended, outcome: { ...outcome, responseBody } } };
 }
 
-/** What repeats, by the order in which it first came. */
+/** Numbers the distinct items of a batch, in the order of their first appearance. */
 class Places<T> {
   readonly all: T[] = [];
   #last = -1;
 
   of(item: T): number {
-    // Mostly the one before: comparing pointers is cheaper than hashing.
+    // An item mostly equals the one before, and comparing pointers is cheaper than searching.
     if (this.#last >= 0 && this.all[this.#last] === item) return this.#last;
     const known = this.all.indexOf(item);
     return (this.#last = known >= 0 ? known : this.all.push(item) - 1);

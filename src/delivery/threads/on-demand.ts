@@ -1,14 +1,14 @@
 /**
- * Threads while there is much to send, and none while there is little: then this thread sends by itself, which saves
- * two wake-ups for each event and the memory of a thread.
+ * Uses threads while there is much to send, and none while there is little. Then this thread sends by itself, which
+ * saves two wake-ups for each event and the memory of a thread.
  *
- *   here ──more than so many each second──► threads ──a minute of rest──► here
+ *   here ──more than so many each second──► threads ──a minute of quiet──► here
  *
- * An endpoint moves with its next send, or at once if something of it waits. What is on the wire then ends where it
- * began, and until it has, it counts against the caps at the new place; what waits is taken along in its order.
- *
- * A thread that has just begun compiles as it goes: a thousand endpoints at once would wait for it, for a third of a
- * second. So they go to threads one after the other, and meanwhile each place has half of what may be in flight in all.
+ * An endpoint moves with its next send, or at once if something of it waits. Its attempts on the wire end where they
+ * began, and until then they count against the caps at the new place; waiting sends move with it, in order. A new
+ * thread compiles as it runs, and a thousand endpoints that moved at once would wait for that for a third of a second.
+ * So endpoints move to threads one after another, and meanwhile each place has half of the limit of all attempts in
+ * flight.
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -24,11 +24,11 @@ type OnEnded = (batch: readonly Ended[]) => void;
 export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "busyInAll" | "restMs"> {
   readonly openHere: (onEnded: (ended: Ended) => void) => Promise<Sender>;
   readonly openThreads: (onEnded: OnEnded, onDeath: () => void) => SenderPool;
-  /** A delivery is suspected of killing who sends it: threads from the start, for as long as this process lives. */
+  /** True if a delivery is suspected of killing the process. Threads are then used from the start and to the end. */
   readonly isSuspicious: boolean;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
-  /** Endpoints that go to threads in a second. */
+  /** The number of endpoints that move to threads in a second. */
   readonly movesPerSecond: number;
   readonly onEnded: OnEnded;
   readonly onThreadsEnded: () => void;
@@ -44,13 +44,13 @@ export class ThreadsOnDemand implements Sending {
   #threads: SenderPool | null = null;
   #place: Place = "here";
   #rules: AddressRules | null = null;
-  /** Sends are to go to threads, which are about to answer. */
+  /** True while the threads that sends will move to are starting. */
   #isWanted = false;
-  /** Null unless endpoints go to threads, one after the other; called when that is over. */
+  /** Stops the moves to threads, one endpoint after another; null unless they are under way. */
   #cancelMoved: (() => void) | null = null;
   #paused = false;
   #stopped = false;
-  /** No more of this thread: one of the others died. */
+  /** Never send on this thread again, because a thread died. */
   #suspicious: boolean;
 
   constructor(parts: ThreadsOnDemandParts) {
@@ -67,7 +67,10 @@ export class ThreadsOnDemand implements Sending {
     return (this.#here?.inFlight ?? 0) + (this.#threads?.inFlight ?? 0);
   }
 
-  /** At least 1: an endpoint with none would be read no more, and nothing of it would end and raise its cap again. */
+  /**
+   * At least 1: an endpoint with a cap of 0 would not be read any more, so nothing of it would end and raise the cap
+   * again.
+   */
   cap(endpoint: string): number {
     const place = this.#endpoints.get(endpoint)?.place ?? this.#place;
     return Math.max(1, this.#at(place)?.cap(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.endpointMaxInFlight));
@@ -192,7 +195,7 @@ export class ThreadsOnDemand implements Sending {
   async #goToThreads(): Promise<void> {
     if (this.#isWanted) return;
     this.#isWanted = true;
-    // This thread goes on until they answer, which takes longer than many an event.
+    // This thread goes on sending until the threads answer, which may take longer than many events.
     await (this.#threads ?? this.#startThreads()).ready();
     this.#isWanted = false;
     if (this.#place === "threads" || this.#stopped) return;
@@ -217,7 +220,7 @@ export class ThreadsOnDemand implements Sending {
     if (spread === 0) this.#moveRest();
   }
 
-  /** Those of which something waits; the others move with their next send. */
+  /** Moves the endpoints that have something outstanding; the others move with their next send. */
   #moveRest(): void {
     this.#cancelMoved = null;
     this.#adjust();
@@ -228,13 +231,13 @@ export class ThreadsOnDemand implements Sending {
     }
   }
 
-  /** What is sent from now on waits here until all that waited at the old place is back. */
+  /** Moves an endpoint. New sends wait here until all that waited at the old place is back. */
   #move(endpoint: Endpoint): void {
     const { isPaced, outstanding, place: from, target } = endpoint;
     const old = from === null ? null : this.#at(from);
     const low = old !== null && old.cap(target.endpoint) < INITIAL_CAP;
     const taken = old === null || outstanding[from!] === 0 ? [] : old.takeBack(target.endpoint);
-    // A second without a start: so no second holds more than the pace allows, whatever each place has saved up.
+    // Wait a second without starts, so that no second exceeds the pace, whatever each place has saved up.
     const pace = target.ratePerSecond ?? (isPaced ? 1 : null);
     const rest = pace === null ? 0 : Math.max(1000, 1000 / pace);
     const held: Send[] = [];
@@ -251,7 +254,7 @@ export class ThreadsOnDemand implements Sending {
     }
   }
 
-  /** At wherever sends go by now. */
+  /** Hands the sends to the place that is current by now. */
   #arrive(endpoint: Endpoint, sends: readonly Send[], low: boolean): void {
     const at = this.#at(this.#place)!;
     endpoint.move = null;
@@ -278,7 +281,10 @@ export class ThreadsOnDemand implements Sending {
     if (at !== this.#place) this.#adjust();
   }
 
-  /** In all, too, what is out at the old place counts against the limit at the new one; without any, threads end. */
+  /**
+   * Attempts outstanding at the old place also count against the total limit of the new one. When the threads have none
+   * left and are not needed, they end.
+   */
   #adjust(): void {
     const { maxInFlight } = this.#parts;
     const old = other(this.#place);

@@ -1,8 +1,8 @@
-/** Where the sends of each endpoint go: to this thread, or to those that are there for sending. */
+/** Keeps where the sends of each endpoint go: to this thread, or to the threads for sending. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 
-/** However many endpoints there are, all have moved after so long. */
+/** All endpoints have moved after this long, however many there are. */
 const MOVED_MS = 5000;
 
 export const PLACES = ["here", "threads"] as const;
@@ -10,28 +10,30 @@ export type Place = (typeof PLACES)[number];
 
 export const other = (place: Place): Place => (place === "here" ? "threads" : "here");
 
-/** Where one endpoint's sends go, and what is out at each place. */
+/** Where one endpoint's sends go, and how many are outstanding at each place. */
 export interface Endpoint {
   target: Target;
-  /** Null once the place is no more. */
+  /** Null once the threads that it used have ended. */
   place: Place | null;
-  /** Monotonic: not before then. */
+  /** Monotonic milliseconds; the endpoint does not move before then. */
   movesAt: number;
   readonly outstanding: Record<Place, number>;
-  /** Some of what was sent belonged to a job, which has a pace. */
+  /** True if some of its sends belonged to a job, which has a pace. */
   isPaced: boolean;
-  /** Null unless it moves. */
+  /** Null unless it is moving. */
   move: Move | null;
 }
 
 export interface Move {
-  /** What waited at the old place, and what came since. */
+  /** The sends that waited at the old place, and those that arrived since. */
   held: Send[];
-  /** Resolves once the old place has given it back. */
+  /** Resolves once the old place has given its sends back. */
   readonly taken: Promise<void>;
 }
 
-/** Has those that are at the other place move one after the other; the answer is how long that takes, in milliseconds. */
+/**
+ * Schedules the endpoints at the other place to move one after another. Returns how long that takes, in milliseconds.
+ */
 export function spreadMoves(endpoints: Iterable<Endpoint>, to: Place, now: number, perSecond: number): number {
   const leaving = [...endpoints].filter(({ place }) => place === other(to));
   const spread = Math.min(MOVED_MS, (leaving.length * 1000) / perSecond);
@@ -39,7 +41,7 @@ export function spreadMoves(endpoints: Iterable<Endpoint>, to: Place, now: numbe
   return spread;
 }
 
-/** The endpoint's settings at a place: what is still out at the other one counts against its cap. */
+/** The endpoint's settings at a place, with its cap reduced by what is outstanding at the other one. */
 export function limitedAt({ outstanding, target }: Endpoint, at: Place, endpointMaxInFlight: number): Target {
   const elsewhere = outstanding[other(at)];
   if (elsewhere === 0) return target;

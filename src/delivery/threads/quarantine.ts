@@ -1,6 +1,6 @@
 /**
- * What was on the wire when a sender's thread died is suspected of having killed it. It goes on here: a thread for one
- * send at a time, so that the next death names the guilty one, and at the third its attempt has failed.
+ * Sends on, one at a time on a thread of its own, what was on the wire when a sender's thread died. Any of it may have
+ * killed the thread, and so the next death names the guilty delivery. At the third death its attempt counts as failed.
  */
 import { deadly, noResponse, type Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -15,7 +15,7 @@ export interface QuarantineParts {
   readonly start: (onDeath: ThreadPortParts["onDeath"]) => ThreadPort;
   readonly targetOf: (endpoint: string) => Target;
   readonly isPaused: () => boolean;
-  /** What no thread will report. */
+  /** Reports an outcome that no thread will report. */
   readonly onEnded: (send: Send, outcome: Outcome) => void;
   readonly log: Log;
 }
@@ -57,12 +57,15 @@ export class Quarantine {
     return suspects.map(({ delivery }) => delivery);
   }
 
-  /** One after the other. At a drain nothing more is started: the next start of the daemon finds them on the disk. */
+  /**
+   * Starts the next suspect, unless sending is paused. After a drain they stay on the disk for the next start of the
+   * daemon.
+   */
   next(): void {
     if (!this.#parts.isPaused()) this.try();
   }
 
-  /** In a pause too. */
+  /** Starts the next suspect even if sending is paused. */
   try(): void {
     if (this.#trying) return;
     const send = this.#suspects.shift();
@@ -75,14 +78,14 @@ export class Quarantine {
     const thread = (this.thread ??= this.#parts.start((outstanding, began) => {
       this.thread = null;
       this.#trying = false;
-      // A thread that could not begin was killed by nothing that it was given.
+      // If the thread could not start, no delivery has killed it.
       this.suspect(outstanding, began ? 1 : 0);
     }));
     void thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) });
     thread.tell({ kind: "resume" });
     thread.send([send]);
     void thread.ask({ kind: "drain" }).then(() => {
-      // Answered as well when it died; then others see to it.
+      // This also resolves when the thread died; `onDeath` handles that.
       if (this.thread !== thread || thread.outstanding > 0) return;
       this.#trying = false;
       this.next();

@@ -1,6 +1,6 @@
 /**
- * Senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and nothing is
- * lost: what it had waiting goes to the new one, and what was on the wire then into quarantine.
+ * A pool of senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and
+ * nothing is lost: the new thread gets what was waiting, and what was on the wire goes into quarantine.
  */
 import type { Clock } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
@@ -21,13 +21,13 @@ export interface SenderPoolParts {
   readonly now: () => number;
   readonly log: Log;
   readonly onEnded: (batch: readonly Ended[]) => void;
-  /** A thread died and was replaced. */
+  /** Called when a thread died and was replaced. */
   readonly onDeath?: () => void;
 }
 
 export class SenderPool implements Sending {
   readonly #parts: SenderPoolParts;
-  /** For threads that are started later. */
+  /** The settings for threads that are started later. */
   #settings: SenderSettings;
   readonly #threads: ThreadPort[];
   readonly #targets = new Map<string, Target>();
@@ -65,29 +65,29 @@ export class SenderPool implements Sending {
     return this.#caps.get(endpoint) ?? Math.min(INITIAL_CAP, this.#parts.settings.endpointMaxInFlight);
   }
 
-  /** Resolves once every thread has begun and answers. */
+  /** Resolves once every thread has started and answers. */
   async ready(): Promise<void> {
     const isUp = (at: number) => this.#threads[at]!.ask({ kind: "forget", endpoint: "" });
-    // One that could not begin answers nothing, and has another in its place.
+    // A thread that could not start does not answer, and another takes its place.
     const ready = async (at: number) => {
       while (!this.#closed && (await isUp(at)) === undefined);
     };
     await Promise.all(this.#threads.map((_, at) => ready(at)));
   }
 
-  /** With `low` it starts with one attempt at once, too. */
+  /** With `low`, an endpoint starts with one attempt at once, as if just enabled. */
   async setTarget(target: Target, low = false): Promise<void> {
     if (this.#targets.get(target.endpoint)?.enabled === false && target.enabled) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
-    // Looked at anew at each start of a quarantine, so only a running one needs to hear of it.
+    // A quarantine thread gets its targets when it starts a send, so only a running one needs this.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine.thread];
     await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target, low })));
   }
 
-  /** In all; what is over it is in flight until it ends. */
+  /** Sets the limit in all. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
-    // What a thread may have on the wire beyond its share is missing at the others.
+    // If a thread has more outstanding than its share, the other threads get that much less.
     const over = this.#threads.map(({ outstanding }, at) => Math.max(0, outstanding - this.#share(at)));
     const isLess = maxInFlight < this.#parts.settings.maxInFlight;
     const all = over.reduce((sum, each) => sum + each, 0);
@@ -111,11 +111,12 @@ export class SenderPool implements Sending {
 
   async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
     const given: string[] = [];
-    // A thread that died meanwhile answered nothing: what it had went to the one in its place, or under suspicion.
+    // A thread that died meanwhile did not answer; its sends went to its replacement or into quarantine. So ask again
+    // until no thread was replaced.
     let asked: (ThreadPort | null)[] = [];
     while (asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine.thread) {
       asked = [this.#threadOf(endpoint), this.#quarantine.thread];
-      // First, or the next suspect could be started behind the question.
+      // Ask the quarantine first, or it could start the next suspect after a thread was asked.
       given.push(...this.#quarantine.forget(endpoint));
       for (const thread of asked) if (thread !== null) given.push(...(await thread.forget(endpoint, isGone)));
     }
@@ -126,7 +127,7 @@ export class SenderPool implements Sending {
     return given;
   }
 
-  /** What waits of the endpoint, in its order, to be sent elsewhere; suspects stay. */
+  /** Takes back what waits of the endpoint, in order, to be sent elsewhere; suspects stay. */
   takeBack(endpoint: string): Promise<readonly Send[]> {
     return this.#threadOf(endpoint).takeBack(endpoint);
   }
@@ -142,7 +143,7 @@ export class SenderPool implements Sending {
     this.#quarantine.next();
   }
 
-  /** Where something waits; the threads take turns. */
+  /** Probes on a thread that has something waiting; the threads take turns. */
   probe(): void {
     const busy = this.#threads.filter(({ outstanding }) => outstanding > 0);
     if (busy.length > 0) busy[this.#probes++ % busy.length]!.tell({ kind: "probe" });
@@ -173,7 +174,7 @@ export class SenderPool implements Sending {
     return this.#threads[placeOf(endpoint, this.#threads.length)]!;
   }
 
-  /** Of one thread; together they are no more than the whole, but where that is less than one for each. */
+  /** The share of one thread. The shares add up to the limit, unless that is less than one for each thread. */
   #share(at: number): number {
     const { settings, threads } = this.#parts;
     const share = Math.floor((this.#maxInFlight + threads - 1 - at) / threads);
@@ -219,7 +220,7 @@ export class SenderPool implements Sending {
   }
 }
 
-/** FNV-1a over the id: the same endpoint always goes to the same thread. */
+/** FNV-1a over the id, so that the same endpoint always goes to the same thread. */
 function placeOf(endpoint: string, threads: number): number {
   if (threads === 1) return 0;
   let hash = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** Both ends of the port between the main thread and a sender's. */
+/** Both ends of the message port between the main thread and a sender's thread. */
 import type { MessagePort, Worker } from "node:worker_threads";
 import type { Clock } from "../../clock.ts";
 import type { Ended } from "../../domain/deliveries/attempt.ts";
@@ -17,7 +17,7 @@ import {
   type ToSender,
 } from "./messages.ts";
 
-/** More sends than memory ever holds for one thread; without a slot, a send counts as on the wire. */
+/** More than the sends that memory ever holds for one thread. A send beyond these slots counts as on the wire. */
 const SLOTS = 65_536;
 
 export type StartThread = (data: SenderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
@@ -28,17 +28,20 @@ export interface ThreadPortParts {
   readonly clock: Pick<Clock, "after" | "nextTurn">;
   readonly onEnded: (batch: readonly Ended[], caps: readonly (readonly [string, number])[]) => void;
   readonly onError: (error: unknown) => void;
-  /** The thread is gone: `outstanding` was given to it and did not end. False: it could not begin, so nothing killed it. */
+  /**
+   * Called when the thread has ended. `outstanding` are its sends that did not end. `began` is false if the thread
+   * could not start, so that no delivery killed it.
+   */
   readonly onDeath: (outstanding: readonly Outstanding[], began: boolean) => void;
 }
 
-/** A host that is short of something lets no thread begin; the next one is tried then. */
+/** A host that is short of a resource cannot start a thread; wait this long before the next try. */
 const BEGIN_AGAIN_MS = 1000;
 
 export interface Outstanding {
   readonly send: Send;
   readonly onWire: boolean;
-  /** Its endpoint's deliveries were taken back since: it is not tried again after a death. */
+  /** True if its endpoint's deliveries were taken back since, so that it is not tried again after a death. */
   readonly takenBack: boolean;
 }
 
@@ -49,19 +52,19 @@ type Ask =
   | { kind: "drain" };
 
 /**
- * One sender's thread as the main thread sees it: what it was given and has not ended, and which of that was on the
- * wire when it died.
+ * A sender's thread as seen from the main thread. It tracks which sends have not ended, and which of them were on the
+ * wire when the thread died.
  */
 export class ThreadPort {
   readonly #parts: ThreadPortParts;
   readonly #thread: ReturnType<StartThread>;
   readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
-  /** By slot: what was given to the thread and has not ended. */
+  /** By slot, the sends that were given to the thread and have not ended. */
   readonly #sends: (Send | undefined)[] = [];
   readonly #freeSlots: number[] = [];
-  /** Slots of what was here when its endpoint's deliveries were taken back. */
+  /** Slots of sends that were here when their endpoint's deliveries were taken back. */
   readonly #takenBack = new Set<number>();
-  /** Sends of this turn, handed over in one message, and their slots. */
+  /** Sends of this turn and their slots, to be handed over in one message. */
   #gathered: Send[] = [];
   #gatheredSlots: number[] = [];
   readonly #calls = new Map<number, (result: unknown) => void>();
@@ -74,7 +77,7 @@ export class ThreadPort {
     this.#parts = parts;
     this.#thread = parts.start({ settings: parts.settings, onWire: this.#onWire.buffer });
     this.#thread.on("message", (message: FromSender) => this.#receive(message));
-    // Its exit follows.
+    // An `exit` event always follows.
     this.#thread.on("error", parts.onError);
     this.#thread.on("exit", () => this.#exit());
   }
@@ -83,7 +86,7 @@ export class ThreadPort {
     return this.#sends.length - this.#freeSlots.length;
   }
 
-  /** Looks at every slot: to be asked now and then. */
+  /** Looks at every slot, so it must not be called often. */
   get inFlight(): number {
     return this.#sends.reduce((sum, send, slot) => sum + (send !== undefined && this.#isOnWire(slot) ? 1 : 0), 0);
   }
@@ -118,7 +121,7 @@ export class ThreadPort {
     return (await this.takeBack(endpoint, isGone)).map(({ delivery }) => delivery);
   }
 
-  /** What waits of the endpoint, in its order. */
+  /** Takes back what waits of the endpoint, in order. */
   async takeBack(endpoint: string, isGone = false): Promise<readonly Send[]> {
     const given = ((await this.ask({ kind: "forget", endpoint, isGone })) ?? []) as readonly string[];
     if (given.length === 0) return [];
@@ -175,7 +178,7 @@ export class ThreadPort {
   }
 
   #die(began: boolean): void {
-    // Those that asked get no answer any more, and must not wait for one.
+    // Nobody will get an answer any more, so let no caller wait for one.
     for (const resolve of this.#calls.values()) resolve(undefined);
     this.#calls.clear();
     if (this.#closing) return;
@@ -196,7 +199,7 @@ export interface ServedSenderParts {
   readonly open: (hooks: Required<Pick<SenderParts, "onStart" | "onEnded">>) => Sender;
 }
 
-/** A sender at the other end of the port: what a thread does with the messages it gets. */
+/** Runs a sender at the thread's end of the port, by the messages that arrive there. */
 export function serveSender({ port, onWire, clock, open }: ServedSenderParts): void {
   const wire = new Uint8Array(onWire);
   let ends: SlottedEnd[] = [];
@@ -216,7 +219,7 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
       wire[(send as SlottedSend).slot] = 1;
     },
     onEnded: (ended, send) => {
-      // What ends in one turn of the event loop goes in one message.
+      // Attempts that end in the same turn of the event loop share a message.
       if (ends.length === 0) clock.nextTurn(report);
       ends.push({ slot: (send as SlottedSend).slot, trigger: send.trigger, ended });
     },
@@ -246,13 +249,13 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
       case "abort":
         return sender.abort();
       case "drain":
-        // The ends of what was in flight are reported before it.
+        // Answer only after the ends of all attempts in flight were reported.
         return answer(
           message.call,
           sender.drain().then(() => new Promise<void>((resolve) => clock.nextTurn(resolve))),
         );
       case "close":
-        // The thread ends with its port: its exit is the answer.
+        // The thread ends with its port, and its exit is the answer.
         return void sender.close().then(() => port.close());
     }
   });
