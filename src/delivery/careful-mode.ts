@@ -1,4 +1,4 @@
-/** What a process does with care that comes after deaths of the one before: a delivery may be what kills it. */
+/** Sends more carefully after a process has died, because one of its deliveries may be what kills it. */
 import type { Clock } from "../clock.ts";
 import { deadly, type Outcome } from "../domain/deliveries/attempt.ts";
 import type { Claim, Send } from "../domain/deliveries/delivery.ts";
@@ -13,16 +13,17 @@ import type { Executor } from "./executor.ts";
 import type { Sending } from "./send/sender.ts";
 
 /**
- * Marks each delivery on the disk before it is dialled, so that a process that dies leaves word of what was on the
- * wire. It costs a commit for each hand-over: only for a process that has died twice in quick succession.
+ * Marks each delivery on the disk before it is dialled, so that a process that dies leaves a record of what was on the
+ * wire. Marking costs a commit for each hand-over, so it is done only after two deaths in quick succession.
  */
 export class CarefulSending implements Sending {
   readonly #inner: Sending;
   readonly #store: { readonly recovery: Pick<RecoveryStore, "markStarted"> };
   readonly #onFault: (error: unknown) => void;
   /**
-   * What the store would not mark (a full disk), which stays unsent until it is tried again; and what came while
-   * nothing may start: a death in a pause must not count against deliveries that nobody dialled.
+   * Sends that are not handed over yet: the store could not mark them (a full disk), or they arrived while sending was
+   * paused. Nothing is marked during a pause, because a death then must not count against deliveries that nobody
+   * dialled.
    */
   #unmarked: Send[] = [];
   #paused = false;
@@ -79,7 +80,10 @@ export class CarefulSending implements Sending {
     this.retry();
   }
 
-  /** Each second: on trial nothing else is handed over, so that one commit that failed would hold up all for good. */
+  /**
+   * Called each second. During a trial nothing else is handed over, so without this one failed commit would hold up all
+   * sending for good.
+   */
   retry(): void {
     if (!this.#paused && this.#unmarked.length > 0) this.send([]);
   }
@@ -122,15 +126,15 @@ export interface TrialParts {
 }
 
 /**
- * After deaths of the process: what was on the wire then goes first and alone, so that another death names the guilty
- * one. At three deaths its attempt counts as failed, and everything else goes on. The trial ends with the first minute of
- * the process: else a thousand suspects of a receiver that hangs would keep all others waiting for hours. Those whose turn
- * had not come go with the others then.
+ * After deaths of the process, sends what was on the wire first and one by one, so that another death names the guilty
+ * delivery. At three deaths its attempt counts as failed, and everything else goes on. The trial ends after the first
+ * minute of the process; otherwise a thousand suspects of a receiver that hangs would keep all others waiting for
+ * hours. Suspects that were not tried by then are sent with the others.
  */
 export class Trial {
   readonly #parts: TrialParts;
   readonly #executor: Executor;
-  /** Taken back before their turn came. */
+  /** Deliveries that were withdrawn before they were tried. */
   readonly #withdrawn = new Set<string>();
   readonly #over = new AbortController();
 
@@ -147,12 +151,13 @@ export class Trial {
       "the process died while these were being sent; now each is sent alone, and everything else waits for at most a minute",
     );
     halts.onTrial = true;
-    // Whoever was there at most deaths comes first: the minute may not be enough for all.
+    // Suspects with the most deaths go first, because the minute may not be enough for all.
     for (const { claim, interruptions } of suspects.toSorted((a, b) => b.interruptions - a.interruptions)) {
       if (this.#over.signal.aborted) break;
       const { delivery, trigger } = claim;
       if (this.#withdrawn.has(delivery)) continue;
-      // A disable takes back what was asked for by hand; what else is owed goes back to the disk.
+      // Disabling an endpoint cancels the attempts that were requested by hand; its other deliveries go back to the
+      // disk.
       if (trigger === "manual" && (await store.deliveries.requestedAttempt(delivery)) === null) continue;
       const verdict = deadly(interruptions, "process");
       this.#executor.do(tried(this.#executor.memory, claim, verdict === null));
@@ -164,7 +169,7 @@ export class Trial {
     this.#withdrawn.clear();
   }
 
-  /** The process has outlived its first minute. */
+  /** Called when the process has outlived its first minute. */
   end(): void {
     this.#over.abort();
   }

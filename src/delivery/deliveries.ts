@@ -1,4 +1,4 @@
-/** What the rest of the daemon asks of the delivery side, and hears of it; the dispatcher keeps it. */
+/** What the rest of the daemon may ask of delivery, and watch in it. The dispatcher implements it. */
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
@@ -8,55 +8,64 @@ import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded, Withdraw
 export interface Deliveries {
   /** Passed to `store.publish`. */
   readonly hasRoom: HasRoom;
-  /** Takes what a commit made, in the same turn in which the commit's answer arrived. */
+  /** Takes over the deliveries of a commit. It must be called in the same turn in which the commit resolved. */
   accept(handover: Handover): void;
   /**
-   * Reads the endpoint's settings and secrets anew. Resolves once nothing is sent with the old ones and, if it is disabled
-   * now, nothing more but tests is started for it; what is on the wire is still recorded. `isHeard`: those who look on
-   * were told by the node that changed it.
+   * Reads the endpoint's settings and secrets again. Resolves once nothing is sent with the old ones. If the endpoint
+   * is disabled now, nothing but tests is started for it from then on; attempts on the wire are still recorded.
+   * `isHeard` is true if another node made the change and has notified the watchers.
    */
   refresh(endpoint: string, isHeard?: boolean): Promise<void>;
   /**
-   * Resolves when memory has let go of the delivery (its attempt was recorded, or there will be none for now), or when
-   * nobody waits any more. One at a time waits for a delivery.
+   * Resolves when memory has released the delivery (its attempt was recorded, or there will be none for now), or when
+   * `enough` aborts. Only one caller at a time may wait for a delivery.
    */
   released(claim: Claim, enough: AbortSignal): Promise<void>;
-  /** Resolves once nothing more is started for the endpoint. What is on the wire is still recorded. */
+  /** Resolves once nothing more is started for the endpoint. Attempts on the wire are still recorded. */
   drop(endpoint: string): Promise<void>;
-  /** How many attempts are on the wire. */
+  /** The number of attempts on the wire. */
   readonly inFlight: number;
-  /** Whether the brake is on. */
+  /** True while an operator has paused all sending. */
   readonly paused: boolean;
-  /** Every reason why nothing is sent, or less than could be; none when all goes on. */
+  /** Every reason why nothing is sent, or less than could be; empty when there is none. */
   readonly halts: readonly Halt[];
-  /** Deliveries of this process that a wrong clock had put off for longer than their ladder allows, since the start. */
+  /** This process's deliveries, since the start, that a wrong clock had put off for longer than their ladder allows. */
   readonly putOff: number;
-  /** Resolves once no attempt starts any more, tests and those that were asked for included. */
+  /** Resolves once no attempt starts any more, including tests and attempts requested by hand. */
   pause(): Promise<void>;
   resume(): void;
-  /** When the oldest delivery fell due that is due by `now` and has no attempt recorded since; null when none is. */
+  /**
+   * When the oldest of the deliveries fell due that are due by `now` and have no attempt recorded since; null if there
+   * is none.
+   */
   oldestDueAt(now: number): number | null;
-  /** Where more is due than is attempted at a time, the longest wait first. */
+  /** The endpoints with more due than is attempted at a time, the longest wait first. */
   queues(now: number): readonly Queue[];
-  /** How many attempts the endpoint may have on the wire at a time, as fast as it answers; null if another node sends. */
+  /**
+   * How many attempts the endpoint may have on the wire at a time, given how fast it answers; null if another node
+   * sends.
+   */
   atOnce(endpoint: string): number | null;
-  /** The store owes one attempt of this delivery, outside the ladder. */
+  /** Makes the one attempt of this delivery, outside the ladder, that the store has noted. */
   attempt(requested: EventDelivery): void;
   /**
-   * These were taken back: resolves once none of them is started any more, and memory has let go of what they said. What
-   * is on the wire is still recorded. `isHeard` as in `refresh`.
+   * Takes back deliveries that were cancelled or erased. Resolves once none of them is started any more and memory
+   * holds none of their data. Attempts on the wire are still recorded. `isHeard` is as in `refresh`.
    */
   withdraw(deliveries: readonly WithdrawnDelivery[], isHeard?: boolean): Promise<void>;
 }
 
-/** Hears of what happens to deliveries once it is on the disk, each of what it cares for. It must be quick. */
+/**
+ * Is called about deliveries once the change is on the disk. Each watcher implements the calls that it needs. They must
+ * be quick.
+ */
 export interface DeliveryWatcher {
   attempted?(attempt: EndedAttempt, recorded: Recorded): void;
-  /** Published, or replayed. */
+  /** Deliveries were published or replayed. */
   accepted?(handover: Handover): void;
   withdrawn?(deliveries: readonly WithdrawnDelivery[]): void;
-  /** The endpoint was changed or deleted, and what it is owed may show another status. */
+  /** The endpoint was changed or deleted, so its deliveries may show another status. */
   changed?(endpoint: string): void;
-  /** By the daemon itself. */
+  /** The daemon itself disabled the endpoint. */
   disabled?(endpoint: string, reason: DisabledReason): void;
 }

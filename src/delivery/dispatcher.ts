@@ -1,6 +1,6 @@
 /**
- * Which deliveries come next. Each thing that happens is an input to the core (`core/`), which changes what memory holds
- * and answers with effects; the executor does them.
+ * Decides which deliveries come next. Everything that happens is an input to the core (`core/`), which changes memory
+ * and returns effects; the executor carries them out.
  */
 import type { Clock } from "../clock.ts";
 import type { AddressRules } from "../domain/network/address.ts";
@@ -21,9 +21,9 @@ import { Lease } from "./lease.ts";
 import type { AutoDisableRules, Memory, Queue } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 
-/** A death of the process after this long is no sign of a deadly delivery. */
+/** If the process dies after this long, that is not taken for the effect of a deadly delivery. */
 const YOUNG_MS = 60_000;
-/** Steps of the store: others are made ten seconds later. */
+/** The most steps of the store in one call; the next call, ten seconds later, goes on. */
 const HASTENED_AT_ONCE = 20;
 
 export interface DispatcherParts {
@@ -32,17 +32,17 @@ export interface DispatcherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly ladder: Ladder;
-  /** Milliseconds by which a receiver may put off its next attempt; left out: none. */
+  /** The most milliseconds by which a receiver may postpone its next attempt. Default: 0. */
   readonly maxRetryAfter?: number;
-  /** How long an attempt may take. */
+  /** The time limit of an attempt. */
   readonly timeoutMs: number;
   /** Bytes of bodies that memory may hold. */
   readonly loadedBytes: number;
-  /** When endpoints are disabled by themselves; left out: never. */
+  /** When endpoints are disabled automatically. Default: never. */
   readonly autoDisable?: AutoDisableRules;
-  /** Why this host's resolvers are of no use to anybody, or null; left out: they answer. */
+  /** Returns why this host's resolvers are of no use, or null. Default: they answer. */
   readonly askResolvers?: () => Promise<string | null>;
-  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  /** Called for an error that is our bug: the daemon must end rather than go on with wrong state. */
   readonly onFault: (error: unknown) => void;
   readonly watchers?: readonly DeliveryWatcher[];
 }
@@ -53,13 +53,13 @@ export class Dispatcher implements Deliveries {
   readonly #memory: Memory;
   readonly #executor: Executor;
   readonly lease: Lease;
-  /** Null while nothing is suspected. */
+  /** Null unless the last process died in a way that asks for care. */
   #careful: CarefulSending | null = null;
   readonly #trial: Trial;
   readonly #sweep: HorizonSweep;
   #youngUntil: number;
   #tookUp = true;
-  /** Since the start. */
+  /** The number of deliveries that `hasten` has moved since the start. */
   putOff = 0;
   #makesRoom = false;
 
@@ -91,7 +91,7 @@ export class Dispatcher implements Deliveries {
     this.#sweep = new HorizonSweep({ ...parts, memory: this.#memory });
   }
 
-  /** Finds out who is owed something. Nothing is read of what is owed until it is due. */
+  /** Finds out which endpoints have deliveries waiting. The deliveries themselves are read when they are due. */
   async start(): Promise<void> {
     const { clock, store, onFault } = this.#parts;
     const { dueMoves, windows } = this.#memory;
@@ -106,13 +106,16 @@ export class Dispatcher implements Deliveries {
     void trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault);
   }
 
-  /** Each second: tries again what could not be recorded, makes room if nobody has published, reads what is due. */
+  /**
+   * Called each second: retries what could not be recorded, frees memory if nobody has published, and reads what is
+   * due.
+   */
   tick(): void {
     const { clock, store } = this.#parts;
     if (clock.monotonic() >= this.#youngUntil) {
       this.#youngUntil = Number.POSITIVE_INFINITY;
       this.#trial.end();
-      // Not to have it written costs a little care after the next death.
+      // If this write fails, the next start is only more careful than it needs to be.
       store.recovery.outlived().catch(() => {});
     }
     if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
@@ -122,17 +125,20 @@ export class Dispatcher implements Deliveries {
     this.#makeRoom();
   }
 
-  /** Each minute: finds deliveries that memory has lost, of which there must be none, and has them sent. */
+  /** Called each minute: finds deliveries that memory has lost, and has them sent. There must be none. */
   async sweep(): Promise<void> {
-    // What is still to be taken up is not lost.
+    // Before everything is taken up, a delivery that is missing from memory is not lost.
     if (!this.#tookUp || !this.lease.hasFoundAll) return;
     const failed = (error: unknown) => this.#executor.failed(error);
     const repaired = await this.#sweep.run().catch(failed);
-    // One that cannot be read now keeps none of the others waiting.
+    // An endpoint that cannot be read now must not keep the others waiting.
     for (const endpoint of repaired ?? []) await this.refresh(endpoint).catch(failed);
   }
 
-  /** Each ten seconds: what a wrong clock has put off for longer than its ladder allows is due in time again. */
+  /**
+   * Called each ten seconds: gives deliveries that a wrong clock had put off for longer than their ladder allows a due
+   * time within it.
+   */
   async hasten(): Promise<void> {
     if (!this.#tookUp || !this.lease.hasFoundAll) return;
     const moved = await this.#hasten().catch((error: unknown) => this.#executor.failed(error));
@@ -153,7 +159,7 @@ export class Dispatcher implements Deliveries {
     const all: Waiting[] = [];
     for (let left = HASTENED_AT_ONCE; left > 0; left--) {
       const { wall: now } = this.#executor.now();
-      // What moves with the clock moves once.
+      // These due times are about to move with the clock anyway, and must not move twice.
       if (dueMoves.pending.length > 0) break;
       const moved = await store.recovery.hasten({ ladder, maxRetryAfter }, now);
       for (const each of moved) if (!this.#isElsewhere(each.endpoint)) windows.noteWaiting(each);
@@ -163,12 +169,12 @@ export class Dispatcher implements Deliveries {
     return all;
   }
 
-  /** How many deliveries sweeps found lost since the start: anything but 0 is a bug of ours. */
+  /** Deliveries that sweeps have found lost since the start. Anything but 0 is our bug. */
   get lost(): number {
     return this.#sweep.found;
   }
 
-  /** Every connection that is opened after it, and every request but those on the wire, keeps to these rules. */
+  /** Sets the rules for every new connection, and for every request that is not on the wire yet. */
   setEgress(rules: AddressRules): void {
     this.#executor.sending.setEgress(rules);
   }
@@ -194,7 +200,8 @@ export class Dispatcher implements Deliveries {
     if (this.#isElsewhere(endpoint)) return isHeard ? undefined : store.ownership.heard([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint, isHeard);
-    // What was asked for before it was disabled is owed no more; nor what was cancelled when it was enabled.
+    // Disabling an endpoint cancels the attempts requested before it. If it was enabled again, only those that the
+    // store still has are made.
     const taken = manual.takenFor(endpoint);
     const owed = await Promise.all(
       taken.map(({ delivery }) => target.enabled && store.deliveries.requestedAttempt(delivery)),
@@ -230,7 +237,7 @@ export class Dispatcher implements Deliveries {
 
   pause(): Promise<void> {
     this.#memory.halts.begin("operator", "all sending is paused", this.#parts.clock.now());
-    // Even if all was paused before: a probe may have been on its way.
+    // Pause the sender even if sending was paused before: a probe may have been about to start.
     return this.#executor.sending.pause();
   }
 
@@ -268,7 +275,7 @@ export class Dispatcher implements Deliveries {
     return this.#executor.idle();
   }
 
-  /** Starts no attempt from now on; resolves when those in flight have ended and are recorded. */
+  /** Starts no more attempts. Resolves when those in flight have ended and are recorded. */
   async stop(): Promise<void> {
     const { sending } = this.#executor;
     this.#startNothing();
@@ -282,7 +289,7 @@ export class Dispatcher implements Deliveries {
 
   /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */
   abort(): void {
-    // Or what it ends would be taken for a shortage, and be made again once that is over.
+    // Otherwise the interrupted attempts would be taken for a shortage and made again when that is over.
     this.#startNothing();
     this.#executor.sending.abort();
   }
@@ -293,7 +300,7 @@ export class Dispatcher implements Deliveries {
     this.#executor.stopTimers();
   }
 
-  /** The start was on a disk too full to take up what the last process left. */
+  /** Takes up what the last process left, if the disk was too full for that at the start. */
   async #takeUp(): Promise<void> {
     if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
@@ -305,23 +312,23 @@ export class Dispatcher implements Deliveries {
     return this.#memory.elsewhere?.(endpoint) === true;
   }
 
-  /** Resolves once none of them is loaded but what was started. */
+  /** Resolves once none of them is loaded except those that have started. */
   async #withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
     const endpoints = withdrawn(this.#memory, deliveries);
     await Promise.all([...endpoints].map((endpoint) => this.#executor.sift(endpoint)));
   }
 
-  /** While memory is full: gives back what is not started of the endpoint that has most, until there is room. */
+  /** While memory is full, unloads the unstarted deliveries of the endpoint with the most, until there is capacity. */
   #makeRoom(): void {
     const { windows } = this.#memory;
     if (!windows.isFull || this.#makesRoom) return;
     this.#makesRoom = true;
     const make = async () => {
-      // After the turn, so that all of a batch is there.
+      // Wait for the end of the turn, so that the whole batch has arrived.
       await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
       for (let most = windows.fullest(); windows.isFull && most !== null; most = windows.fullest()) {
         const before = windows.loaded;
-        // From now on what is committed queues behind them.
+        // From now on, new commits of this endpoint queue behind what is unloaded.
         windows.of(most).overflow();
         await this.#executor.park(await this.#executor.takeBack(most));
         if (windows.loaded >= before) break;

@@ -1,4 +1,4 @@
-/** Reads what has fallen due from the disk, a window after the other, as far as there is room for it in memory. */
+/** Reads what has fallen due from the disk, one window after another, as far as memory has capacity for it. */
 import type { Clock } from "../clock.ts";
 import type { DuePage, Store } from "../store/store.ts";
 import { beginRead, READ_LIMIT, type Read } from "./core/disk.ts";
@@ -6,9 +6,9 @@ import { settledOf } from "./memory/clock.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
 
-/** What a read costs at least, in rows: so many reads go into one turn of the event loop. */
+/** The least that a read costs, in rows. It limits the number of reads in one turn of the event loop. */
 const READ_COST = 8;
-/** It may look at many more rows than it finds. */
+/** A read of first attempts alone may look at many more rows than it finds. */
 const AHEAD_COST = 128;
 
 export interface DueReaderParts {
@@ -17,7 +17,7 @@ export interface DueReaderParts {
   readonly memory: Memory;
 }
 
-/** A page, or an endpoint that must be looked up before the next step. */
+/** A page of deliveries, or an endpoint that must be looked up before the next step. */
 export type DueStep = { readonly read: Read; readonly page: DuePage } | { readonly unknown: string };
 
 export class DueReader {
@@ -28,8 +28,8 @@ export class DueReader {
   }
 
   /**
-   * One look at every window with something due. It yields to the event loop between turns' worth of rows. `written`
-   * resolves once everything is committed whose due time was reckoned before this call.
+   * Reads every window that has something due. Yields to the event loop when a turn's budget of rows is used up.
+   * `written` resolves once all due times that were computed before this call are committed.
    */
   async *pass(written: Promise<void>): AsyncGenerator<DueStep, void, void> {
     await this.#moveDue(written);
@@ -50,8 +50,8 @@ export class DueReader {
   }
 
   /**
-   * Asks for all of them in one turn, so that a store may read them together: no more than for one of them alone. The
-   * answer is what the reads cost, in rows. What there is no room for comes when there is room again.
+   * Asks for all pages in one turn, so that a store may read them together; their limits add up to that of one read.
+   * Returns the cost of the reads, in rows. Windows without capacity are planned again when they have some.
    */
   async *#read(some: readonly Window[]): AsyncGenerator<DueStep, number, void> {
     const { clock, memory, store } = this.#parts;
@@ -82,7 +82,7 @@ export class DueReader {
       return cost;
     } finally {
       for (const window of left) {
-        // It was taken out of the plan, and the next pass must find it again.
+        // The window was taken out of the plan; without this the next pass would not find it.
         window.cancelRead();
         windows.plan(window);
       }
@@ -96,13 +96,13 @@ export class DueReader {
     return windows.roomForDue(window, cap) > 0 || windows.roomForFirsts(window, cap) > 0;
   }
 
-  /** Due times that a setting of the clock moves, at most 500 in a turn. After an error it can go on. */
+  /** Moves due times after the clock was set, at most 500 in a turn. After an error it can be continued. */
   async #moveDue(written: Promise<void>): Promise<void> {
     const { clock, store, memory } = this.#parts;
     const { dueMoves, windows } = memory;
     if (dueMoves.pending.length === 0) return;
     await written;
-    // A process that dies half-way leaves word that the next one must clamp.
+    // If the process dies half-way, this tells the next one to clamp due times.
     await store.recovery.clockUnsettled();
     for (let [move] = dueMoves.pending; move !== undefined; [move] = dueMoves.pending) {
       for (let endpoint = move.endpoints[0]; endpoint !== undefined; endpoint = move.endpoints[0]) {
@@ -122,21 +122,21 @@ export class DueReader {
   }
 }
 
-/** The tick comes each second; only what falls due before the next one gets a timer of its own. */
+/** A tick comes each second, so only what falls due before the next one gets a timer of its own. */
 const TICK_MS = 1000;
 
 export interface WakerParts {
   readonly clock: Clock;
   readonly pass: () => Promise<void>;
   readonly nextDueAt: () => number;
-  /** A pass has ended and no other follows at once. */
+  /** Called when a pass has ended and no other follows at once. */
   readonly onRest: () => void;
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Runs passes, one at a time: at each wake, and when something falls due before the next tick. A wake during a pass
- * makes one more pass and is never lost.
+ * Runs passes one at a time: at each wake, and when something falls due before the next tick. A wake during a pass
+ * causes one more pass and is never lost.
  */
 export class Waker {
   readonly #parts: WakerParts;
@@ -163,13 +163,15 @@ export class Waker {
     void this.#run();
   }
 
-  /** Sleeps exactly until the next due time, if that comes before the next tick, which tries again what a pass left. */
+  /**
+   * Sets a timer for the next due time if that comes before the next tick. The tick retries what a pass left unread.
+   */
   arm(): void {
     if (this.#stopped || this.#passing) return;
     const at = this.#parts.nextDueAt();
     const now = this.#parts.clock.now();
     if (at >= now + TICK_MS || at >= this.#timerAt) return;
-    // The last pass left it: it could not be read, and cannot yet.
+    // The last pass could not read it, and neither can one now.
     if (at <= Math.min(this.#passedAt, now)) return;
     this.#disarm();
     this.#timerAt = at;
@@ -187,7 +189,7 @@ export class Waker {
   async #run(): Promise<void> {
     try {
       while (this.#woken && !this.#stopped) {
-        // Cleared before the pass, not after it.
+        // Cleared before the pass, not after it, so that a wake during the pass is kept.
         this.#woken = false;
         this.#passedAt = this.#parts.clock.now();
         await this.#parts.pass();

@@ -1,6 +1,6 @@
 /**
- * Does what the core decides, and takes what comes of it back to the core. Here delivery awaits the store, and here the
- * sender, the timers and the store answer.
+ * Carries out what the core decides, and passes the results back to the core. This is where delivery awaits the store,
+ * and where the sender, the timers and the store report.
  *
  *   published ──send──► sender ──ended──► record ──► store ──recorded──► released
  *       └──waiting──► disk ──readDue──► send               └──retry──► disk
@@ -24,16 +24,16 @@ import { Memory, type DecidedAttempt, type DeliveryRules } from "./memory/memory
 import { Questions, type QuestionsParts } from "./questions.ts";
 import type { Sending } from "./send/sender.ts";
 
-/** Deliveries that one commit writes back. */
+/** The number of deliveries that one commit writes back. */
 const PARKED_AT_ONCE = 500;
 
 export interface ExecutorParts extends QuestionsParts {
   readonly log: Log;
   readonly rules: DeliveryRules;
   readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
-  /** Called where an error is our bug: the daemon must end rather than go on wrongly. */
+  /** Called for an error that is our bug: the daemon must end rather than go on with wrong state. */
   readonly onFault: (error: unknown) => void;
-  /** An endpoint was disabled by the daemon: nothing more may be started for it. */
+  /** Called when the daemon disabled an endpoint: nothing more may be started for it. */
   readonly onDisabled: (endpoint: string) => Promise<void>;
   readonly watchers: readonly DeliveryWatcher[];
 }
@@ -49,7 +49,7 @@ export class Executor {
   readonly #questions: Questions;
   readonly #lookUps: Crowd;
   readonly #onReleased = new Map<string, () => void>();
-  /** Commits come in the order of their calls, so the last one stands for all. */
+  /** Resolves with the latest commit. Commits happen in the order of their calls, so it covers all earlier ones. */
   #written: Promise<void> = Promise.resolve();
   #recording = 0;
   #givesUp = false;
@@ -76,7 +76,7 @@ export class Executor {
     });
   }
 
-  /** Looks at the clocks, and takes in that one was set. */
+  /** Reads both clocks, and notices if the wall clock was set. */
   now(): Now {
     const { clock, log } = this.#parts;
     const now = { wall: clock.now(), monotonic: clock.monotonic() };
@@ -110,7 +110,7 @@ export class Executor {
     this.#armTimer();
   }
 
-  /** Reads what is due, soon. */
+  /** Starts a pass that reads what is due. */
   wake(): void {
     this.#waker.wake();
   }
@@ -123,7 +123,7 @@ export class Executor {
     return new Promise((resolve) => this.#onReleased.set(delivery, resolve));
   }
 
-  /** The endpoint as it is now, once the sender knows it; null when there is none. */
+  /** Returns the endpoint as it is now, once the sender knows it; null if there is none. */
   async lookUp(endpoint: string): Promise<KnownEndpoint | null> {
     try {
       const { effects, target } = await this.#questions.lookUp(endpoint);
@@ -134,18 +134,18 @@ export class Executor {
     }
   }
 
-  /** The endpoint was deleted: what a look-up says of it from now on does not count. */
+  /** The endpoint was deleted, so the result of a look-up that is under way no longer counts. */
   forgetEndpoint(endpoint: string): void {
     this.#questions.forget(endpoint);
   }
 
-  /** Has the sender give back what it has not started of the endpoint. All of it is still loaded. */
+  /** Has the sender give back what it has not started of the endpoint. All of that is still loaded. */
   async takeBack(endpoint: string): Promise<Claim[]> {
     const given = await this.sending.forget(endpoint);
     return given.flatMap((delivery) => this.memory.windows.find(endpoint, delivery) ?? []);
   }
 
-  /** Resolves once nothing is started of the endpoint that was withdrawn, or that it may not be sent now. */
+  /** Resolves once nothing of the endpoint is started that was withdrawn or that it may not be sent now. */
   async sift(endpoint: string): Promise<void> {
     const effects = givenBack(this.memory, await this.takeBack(endpoint));
     const parks = effects.park.splice(0);
@@ -153,7 +153,9 @@ export class Executor {
     await this.park(parks);
   }
 
-  /** Resolves once these are loaded no more. Never rejects: what a full disk does not take stays loaded. */
+  /**
+   * Resolves once these claims are no longer loaded. Never rejects: claims that a full disk does not take stay loaded.
+   */
   async park(claims: readonly Claim[]): Promise<void> {
     const { clock, onFault, store } = this.#parts;
     for (let at = 0; at < claims.length; at += PARKED_AT_ONCE) {
@@ -169,14 +171,14 @@ export class Executor {
     this.rest();
   }
 
-  /** What is not tried again now, the next tick tries again; anything else is our bug. */
+  /** The next tick retries after a known error, such as a full disk; anything else is our bug. */
   failed(error: unknown): void {
     if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
   }
 
   // --- the end ---
 
-  /** Something has come to its end: who waits for idleness may have waited long enough. */
+  /** Resolves the callers of `idle` if nothing is left to do. Called whenever something ends. */
   rest(): void {
     if (this.#onIdle.length === 0 || !this.#isIdle()) return;
     for (const resolve of this.#onIdle.splice(0)) resolve();
@@ -190,20 +192,20 @@ export class Executor {
     });
   }
 
-  /** No timer is left behind. */
+  /** Leaves no timer behind. */
   stopTimers(): void {
     this.#waker.stop();
     this.#cancelTimer?.();
     this.#questions.cancel();
   }
 
-  /** What cannot be recorded from now on is given up: it will be attempted again after the next start. */
+  /** Results that cannot be recorded from now on are dropped: their attempts are made again after the next start. */
   recordForTheLastTime(): void {
     this.#givesUp = true;
     this.do(recordAgain(this.memory, this.now()));
   }
 
-  /** Nothing is released any more: whoever waits for it goes on. */
+  /** Nothing more will be released, so everybody who waits for it may go on. */
   endReleases(): void {
     for (const delivery of this.memory.watched) this.#tellReleased(delivery);
   }
@@ -251,7 +253,7 @@ export class Executor {
     this.rest();
   }
 
-  /** What such an endpoint is owed is held, like that of any other that is disabled. */
+  /** Deliveries of such an endpoint are held, as for any other disabled one. */
   async #disable({ endpoint, reason, url }: Disabling): Promise<void> {
     const { clock, log, onDisabled, rules, store, watchers } = this.#parts;
     const now = clock.now();

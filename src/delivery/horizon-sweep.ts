@@ -1,10 +1,9 @@
 /**
- * Looks once a minute whether memory has lost anything that the disk still owes (`Window` states what must hold),
- * and must find nothing. What it finds is a bug of ours: it is logged as an error, and repaired, so that the event
- * still goes out. Only what a commit made whose answer was lost is found here by design.
- *
- * A commit and the news of it are two things, and a look may fall between them. So only what two looks a second apart
- * both find lost is lost.
+ * Checks once a minute that memory has lost nothing that still waits on the disk (`Window` states the invariant). It
+ * must find nothing. A lost delivery is a bug of ours: it is logged as an error and repaired, so that the event is
+ * still sent. The one exception by design is a commit that was made although its answer was lost. A commit and its
+ * hand-over to memory are two steps, and a check may fall between them, so a delivery counts as lost only if two
+ * checks, a second apart, both miss it.
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -12,7 +11,7 @@ import type { DeliveryStore, EndpointStore, EventDelivery, Owed, RecoveryStore }
 import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
 
-/** Rows, or endpoints, that one turn of the event loop looks at. */
+/** The rows or endpoints that one turn of the event loop looks at. */
 const CHUNK = 500;
 const CONFIRM_MS = 1000;
 
@@ -33,7 +32,10 @@ export interface HorizonSweepParts {
   readonly log: Log;
 }
 
-/** What memory has lost, by delivery id. A million lost at once count as the first 500 of each endpoint. */
+/**
+ * The deliveries that memory has lost, by id. If a million are lost at once, only the first 500 of each endpoint are
+ * counted.
+ */
 interface Lost {
   readonly waiting: Map<string, Owed>;
   readonly fresh: Map<string, Owed>;
@@ -44,19 +46,19 @@ export class HorizonSweep {
   found = 0;
   readonly #parts: HorizonSweepParts;
   #running: Promise<Iterable<string>> | null = null;
-  /** Of the commits that were made late, those before the last run. */
+  /** The count of late commits as of the last run. */
   #knownLate = 0;
 
   constructor(parts: HorizonSweepParts) {
     this.#parts = parts;
   }
 
-  /** Whether a commit was made since the last run whose caller had been told that it had failed. */
+  /** True if a commit was made since the last run whose caller had been told that it failed. */
   get isWanted(): boolean {
     return this.#parts.store.recovery.doubt.madeLate > this.#knownLate;
   }
 
-  /** The answer is the endpoints that may have changed: what they are owed is to be read again, whatever memory thought. */
+  /** Returns the endpoints that may have changed. Their deliveries must be read again, whatever memory knew of them. */
   run(): Promise<Iterable<string>> {
     return (this.#running ??= this.#run().finally(() => (this.#running = null)));
   }
@@ -66,7 +68,7 @@ export class HorizonSweep {
     const { madeLate } = store.recovery.doubt;
     const changed = new Set<string>();
     if (this.isWanted) {
-      // Whatever such a commit changed, nobody has told.
+      // Nobody was notified of the changes that such a commit made.
       await findOwed(this.#parts, memory);
       for (const endpoint of memory.ownEndpoints()) if (memory.endpoints.get(endpoint)) changed.add(endpoint);
     }
@@ -108,12 +110,12 @@ export class HorizonSweep {
     }
   }
 
-  /** Only what lies at or below the horizon needs reading, and that is what memory has loaded, if nothing is wrong. */
+  /** Reads only what lies at or below the horizon. If nothing is wrong, that is exactly what memory has loaded. */
   async #lookAt(window: Window): Promise<{ missed: readonly Owed[]; rows: number }> {
     const { endpoint } = window;
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let rows = 0; ;) {
-      // The row after those that are loaded is the first one above the horizon.
+      // One row more than are loaded: that row should be the first one above the horizon.
       const limit = Math.min(CHUNK, window.loaded.size + 1);
       const page = await this.#parts.store.deliveries.waiting(endpoint, after, limit);
       rows += page.length;
@@ -128,7 +130,7 @@ export class HorizonSweep {
     }
   }
 
-  /** As the disk has it: what a disabled or deleted endpoint is owed is not lost. */
+  /** Asks the disk, because deliveries of a disabled or deleted endpoint are not lost. */
   async #isSentTo(endpoint: string): Promise<boolean> {
     return (await this.#parts.store.endpoints.target(endpoint))?.enabled === true;
   }
@@ -149,7 +151,7 @@ export class HorizonSweep {
     } else {
       this.found += all.length;
       const { heapAt, loaded, nextDueAt, overflows } = windows.of(first!.endpoint);
-      // How its window stands.
+      // The state of the first delivery's window.
       const window = { next_due_at: nextDueAt, is_planned: heapAt !== -1, loaded: loaded.size, overflows };
       log.error(
         { ...fields, first_due_at: first!.dueAt, ...window },
@@ -165,13 +167,16 @@ export class HorizonSweep {
     return endpoints;
   }
 
-  /** A turn of the event loop of its own: every commit before it has been heard of. */
+  /** Waits for a turn of the event loop, so that memory has taken in every commit before it. */
   #turn(): Promise<void> {
     return new Promise((resolve) => this.#parts.clock.nextTurn(resolve));
   }
 }
 
-/** Finds out who is owed something, and what attempts were asked for. What was known before is read again. */
+/**
+ * Finds the endpoints with deliveries waiting, and the attempts that were requested by hand. Endpoints that were known
+ * before are read again.
+ */
 export async function findOwed(
   { clock, store }: Pick<HorizonSweepParts, "clock" | "store">,
   { manual, windows }: Pick<SweptMemory, "manual" | "windows">,
@@ -191,7 +196,7 @@ export async function findOwed(
   }
 }
 
-/** Page by page, the endpoints with waiting deliveries, and when the earliest of each falls due. */
+/** Yields pages of endpoints with waiting deliveries, each with its earliest due time. */
 async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
     const page: Map<string, number> = await store.deliveries.earliestDue(after, CHUNK);
@@ -201,7 +206,7 @@ async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGener
   }
 }
 
-/** Lost in both looks, at the same place. */
+/** The deliveries that both checks found lost, at the same due time. */
 function both(first: ReadonlyMap<string, Owed>, second: ReadonlyMap<string, Owed>): Map<string, Owed> {
   return new Map([...second].filter(([delivery, { dueAt }]) => first.get(delivery)?.dueAt === dueAt));
 }

@@ -1,6 +1,7 @@
 /**
- * What this process sends for is its own for as long as it renews that. Once it may be another's, nothing is started.
- * Where nodes share the store, endpoints come and go, and what other nodes have committed for them is asked for.
+ * Keeps this process's right to send, by renewing its lease on the store. When the lease may have run out, nothing is
+ * started. Where nodes share a store, it also takes and gives up endpoints, and polls for what other nodes have
+ * committed for them.
  */
 import type { Clock } from "../clock.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -12,16 +13,16 @@ import type { Deliveries } from "./deliveries.ts";
 import type { Executor } from "./executor.ts";
 import { findOwed } from "./horizon-sweep.ts";
 
-/** What was handed to a sender begins a little later: sending stops so long before the lease ends. */
+/** Sending stops this long before the lease ends, because an attempt starts a little after it is handed to a sender. */
 const MARGIN_MS = 1000;
-/** Between two looks for what other nodes have committed. */
+/** The interval between two polls for what other nodes have committed. */
 const NEWS_MS = 50;
-/** The brake is looked for at each tenth of them. */
+/** Every tenth poll also checks whether all sending is paused. */
 const BRAKE_EVERY = 10;
 const LEAVE_MS = 1000;
-/** For how long the end of a stop waits for the store. */
+/** How long the end of a stop waits for the store. */
 const END_MS = 2000;
-/** Whoever has it does what one node is to do for all. */
+/** The node that owns this slot does what only one node should do for all. */
 const FIRST_SLOT = 0;
 
 export interface LeaseParts {
@@ -38,14 +39,14 @@ export interface LeaseParts {
 export class Lease {
   readonly #parts: LeaseParts;
   #isForGood = false;
-  /** By the monotonic clock: when what is owned may be another's, and when sending had to stop because of that. */
+  /** Monotonic milliseconds: when the lease ends, and when sending stopped because it could not be renewed. */
   #endsAt = Number.POSITIVE_INFINITY;
   #lapsedAt: number | null = null;
-  /** Whose deliveries were looked for; null while nothing is shared. */
+  /** The slots whose deliveries were looked up; null unless nodes share the store. */
   #found: OwnedSlots["owned"] | null = null;
-  /** Those of which it knows. */
+  /** The slots that this process owns, as of the last renewal. */
   #owned: OwnedSlots["owned"] = new Set();
-  /** Whose deliveries are being looked for. */
+  /** The slots whose deliveries are being looked up. */
   #finding: OwnedSlots["owned"] = new Set();
   #renewing: Promise<void> | null = null;
   #sharing: Promise<void> | null = null;
@@ -64,31 +65,32 @@ export class Lease {
     if (owns !== null) parts.executor.memory.elsewhere = (endpoint) => !owns(endpoint);
   }
 
-  /** Whether this process does what one is to do for all: it removes what is old, and runs jobs. */
+  /** True if this process does what one node does for all: remove old data and run jobs. */
   get isFirst(): boolean {
     return this.#found === null || this.#found.has(FIRST_SLOT);
   }
 
-  /** Whether what all that is owned owes was looked for. */
+  /** True if the deliveries of all owned slots were looked up. */
   get hasFoundAll(): boolean {
     return this.#found === null || this.#found.size === this.#owned.size;
   }
 
-  /** Each second. Rejects while the store cannot be reached. */
+  /** Called each second. Rejects while the store cannot be reached. */
   renew(): Promise<void> {
     return (this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = null;
     }));
   }
 
-  /** From now on what other nodes commit is heard of. */
+  /** Starts to poll for what other nodes commit. */
   listen(): void {
     this.#listens = true;
     if (this.#found !== null) this.#listenLater(0);
   }
 
   /**
-   * Nothing is started any more. Others get each endpoint as soon as nothing of it is on the wire: that is recorded here.
+   * Starts nothing more. Other nodes get each endpoint as soon as none of its attempts is on the wire; those are still
+   * recorded here.
    */
   stop(): void {
     if (this.#stopped) return;
@@ -99,7 +101,7 @@ export class Lease {
     if (!this.#isForGood) this.#leaveMore();
   }
 
-  /** Resolves once nothing is being handed over any more, or the store does not answer. */
+  /** Resolves once nothing is being handed to other nodes any more, or the store does not answer. */
   end(): Promise<void> {
     this.#ended = true;
     this.#cancelLeaving();
@@ -112,7 +114,7 @@ export class Lease {
     });
   }
 
-  /** Without its row, a renewal would find that it has lost everything. */
+  /** Waits for the renewal too: if the node's row were gone, a renewal would find that it has lost everything. */
   async #rest(): Promise<void> {
     await this.#renewing?.catch(() => {});
     await this.#leaving;
@@ -135,7 +137,7 @@ export class Lease {
       .catch((error: unknown) => (store.ownership.comeback?.isDue === true ? this.#comeBack() : Promise.reject(error)));
     if (this.#stopped) return;
     this.#cancelLapse();
-    // An answer may come when the lease that it tells of has run out.
+    // The answer may arrive when the lease that it grants has already run out.
     const left = begun + holdsForMs - MARGIN_MS - clock.monotonic();
     this.#endsAt = begun + holdsForMs;
     this.#lapsedAt = null;
@@ -152,15 +154,16 @@ export class Lease {
     if (endpoints === "everything") return;
     this.#cancelAgain();
     if (endpoints.againInMs !== null) {
-      // What fails is done at the next second.
+      // If this fails, the next second's renewal does it.
       this.#cancelAgain = clock.after(endpoints.againInMs, () => void this.renew().catch(() => {}));
     }
     this.#beginToShare(endpoints);
   }
 
   /**
-   * Others have what was owned. A process that stopped sending in time begins anew; one that was suspended may have started
-   * what they were sending, and ends. What is on the wire still ends, and counts unless they were faster.
+   * Other nodes have taken over what this one owned. If sending stopped in time, it joins them again. If the process
+   * was suspended, it may have started what they were sending, so it gives up and ends. Attempts on the wire still end,
+   * and count unless the others were faster.
    */
   async #comeBack(): Promise<Ownership> {
     const { clock, executor, store } = this.#parts;
@@ -189,9 +192,9 @@ export class Lease {
     return ownership;
   }
 
-  /** The lease waits for nothing of it. What fails is done at the next renewal. */
+  /** Does not hold up the lease. If this fails, the next renewal tries again. */
   #beginToShare(endpoints: OwnedSlots): void {
-    // What goes and comes back was another's meanwhile, perhaps; and its due times are forgotten.
+    // A slot that left and came back may have been another node's meanwhile, and its due times were forgotten.
     this.#owned = endpoints.owned;
     const stays = (slot: number) => endpoints.owned.has(slot);
     this.#found = new Set([...(this.#found ?? [])].filter(stays));
@@ -208,17 +211,20 @@ export class Lease {
     this.#finding = new Set([...owned].filter((slot) => !found.has(slot)));
     if (this.#finding.size > 0) {
       await findOwed(this.#parts, executor.memory);
-      // At a start nobody knows yet whether the brake is on.
+      // Before `listen`, at a start, it is not yet known whether all sending is paused.
       if (this.#listens) executor.wake();
       this.#found = new Set([...this.#found!, ...this.#finding]);
     }
     if (leaving.size === 0) return;
     const busy = await this.#leave();
-    // At the end of a stop all is given up at once.
+    // At the end of a stop everything is given up at once.
     if (!this.#ended) await store.ownership.give(busy);
   }
 
-  /** Each second of a stop: whoever took over what is still on the wire would send it again. */
+  /**
+   * Repeats each second of a stop. An attempt still on the wire keeps its endpoint here, because the next owner would
+   * send it again.
+   */
   #leaveMore(): void {
     const { clock, store } = this.#parts;
     const leave = async () => {
@@ -230,7 +236,7 @@ export class Lease {
     if (!this.#ended) this.#cancelLeaving = clock.after(LEAVE_MS, () => this.#leaveMore());
   }
 
-  /** Gives back to the disk what goes to other nodes; the endpoints of which something is left that was started. */
+  /** Gives endpoints that go to other nodes back to the disk. Returns those that still have started attempts. */
   async #leave(): Promise<ReadonlySet<string>> {
     const { executor } = this.#parts;
     const { elsewhere, endpoints, windows } = executor.memory;
@@ -275,7 +281,7 @@ export class Lease {
     const { deliveries, store } = this.#parts;
     const wasOn = deliveries.paused;
     const isOn = (await store.operations.getPause()) !== null;
-    // Whoever was asked here meanwhile knows better: the answer may be from before that.
+    // If `paused` changed during the query, the operator's request came here and is newer than the answer.
     if (deliveries.paused !== wasOn || isOn === wasOn) return;
     if (isOn) await deliveries.pause();
     else deliveries.resume();

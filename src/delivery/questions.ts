@@ -1,6 +1,6 @@
 /**
- * What must be asked before deliveries go on: the store for an endpoint, or whether it still owes an attempt; this host
- * whether its resolvers answer. Each answer is the input of a transition, whose effects come back.
+ * Asks the questions that deliveries wait for: the store about an endpoint or a requested attempt, and this host
+ * whether its resolvers answer. Each answer is the input of a transition, whose effects are returned.
  */
 import type { Clock } from "../clock.ts";
 import type { Claim } from "../domain/deliveries/delivery.ts";
@@ -13,20 +13,20 @@ import type { KnownEndpoint } from "./memory/endpoints.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 
-/** For all of this host's resolvers, however many there are and however patient the question itself is. */
+/** The limit for all of this host's resolvers together, however many there are. */
 const PATIENCE_MS = 3000;
 
 export interface QuestionsParts {
   readonly store: Store;
   readonly clock: Clock;
-  /** Why this host's resolvers are of no use to anybody, or null. */
+  /** Returns why this host's resolvers are of no use, or null. */
   readonly askResolvers: () => Promise<string | null>;
 }
 
 export interface LookedUp {
-  /** As it is now, and the sender knows it; null when there is none. */
+  /** The endpoint as it is now, which the sender knows too; null if there is none. */
   readonly target: KnownEndpoint | null;
-  /** Null when the answer does not count: it was looked up once more since, or deleted. */
+  /** Null if the answer does not count, because the endpoint was looked up again or deleted since. */
   readonly effects: Effects | null;
 }
 
@@ -34,7 +34,7 @@ export class Questions {
   readonly #parts: QuestionsParts;
   readonly #memory: Memory;
   readonly #sending: Sending;
-  /** The latest look-up of each endpoint: only its answer counts. */
+  /** The latest look-up of each endpoint. Only its answer counts. */
   readonly #latest = new Map<string, Promise<KnownEndpoint | null>>();
   #cancelTimer: (() => void) | null = null;
 
@@ -49,7 +49,7 @@ export class Questions {
     return this.#latest.get(endpoint);
   }
 
-  /** Asks the store for an endpoint, and tells the sender of it. */
+  /** Asks the store for an endpoint, and passes it to the sender. */
   async lookUp(endpoint: string): Promise<LookedUp> {
     this.#memory.endpoints.lookUp(endpoint);
     const lookUp = this.#tellSender(endpoint, this.#latest.get(endpoint));
@@ -64,12 +64,12 @@ export class Questions {
     }
   }
 
-  /** The endpoint was deleted: what a look-up says of it from now on does not count. */
+  /** The endpoint was deleted, so the result of a look-up that is under way no longer counts. */
   forget(endpoint: string): void {
     this.#latest.delete(endpoint);
   }
 
-  /** What to make an attempt from that was asked for by hand, if it is owed still. */
+  /** Asks for the claim of an attempt that was requested by hand, if it is still wanted. */
   async askFor(owed: EventDelivery): Promise<Effects> {
     let claim: Claim | null;
     try {
@@ -81,7 +81,7 @@ export class Questions {
     return requestAnswered(this.#memory, owed, claim);
   }
 
-  /** Why this host's resolvers are of no use to anybody, or null. Stays unanswered after `cancel`. */
+  /** Returns why this host's resolvers are of no use, or null. Never resolves after `cancel`. */
   async askResolvers(): Promise<string | null> {
     const { askResolvers, clock } = this.#parts;
     const why = await new Promise<string | null>((resolve) => {
@@ -99,7 +99,7 @@ export class Questions {
   }
 
   async #tellSender(endpoint: string, before: Promise<unknown> | undefined): Promise<KnownEndpoint | null> {
-    // The sender must hear the newest settings last.
+    // The sender must get the newest settings last.
     if (before !== undefined) await before.catch(() => {});
     const target = await this.#parts.store.endpoints.target(endpoint);
     if (target !== null && !isDamaged(target)) await this.#sending.setTarget(target);
