@@ -1,4 +1,4 @@
-/** Draws the lines of the frame, one `Text` a row, and hands over what is typed. */
+/** Draws the lines of the frame, one `Text` a row, and passes on what is typed. */
 import { Box, Text, useApp, useInput, usePaste, type SuspendTerminal } from "ink";
 import { memo, useEffect, useRef, useSyncExternalStore } from "react";
 import { keysOf } from "./keystrokes.ts";
@@ -6,7 +6,7 @@ import type { Program } from "./program.ts";
 
 export interface AppProps {
   readonly program: Program;
-  /** Called with the way to give the terminal away for a while. */
+  /** Called with the function that gives the terminal away for a while. */
   readonly onReady: (suspendTerminal: SuspendTerminal) => void;
 }
 
@@ -15,19 +15,21 @@ export function App({ program, onReady }: AppProps) {
   const { suspendTerminal } = useApp();
   useEffect(() => onReady(suspendTerminal), [onReady, suspendTerminal]);
   const isSeen = useRef(false);
-  // What was typed before is read in the turn after this one: it was typed without seeing what it acts on.
+  // Ignore keys that were typed before the first frame, because the person had not seen what they act on. They are read
+  // in the turn after this one.
   useEffect(() => void setImmediate(() => setImmediate(() => (isSeen.current = true))), []);
   useInput((input, key) => {
     const keys = keysOf(input, key);
     if (isSeen.current || keys.includes("ctrl+c")) program.keys(keys);
   });
-  // Always there: without it what is pasted would be keys.
+  // Always take pastes. Otherwise pasted text would be read as keys.
   usePaste((text) => program.paste(text));
   return (
-    // Not `overflow`: to cut rows at their sides, too, which have the width already, doubles what a frame costs.
+    // Not `overflow`, which also cuts rows at their sides. They have the right width already, and cutting them doubles
+    // the cost of a frame.
     <Box flexDirection="column" height={lines.length} overflowY="hidden">
       {lines.map((line, index) => (
-        // A row is its place on the screen.
+        // The index is the place on the screen, which is what a row is.
         // oxlint-disable-next-line react/no-array-index-key
         <Row key={index} line={line} />
       ))}
@@ -35,7 +37,10 @@ export function App({ program, onReady }: AppProps) {
   );
 }
 
-/** Ink takes each character apart, and fills with spaces what is left of a row; but a row of nothing would have no height. */
+/**
+ * Ink splits a row into characters and pads it with spaces itself, so trailing spaces only cost time. An empty row
+ * would have no height.
+ */
 const Row = memo(function Row({ line }: { readonly line: string }) {
   return <Text wrap="truncate">{line.trimEnd() || " "}</Text>;
 });

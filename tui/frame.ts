@@ -1,4 +1,7 @@
-/** The whole screen as lines: exactly `size.rows` of them, each `size.columns` wide. Pure, and all that is ever drawn. */
+/**
+ * Draws the whole screen as lines: exactly `size.rows` of them, each `size.columns` wide. It is pure, and nothing else
+ * is ever drawn.
+ */
 import { glyph, paint } from "./draw/look.ts";
 import { fit } from "./draw/text.ts";
 import { isTooSmall, layoutOf, LEAST } from "./layout.ts";

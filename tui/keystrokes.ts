@@ -1,10 +1,10 @@
 /**
- * The key layer: what a terminal sends in one chunk, as named keys. Over a slow line several keys come in one chunk, and
- * so does text that is pasted into a terminal without bracketed paste: what is done with a chunk is decided here.
+ * Turns a chunk from the terminal into named keys. Over a slow line several keys arrive in one chunk, and so does text
+ * pasted into a terminal without bracketed paste. This file decides which of them count.
  */
 import type { Key } from "ink";
 
-/** `j`, `R`, `enter`, `ctrl+d`, `pagedown`, …; text is its own name, one character each. */
+/** `j`, `R`, `enter`, `ctrl+d`, `pagedown`, … Each character of typed text is its own name. */
 export type KeyName = string;
 
 const NAMED = [
@@ -22,13 +22,13 @@ const NAMED = [
   ["delete", "delete"],
 ] as const;
 
-/** What Ink's `useInput` hands over, as the keys in it. */
+/** Turns the arguments of Ink's `useInput` into keys. */
 export function keysOf(input: string, key: Key): KeyName[] {
   if (key.eventType === "release") return [];
   for (const [flag, name] of NAMED) if (key[flag]) return [name];
   if (key.tab) return [key.shift ? "shift+tab" : "tab"];
   if (key.ctrl) return [`ctrl+${input}`];
-  // Alt and a key, and an Esc that came glued to one, look the same: neither is a command.
+  // Alt with a key looks the same as Esc in one chunk with a key, so neither is a command.
   if (key.meta && input.length > 0) return ["esc"];
   return Array.from(input, nameOf).filter((name) => name !== "");
 }
@@ -44,12 +44,12 @@ function nameOf(char: string): KeyName {
   return code < 32 ? "" : char;
 }
 
-/** What a key is, for the rule below. */
+/** The kind of a key, for the rule below. */
 export type Sort = "moves" | "types" | "acts";
 
 /**
- * Of one chunk all that moves, then at most one command, and that only as its last key: `jjjr` is a person on a slow
- * line, `read me` is text that went astray. Behind a key that opens a line (`/`) comes the text of that line.
+ * Takes all movements of a chunk, then at most one command, and only as the last key: `jjjr` is a person on a slow
+ * line, `read me` is text in the wrong window. A key that opens a line (`/`) may be followed by the text of that line.
  */
 export function commandsOf(keys: readonly KeyName[], sortOf: (key: KeyName) => Sort): readonly KeyName[] {
   const command = keys.findIndex((key) => sortOf(key) !== "moves");
@@ -57,7 +57,7 @@ export function commandsOf(keys: readonly KeyName[], sortOf: (key: KeyName) => S
   return keys.slice(0, command);
 }
 
-/** A key as text that is typed, or null. */
+/** Returns the text that a key types, or null. */
 export function typedText(key: KeyName): string | null {
   if (key === "space") return " ";
   return [...key].length === 1 ? key : null;

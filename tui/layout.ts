@@ -1,4 +1,4 @@
-/** Where things are on a screen of a given size. */
+/** Computes where things are on a screen of a given size. */
 import type { Place, Size, State } from "./model/state.ts";
 import { here } from "./state/lists/places.ts";
 
@@ -7,24 +7,24 @@ const SPLIT_COLUMNS = 120;
 /** Header, counts and tabs above; toast and keys below. */
 export const HEAD_ROWS = 3;
 const FOOT_ROWS = 2;
-/** Above the list of an endpoint's page, with the rule: on a high screen all of it. */
+/** Rows above the list on an endpoint's page, with the rule. Only a high screen shows them all. */
 const ENDPOINT_HEAD_ROWS = 12;
 const WHOLE_ENDPOINT_HEAD_ROWS = 14;
 const LEAST_DELIVERIES = 10;
 const LIST_HEAD_ROWS = 1;
-/** Below a list of failures, about the selected one. */
+/** Rows below a list of failures, about the selected one. */
 export const FAILURE_ROWS = 14;
 const LEAST_FAILURE_ROWS = 13;
-/** Of the list above, at least. */
+/** The least number of rows for the list above. */
 const LEAST_FAILURES = 5;
 
 export interface Layout {
   readonly body: number;
-  /** Columns of the list, or of all there is. */
+  /** Columns of the list, or of the whole screen without a pane. */
   readonly main: number;
-  /** Columns of the pane beside it, without the line between them; 0 without a pane. */
+  /** Columns of the pane beside it, without the line between them. 0 without a pane. */
   readonly pane: number;
-  /** How many rows of a list there is room for. */
+  /** The number of rows of a list that fit. */
   readonly list: number;
 }
 
@@ -50,7 +50,7 @@ export function endpointHeadRows(body: number): number {
   );
 }
 
-/** On a low screen the list alone. */
+/** Returns 0 on a low screen, which shows only the list. */
 export function failureRowsBelow(body: number): number {
   const room = body - LIST_HEAD_ROWS - LEAST_FAILURES;
   return room < LEAST_FAILURE_ROWS ? 0 : Math.min(FAILURE_ROWS, room);
@@ -60,17 +60,17 @@ export interface OverviewLayout {
   /** Rows of sentences below the title. */
   readonly facts: number;
   readonly hour: boolean;
-  /** Rows of the charts of 24 hours. */
+  /** Rows of the 24-hour charts. */
   readonly ok: number;
   readonly failed: number;
   readonly next: boolean;
-  /** Rows of the list of causes, with its head. */
+  /** Rows of the list of causes, including its head. */
   readonly list: number;
-  /** Rows of the worst endpoints, with what is above them. */
+  /** Rows of the worst endpoints, including the lines above them. */
   readonly worst: number;
 }
 
-/** On a low screen the answer and the causes alone; on a high one charts that are high, too. */
+/** A low screen shows only the answer and the causes. A high screen has higher charts, too. */
 export function overviewLayout(body: number): OverviewLayout {
   if (body < 15) return { facts: 1, hour: false, ok: 0, failed: 0, next: false, list: Math.max(2, body - 2), worst: 0 };
   const size = body < 25 ? { ok: 2, failed: 1 } : body < 40 ? { ok: 4, failed: 2 } : { ok: 6, failed: 3 };
@@ -79,12 +79,12 @@ export function overviewLayout(body: number): OverviewLayout {
   return { facts: 2, hour: true, ...size, next: true, list: left - worst, worst };
 }
 
-/** Title, facts, the hour behind and the one ahead, the axis of the charts, and what keeps them apart. */
+/** The title, the facts, the last hour and the next, the axis of the charts, and the lines between them. */
 const OVERVIEW_FIXED_ROWS = 8;
 const LEAST_LIST = 6;
 const LEAST_WORST = 6;
 
-/** Rows of the body above the first row of its list. */
+/** Returns the number of rows of the body above the first row of its list. */
 export function listTop({ kind }: Place, body: number): number {
   if (kind === "endpoint") return endpointHeadRows(body) + LIST_HEAD_ROWS;
   if (kind !== "overview") return LIST_HEAD_ROWS;

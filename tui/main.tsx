@@ -1,4 +1,4 @@
-/** The dashboard on a real terminal: takes it, and gives it back as it was, whatever ends the program. */
+/** Runs the dashboard on a real terminal, and restores the terminal however the program ends. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { render, type SuspendTerminal } from "ink";
@@ -19,16 +19,22 @@ export interface DashboardOptions {
   readonly stdout: NodeJS.WriteStream;
 }
 
-/** A row that the terminal takes for wider than we do must not push the others down. */
+/** A row that the terminal counts as wider than we do must not push the others down. */
 const AUTOWRAP_OFF = "\x1b[?7l";
 const AUTOWRAP_ON = "\x1b[?7h";
-/** The alternate screen begins where the cursor was: behind what was typed too early the first row would be torn. */
+/**
+ * The alternate screen begins at the cursor. Without this, keys typed too early would be echoed before the first row
+ * and break it.
+ */
 const EMPTY_LINE = "\r\x1b[K";
-/** Clicks and the wheel, but no mere movement, in the form that has bounds (SGR). */
+/** Reports clicks and the wheel, but not movement alone, in the form whose end can be recognised (SGR). */
 const [MOUSE_ON, MOUSE_OFF] = ["\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"];
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Resolves with the exit code once the terminal is as it was; rejects with what broke, after the same. */
+/**
+ * Resolves with the exit code once the terminal is restored. Rejects with the error that ended the program, also after
+ * that.
+ */
 export async function openDashboard({
   client,
   settings,
@@ -46,7 +52,7 @@ export async function openDashboard({
   });
   const now = around.now();
   const program = new Program(initialState({ now, size: sizeOf(stdout), settings, tab, filter }), client, around);
-  // Until Ink reads keys the terminal would echo them.
+  // The terminal would echo keys until Ink reads them.
   stdin.setRawMode(true);
   stdout.write(EMPTY_LINE);
   const app = render(<App program={program} onReady={(suspend) => loan.ready(suspend)} />, {
@@ -75,7 +81,7 @@ export async function openDashboard({
   around.mouse(settings.mouse);
   program.start();
   try {
-    // Ink waits until what it wrote has arrived, which on a terminal that is gone it never does.
+    // Ink waits until its output has arrived, which never happens on a terminal that is gone.
     await Promise.race([app.waitUntilExit(), terminalGone(stdin, stdout).then(() => around.quit(SIGNALS.SIGHUP))]);
   } finally {
     program.stop();
@@ -86,7 +92,7 @@ export async function openDashboard({
   return exit;
 }
 
-/** What is set in the terminal beside what Ink sets, and goes whenever it is given back. */
+/** The terminal's modes that are set beside Ink's, and reset whenever the terminal is given back. */
 class Hold {
   readonly #stdout: NodeJS.WriteStream;
   #isTaken = false;
@@ -104,7 +110,7 @@ class Hold {
   release(): void {
     if (!this.#isTaken) return;
     this.#isTaken = false;
-    // Whether it is on or not: a terminal left with it would type at the next prompt whatever is clicked.
+    // Reset the mouse even if it is off: a terminal left in this mode would type every click at the next prompt.
     this.#stdout.write(MOUSE_OFF + AUTOWRAP_ON);
   }
 
@@ -115,7 +121,7 @@ class Hold {
   }
 }
 
-/** The same stream, but for what the mouse says: that is told before the keys of its chunk are. */
+/** Returns the same stream without mouse reports. `tell` gets the reports before the keys of their chunk are read. */
 function withoutReports(stdin: NodeJS.ReadStream, tell: (reports: readonly MouseReport[]) => void): NodeJS.ReadStream {
   const mouse = new MouseReports();
   const read = (): string | null => {
@@ -150,7 +156,7 @@ function surroundingsOf({ stdout, loan, hold }: Terminal, quit: (exit: number) =
     mouse: (isOn) => hold.mouse(isOn),
     suspend: () => void loan.lend(stopped),
     redraw: () => void loan.lend(async () => {}),
-    // OSC 52: the terminal puts it into the clipboard, also over ssh.
+    // OSC 52: the terminal copies the text to the clipboard, even over ssh.
     copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
     save(name, text) {
       const path = resolve(name);
@@ -161,7 +167,7 @@ function surroundingsOf({ stdout, loan, hold }: Terminal, quit: (exit: number) =
   };
 }
 
-/** The terminal, given to others for a while. */
+/** Lends the terminal to other programs for a while. */
 class Loan {
   readonly #stdout: NodeJS.WriteStream;
   readonly #hold: Hold;
@@ -177,7 +183,7 @@ class Loan {
     this.#suspend = suspend;
   }
 
-  /** Nothing happens if it is lent already, or not taken yet. */
+  /** Does nothing if the terminal is lent already, or not taken yet. */
   async lend(run: () => Promise<void>): Promise<void> {
     if (this.#suspend === null || this.#isLent) return;
     this.#isLent = true;
@@ -192,8 +198,9 @@ class Loan {
 }
 
 /**
- * Resolves when it can be neither read nor written any more. Its hang-up is a signal only to the session that it
- * controls, and without one a dashboard would go on for ever, unseen. The listeners stay: giving it back fails as well.
+ * Resolves when the terminal can no longer be read or written. A hang-up sends a signal only to the session that the
+ * terminal controls, so another dashboard would run for ever, unseen. The listeners stay, because restoring the
+ * terminal fails as well.
  */
 function terminalGone(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
@@ -203,11 +210,11 @@ function terminalGone(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream): Pro
 }
 
 function sizeOf({ columns, rows }: NodeJS.WriteStream) {
-  // Under `docker exec` the size comes with the first resize.
+  // Under `docker exec` the size is only known after the first resize.
   return { columns: columns || 80, rows: rows || 24 };
 }
 
-/** Stops this process as the terminal would, and resolves when it goes on. */
+/** Stops this process as the terminal would. Resolves when it continues. */
 function stopped(): Promise<void> {
   return new Promise((resolve) => {
     process.once("SIGCONT", () => resolve());
@@ -227,9 +234,9 @@ interface Watch {
 function watchProcess({ end, crash, release, resize, wake, stdout }: Watch): () => void {
   const signals = Object.entries(SIGNALS).map(([name, code]) => [name, () => end(code)] as const);
   for (const [name, run] of signals) process.on(name, run);
-  // Before it is printed: on the alternate screen it would be lost.
+  // Restore the terminal before the error is printed, because the alternate screen would lose it.
   process.prependListener("uncaughtException", crash);
-  // However else it may end.
+  // Restore the terminal however else the process ends.
   process.on("exit", release);
   process.on("SIGCONT", wake);
   stdout.on("resize", resize);

@@ -1,4 +1,4 @@
-/** Runs the reducer: carries out the requests it makes, tells it what came of them, and when time has passed. */
+/** Runs the reducer: carries out its effects, and passes it the results and the time. */
 import { ClientError, type Client } from "../src/client/client.ts";
 import type { StreamMessage } from "../src/client/stream.ts";
 import { frameOf } from "./frame.ts";
@@ -9,28 +9,28 @@ import type { Effect, Message, Size, State, Step } from "./model/state.ts";
 import { reduce } from "./state/reduce.ts";
 import { refreshMs, tickMs } from "./state/tick.ts";
 
-/** A message before it is known when it came. */
+/** A message without its time. */
 type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;
 
-/** What a person did. */
+/** Messages that a person causes. */
 const URGENT: ReadonlySet<Message["kind"]> = new Set(["keys", "paste", "mouse", "size"]);
-/** So long after it, answers are drawn as they come. */
+/** For this long after such a message, responses are drawn as they arrive. */
 const HURRY_MS = 1000;
-/** Answers to what one message asked come so close together. */
+/** Responses to the requests of one message arrive this close together, so they share a frame. */
 const GATHER_MS = 30;
 
-/** What the program needs of the process. */
+/** Everything that the program needs of the process. */
 export interface Surroundings {
   /** Epoch milliseconds. */
   now(): number;
-  /** Runs once, later; the returned function forgets it. */
+  /** Runs once, later. The returned function cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** Asks the terminal for the mouse, or leaves it alone. */
+  /** Turns the terminal's mouse reports on or off. */
   mouse(isOn: boolean): void;
   suspend(): void;
   redraw(): void;
   copy(text: string): void;
-  /** Writes a new file that only its owner may read, and answers its path. Throws what the system says. */
+  /** Writes a new file that only its owner may read, and returns its path. Throws the system's error. */
   save(name: string, text: string): string;
   quit(exit: number): void;
 }
@@ -62,7 +62,7 @@ export class Program {
   }
 
   start(): void {
-    // Who has opened it waits for it.
+    // The person who opened the dashboard is waiting for it.
     this.#hurriedUntil = this.#around.now() + HURRY_MS;
     this.#run({ do: "connect", lastEventId: null });
     this.#plan();
@@ -92,7 +92,7 @@ export class Program {
     this.say({ kind: "size", size });
   }
 
-  /** For React, which draws nothing while this is the same array. */
+  /** React draws nothing while this returns the same array. */
   lines = (): readonly string[] => {
     if (this.#lines === null) this.#lines = frameOf(this.#state);
     return this.#lines;
@@ -113,7 +113,10 @@ export class Program {
     this.#plan();
   }
 
-  /** What a person did is drawn at once, what comes of it soon, and news together with what is read because of them. */
+  /**
+   * Draws at once what a person did, its results soon, and messages of the stream together with what is read because of
+   * them.
+   */
   #planDraw(urgent: boolean): void {
     const now = this.#around.now();
     if (urgent) this.#hurriedUntil = now + HURRY_MS;
@@ -208,12 +211,12 @@ export class Program {
     this.say({ kind: "lost", problem });
   }
 
-  /** Many messages make one change of the screen. */
+  /** Gathers many messages into one change of the screen. */
   #hear(message: StreamMessage): void {
     this.#told.push(message);
     if (this.#forgetFlush !== null) return;
     const wait = Math.max(0, this.#flushed + refreshMs(this.#state) - this.#around.now());
-    // Those that came in the same piece as the first come along.
+    // Messages in the same chunk as the first one arrive before this runs, even after 0 ms.
     this.#forgetFlush = this.#around.after(wait, () => this.#flush());
   }
 
@@ -227,7 +230,7 @@ export class Program {
     this.say({ kind: "stream", messages });
   }
 
-  /** The next tick, unless one is planned that comes before. */
+  /** Plans the next tick, unless an earlier one is planned. */
   #plan(): void {
     if (this.#isOver) return;
     const at = this.#around.now() + tickMs(this.#state);
@@ -241,7 +244,7 @@ export class Program {
   }
 }
 
-/** What the daemon refused, or that it did not answer; anything else is a bug and not to be swallowed. */
+/** Returns the daemon's refusal, or the fact that it did not respond. Any other error is a bug and is thrown. */
 function problemOf(error: unknown): Problem {
   if (!(error instanceof ClientError)) throw error;
   const { failure, code, message, hint = "", faults } = error;

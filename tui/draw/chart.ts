@@ -1,7 +1,7 @@
-/** Bars over time, of any height and width. */
+/** Draws bars over time, of any height and width. */
 import { glyph, sparkline, type Look } from "./look.ts";
 
-/** In exactly so many columns: each has its share of the steps that it is over. */
+/** Spreads the steps over exactly `columns` columns. Each column gets its share of the steps that it covers. */
 export function spread(steps: readonly number[], columns: number): readonly number[] {
   if (steps.length === 0 || columns <= 0) return [];
   const size = steps.length / columns;
@@ -15,19 +15,19 @@ export function spread(steps: readonly number[], columns: number): readonly numb
   });
 }
 
-/** So many rows from the top. What is more than nothing is always seen, in the lowest row. */
+/** Returns `rows` lines from the top. A value above zero always shows, at least in the lowest row. */
 export function chart(look: Look, columns: readonly number[], rows: number): string[] {
   if (rows <= 1) return [sparkline(look, columns)];
   const most = Math.max(...columns);
   const levels = columns.map((value) => (value <= 0 ? 0 : Math.max(1, Math.round((value / most) * 8 * rows))));
   return Array.from({ length: rows }, (_, row) => {
     const below = 8 * (rows - 1 - row);
-    // A whole column of the sparkline stands beside them, so that its scale is the same in each row.
+    // Draw a full column beside them, so that every row has the same scale, and cut it off.
     return sparkline(look, [...levels.map((level) => Math.min(8, Math.max(0, level - below))), 8]).slice(0, -1);
   });
 }
 
-/** Below a chart: how long ago its columns were. */
+/** Draws the axis below a chart, with the age of its columns. */
 export function ageAxis(look: Look, width: number, hours: number): string {
   const labels = width >= 48 ? [1, 0.75, 0.5, 0.25] : [1, 0.5];
   const rule = glyph(look, "rule");

@@ -1,4 +1,4 @@
-/** Colours and glyphs. A glyph and a word always say what the colour says. */
+/** Colours and glyphs. A glyph and a word always repeat what the colour says. */
 import type { FitOptions } from "./text.ts";
 
 export interface Look {
@@ -6,7 +6,7 @@ export interface Look {
   readonly ascii: boolean;
 }
 
-/** Foregrounds of the 16 ANSI colours alone, so that light and dark terminals show them. */
+/** Only foregrounds of the 16 ANSI colours, because both light and dark terminals show them. */
 const SGR = {
   red: ["31"],
   green: ["32"],
@@ -21,7 +21,7 @@ const SGR = {
   calm: ["7", "32"],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 export type Style = keyof typeof SGR;
-/** These carry meaning where colours are off: what is selected, and what is stressed. */
+/** Styles that carry meaning without colours: the selection, and emphasis. */
 const MONOCHROME: Readonly<Partial<Record<Style, readonly string[]>>> = {
   bold: ["1"],
   reverse: ["7"],
@@ -31,8 +31,8 @@ const MONOCHROME: Readonly<Partial<Record<Style, readonly string[]>>> = {
 };
 
 /**
- * Our own sequences, because Ink's drop bold and reverse with the colours. They begin and end as those that Ink writes:
- * a row that Ink would write otherwise it takes apart twice, which is a quarter of what a frame costs.
+ * Writes its own sequences, because Ink's drop bold and reverse together with the colours. They begin and end as Ink
+ * would write them: Ink parses any other row twice, which is a quarter of the cost of a frame.
  */
 export function paint({ color }: Look, style: Style | undefined, text: string): string {
   const codes: readonly string[] | undefined = style && (color ? SGR[style] : MONOCHROME[style]);
@@ -92,7 +92,7 @@ export function fitOf({ ascii }: Look): FitOptions {
 
 const BARS = ["▁▂▃▄▅▆▇█", "_.-=+*#@"] as const;
 
-/** One column a value; nothing is a space, so that little is told from none. */
+/** Draws one column for each value. Zero is a space, so that a small value looks different from none. */
 export function sparkline({ ascii }: Look, values: readonly number[]): string {
   const bars = BARS[ascii ? 1 : 0];
   const most = Math.max(...values);

@@ -1,4 +1,4 @@
-/** Numbers for people: ages, durations, counts. All of them ASCII. */
+/** Formats ages, durations and counts for people, in ASCII. */
 
 const UNITS = [
   [86_400_000, "d"],
@@ -7,13 +7,13 @@ const UNITS = [
   [1000, "s"],
 ] as const;
 
-/** Its largest unit alone, so that an age over a minute is redrawn once a minute and not each second. */
+/** Returns only the largest unit, so that an age over a minute is redrawn once a minute and not each second. */
 export function age(ms: number): string {
   for (const [size, unit] of UNITS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
   return "0s";
 }
 
-/** Two units: `2h10m`. */
+/** Returns two units: `2h10m`. */
 export function longAge(ms: number): string {
   for (const [index, [size, unit]] of UNITS.entries()) {
     if (ms < size) continue;
@@ -24,7 +24,7 @@ export function longAge(ms: number): string {
   return "0s";
 }
 
-/** How long something took. */
+/** Formats a duration. */
 export function tookText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : longAge(ms);
@@ -34,7 +34,7 @@ export function countText(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** In at most six columns: `99,999`, `1,234k`, `99.9M`. */
+/** Formats a count in at most six columns: `99,999`, `1,234k`, `99.9M`. */
 export function shortCount(count: number): string {
   if (count < 100_000) return countText(count);
   return count < 10_000_000
@@ -42,12 +42,12 @@ export function shortCount(count: number): string {
     : `${countText(Math.floor(count / 100_000) / 10)}M`;
 }
 
-/** `11-20 09:55:00` of an instant on the wire, in UTC. */
+/** Returns `11-20 09:55:00` for an instant of the API, in UTC. */
 export function shortInstant(instant: string): string {
   return instant.slice(5, 19).replace("T", " ");
 }
 
-/** `evt_…14y5rmma` */
+/** Returns `evt_…14y5rmma`. */
 export function shortId(id: string): string {
   const [prefix, body] = id.split("_", 2);
   return body === undefined || body.length <= 8 ? id : `${prefix}_…${body.slice(-8)}`;

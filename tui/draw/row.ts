@@ -1,10 +1,10 @@
-/** Rows of cells, as wide as they are told to be. */
+/** Draws rows of cells with given widths. */
 import { glyph, paint, type Look, type Style } from "./look.ts";
 import { fit, shown, widthOf } from "./text.ts";
 
 export interface Cell {
   readonly text: string;
-  /** Columns; without it the cell takes what the others leave, at the end of the row: there goes free text. */
+  /** In columns. A cell without a width holds free text: it takes the remaining columns, at the end of the row. */
   readonly width?: number;
   readonly style?: Style | undefined;
   readonly align?: "left" | "right";
@@ -13,22 +13,22 @@ export interface Cell {
 export interface RowState {
   readonly selected?: boolean;
   readonly marked?: boolean;
-  /** For rows that may have changed since. */
+  /** True for rows that may have changed since they were read. */
   readonly dim?: boolean;
 }
 
-/** Cells one column apart, behind the mark of the selection: exactly `width` columns. */
+/** Returns the marks of the row and its cells, one column apart: exactly `width` columns. */
 export function tableRow(look: Look, cells: readonly Cell[], width: number, state: RowState = {}): string {
   const { selected = false, marked = false, dim = false } = state;
   const mark = (selected ? glyph(look, "selected") : " ") + (marked ? glyph(look, "marked") : " ");
-  // A row of one style: within it the reset of another would end it.
+  // A row may have only one style: the reset of a second one within it would end the first.
   const plain = selected || dim;
   const line = join(look, [{ text: mark, width: 2 }, ...cells], width, plain);
   if (selected) return paint(look, "reverse", line);
   return dim ? paint(look, "grey", line) : line;
 }
 
-/** Cells side by side, a space between them except after the first. */
+/** Joins cells with a space between them, except after the first. */
 function join(look: Look, cells: readonly Cell[], width: number, plain: boolean): string {
   let [line, used] = ["", 0];
   for (const [index, cell] of cells.entries()) {
@@ -48,7 +48,7 @@ export interface Span {
   readonly style?: Style | undefined;
 }
 
-/** Spans one after the other, cut at `width` and padded to it; `right` keeps its place at the end. */
+/** Joins spans, cut and padded to `width`. `right` keeps its place at the end. */
 export function spanRow(look: Look, spans: readonly Span[], width: number, right: readonly Span[] = []): string {
   const wanted = widthOfSpans(look, right);
   const edge = width - Math.min(wanted, width);
@@ -61,7 +61,7 @@ export function widthOfSpans(look: Look, spans: readonly Span[]): number {
   return spans.reduce((sum, { text }) => sum + widthOf(shown(text, look)), 0);
 }
 
-/** As much of them as fits, and how wide that is. */
+/** Returns as many of the spans as fit, and their width. */
 function put(look: Look, spans: readonly Span[], width: number): [line: string, used: number] {
   let [line, used] = ["", 0];
   for (const { text, style } of spans) {

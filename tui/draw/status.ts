@@ -1,4 +1,4 @@
-/** What a status looks like. */
+/** Defines the glyph and the colour of each status. */
 import { shortError } from "../../src/domain/deliveries/attempt.ts";
 import type { Glyph, Look, Style } from "./look.ts";
 import { glyph } from "./look.ts";
@@ -27,12 +27,12 @@ export function statusCell(look: Look, status: string): { readonly text: string;
   return { text: `${glyph(look, name)} ${status}`, style };
 }
 
-/** A pending delivery that was attempted already is being retried. */
+/** A pending delivery that was attempted already is shown as retrying. */
 export function shownStatus(status: string, attempts: number): string {
   return status === "pending" && attempts > 0 ? "retrying" : status;
 }
 
-/** What an attempt came to, in a few columns. */
+/** Returns the result of an attempt in a few columns. */
 export function resultText(
   attempt: { readonly status_code: number | null; readonly error: string | null } | null,
 ): string {
@@ -40,7 +40,7 @@ export function resultText(
   return String(attempt.status_code ?? shortError(attempt.error ?? ""));
 }
 
-/** Host and path, which is what tells endpoints apart. */
+/** Returns host and path, which tell endpoints apart. */
 export function shortUrl(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : parsed.host + (parsed.pathname === "/" ? "" : parsed.pathname);

@@ -1,27 +1,27 @@
-/** Text of an exact width. What comes from outside passes `printable` here, and nowhere else in the dashboard. */
+/** Fits text to an exact width. Outside text passes through `printable` here, and nowhere else in the dashboard. */
 import stringWidth from "string-width";
 import { printable } from "../../src/domain/printable.ts";
 
 const ASCII = /^[\x20-\x7e]*$/;
-/** Where terminals disagree on how wide a cluster is: emoji with modifiers, flags, keycaps. */
+/** Terminals disagree on the width of these clusters: emoji with modifiers, flags, keycaps. */
 const UNSURE = /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3|\ufe0f/u;
 const JOINING = /[\ufe00-\ufe0f\u20e3]|\p{Emoji_Modifier}/gu;
-/** No line is longer. */
+/** No line is longer than this. */
 const MOST = 4096;
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 export interface FitOptions {
-  /** Only ASCII comes out. */
+  /** Return only ASCII. */
   readonly ascii?: boolean;
   readonly align?: "left" | "right";
 }
 
-/** As many columns as Ink counts. */
+/** Returns the number of columns, as Ink counts them. */
 export function widthOf(text: string): number {
   return ASCII.test(text) ? text.length : stringWidth(text);
 }
 
-/** In exactly `width` columns: cut with a mark, or padded. Controls become visible. */
+/** Returns exactly `width` columns: cut with a mark, or padded. Control characters become visible. */
 export function fit(text: string, width: number, { ascii = false, align = "left" }: FitOptions = {}): string {
   if (width <= 0) return "";
   if (text.length <= width && ASCII.test(text)) return align === "left" ? text.padEnd(width) : text.padStart(width);
@@ -34,27 +34,28 @@ export function fit(text: string, width: number, { ascii = false, align = "left"
   return fitted;
 }
 
-/** Most of a frame was in the one before it, and to measure clusters is most of the work. */
+/** Most of a frame was in the one before it, and measuring clusters is most of the work. */
 const fittings = new Map<string, string>();
 const MOST_FITTINGS = 4000;
 
 function fitAnew(text: string, width: number, { ascii, align }: Required<FitOptions>): string {
-  // More characters than columns are cut in any case; a character of many marks is no wider for them.
+  // Longer text is cut in any case. The limit leaves space for characters with many marks, which do not make them
+  // wider.
   const safe = steady(printable(text, { max: 16 * width + 16 }), ascii);
   const cut = cutTo(safe, width, ascii ? "~" : "…");
   const space = " ".repeat(width - cut.width);
   return align === "left" ? cut.text + space : space + cut.text;
 }
 
-/** As it is drawn, however wide. */
+/** Returns the text as it is drawn, of any width. */
 export function shown(text: string, { ascii = false }: FitOptions = {}): string {
   return steady(printable(text, { max: MOST }), ascii);
 }
 
-/** As much of the end as fits, behind a mark for what is before it. */
+/** Returns as much of the end as fits, after a mark for the part before it. */
 export function tailOf(text: string, width: number, look: FitOptions = {}): string {
   if (text.length <= MOST && widthOf(shown(text, look)) <= width) return text;
-  // Clusters of more characters than that are cut where they are drawn.
+  // Clusters of more characters than this are cut when they are drawn.
   const clusters = [...graphemes.segment(text.slice(-16 * width - 16))].map(({ segment }) => segment);
   let [start, used] = [clusters.length, 1];
   while (start > 0) {
@@ -65,7 +66,7 @@ export function tailOf(text: string, width: number, look: FitOptions = {}): stri
   return (look.ascii ? "~" : "…") + clusters.slice(start).join("");
 }
 
-/** In lines of at most `width` columns, broken anywhere; line breaks in the text are kept. */
+/** Breaks text anywhere into lines of at most `width` columns. Line breaks in the text are kept. */
 export function wrap(text: string, width: number, { ascii = false }: FitOptions = {}): string[] {
   const lines: string[] = [];
   for (const part of printable(text, { keepNewlines: true }).split("\n")) {
@@ -84,7 +85,7 @@ export function wrap(text: string, width: number, { ascii = false }: FitOptions 
   return lines;
 }
 
-/** Sentences in lines of at most `width` columns, broken between words where they are short enough. */
+/** Breaks sentences into lines of at most `width` columns, between words if they are short enough. */
 export function prose(text: string, width: number, look: FitOptions = {}): string[] {
   const lines: string[] = [];
   for (const part of wrap(text, Number.POSITIVE_INFINITY, look)) {
@@ -104,7 +105,7 @@ export function prose(text: string, width: number, look: FitOptions = {}): strin
   return lines;
 }
 
-/** The first lines, the last of them marked if there are more. */
+/** Returns the first lines. The last of them is marked if there are more. */
 export function firstLines(lines: readonly string[], most: number, width: number, look: FitOptions = {}): string[] {
   if (lines.length <= most) return [...lines];
   const last = lines.slice(Math.max(0, most - 1), most).map((line) => {
@@ -114,7 +115,7 @@ export function firstLines(lines: readonly string[], most: number, width: number
   return [...lines.slice(0, Math.max(0, most - 1)), ...last];
 }
 
-/** Made of clusters on whose width terminals agree as far as they do. */
+/** Replaces clusters on whose width terminals disagree. */
 function steady(text: string, ascii: boolean): string {
   if (ASCII.test(text)) return text;
   let out = "";
@@ -128,7 +129,7 @@ function steady(text: string, ascii: boolean): string {
 
 function baseOf(cluster: string): string {
   const [first = ""] = cluster.replaceAll(JOINING, "");
-  // A regional indicator alone is as unsure as the flag.
+  // Terminals disagree on a regional indicator alone as much as on a flag.
   return first === "" || /\p{Regional_Indicator}/u.test(first) ? "?" : first;
 }
 
@@ -142,7 +143,7 @@ function cutTo(text: string, width: number, mark: string): { readonly text: stri
     if (used + wide > width) return { text: keptShort + mark, width: usedShort + 1 };
     kept += segment;
     used += wide;
-    // What is left when the mark needs a column.
+    // Remember what remains if the mark needs a column.
     if (used <= width - 1) [keptShort, usedShort] = [kept, used];
   }
   return { text: kept, width: used };

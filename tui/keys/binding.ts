@@ -3,21 +3,21 @@ import type { Place, State, Step } from "../model/state.ts";
 
 export interface Binding {
   readonly keys: readonly KeyName[];
-  /** As the footer and the help call the keys. */
+  /** The name of the keys in the footer and the help. */
   readonly show: string;
-  /** In the footer, in a word or two. */
+  /** The text in the footer, a word or two. */
   readonly label: string;
-  /** In the help, where the label does not say it all. */
+  /** The text in the help, if the label does not say everything. */
   readonly help?: string;
-  /** Where it is; everywhere without it. */
+  /** The places where the key works. Everywhere if undefined. */
   readonly on?: readonly Place["kind"][];
-  /** Its rank in the footer, the lowest first; without one it is in the help alone. */
+  /** The rank in the footer, lowest first. A key without a rank is only in the help. */
   readonly footer?: number;
-  /** Many in one chunk are taken. */
+  /** Several of them in one chunk all count. */
   readonly moves?: true;
-  /** Opens a line: what comes in the same chunk is its text. */
+  /** Opens a line. Keys that follow in the same chunk are its text. */
   readonly types?: true;
-  /** Changes something at the daemon: off while it cannot be reached, and in read-only mode. */
+  /** Changes something at the daemon. It is off in read-only mode, and while the daemon cannot be reached. */
   readonly acts?: true;
   off?(state: State): string | null;
   run(state: State): Step;

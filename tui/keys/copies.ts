@@ -1,4 +1,4 @@
-/** Keys that hand something over to other programs: an id, a command, a report. None of them changes anything. */
+/** Keys that pass something to other programs: an id, a command, a report. None of them changes anything. */
 import { hold, idHere, subject } from "./subject.ts";
 import { commandsHere, curlCommand, mostWanted, withCommands } from "../state/shell-commands.ts";
 import { copy } from "../state/toast.ts";

@@ -1,4 +1,4 @@
-/** Keys about single deliveries that are still to be made. */
+/** Keys that act on single deliveries whose attempts are still to come. */
 import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
 import { shortUrl } from "../draw/status.ts";

@@ -95,7 +95,7 @@ function secretDialog(state: State, endpoint: Endpoint): Dialog {
   return at === null ? rotateForm(endpoint) : rotationChoice(endpoint, at);
 }
 
-/** Those that the row under the cursor is about, else all that are known. */
+/** Returns the endpoints of the row under the cursor, or else all known endpoints. */
 function testTargets(state: State): (Endpoint | string)[] {
   const one = endpointHere(state);
   if (one !== null) return [one];
@@ -117,7 +117,7 @@ function typeHere(state: State): string | null {
   return subject(state)?.type ?? null;
 }
 
-/** The endpoint that is selected or shown; null where there is none, or it is not read yet. */
+/** Returns the endpoint that is selected or shown. Null if there is none, or if it is not read yet. */
 export function endpointHere(state: State): Endpoint | null {
   const place = here(state);
   const known = (id: string) => state.known.endpoints.get(id) ?? state.known.health.get(id)?.value ?? null;

@@ -1,4 +1,4 @@
-/** Keys that pause, resume and cancel a job: it continues without this dashboard. */
+/** Keys that pause, resume and cancel a job. The job continues without this dashboard. */
 import type { Job } from "../../src/client/operations.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { State, Step } from "../model/state.ts";

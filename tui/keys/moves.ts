@@ -1,4 +1,4 @@
-/** Keys that move the cursor. Each of them holds a list that follows. */
+/** Keys that move the cursor. Each of them stops a list from following new rows. */
 import { layoutOf } from "../layout.ts";
 import type { State } from "../model/state.ts";
 import { moveBy, moveTo, readAnew } from "../state/lists/paged-list.ts";

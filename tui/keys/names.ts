@@ -1,6 +1,6 @@
 /**
- * Letters that a sentence on the screen names. Each is written here alone: its row in the key table and the sentences
- * take it from here, and so do the tests of the two replays, which are many. The prose of `docs/dashboard.md` does not.
+ * Letters that sentences on the screen mention. Each is written only here: the key table and the sentences use it, and
+ * so do the many tests of the two replays. The prose of `docs/dashboard.md` does not.
  */
 export const KEY = {
   add: "a",

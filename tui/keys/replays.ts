@@ -1,4 +1,4 @@
-/** Keys that replay one delivery, and those that act on many by a plan. */
+/** Keys that replay one delivery, and keys that act on many by a plan. */
 import type { Dialog } from "../model/dialog.ts";
 import { shortId } from "../draw/numbers.ts";
 import type { Request } from "../model/call.ts";

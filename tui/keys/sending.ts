@@ -1,4 +1,4 @@
-/** All sending, paused and resumed. */
+/** Keys that pause and resume all sending. */
 import type { ConfirmDialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
 import { pauseForm } from "../state/dialogs/forms.ts";

@@ -1,18 +1,18 @@
-/** What a key acts on: pinned when it is pressed. */
+/** Finds the thing that a key acts on. It is fixed when the key is pressed. */
 import type { EventSummary } from "../../src/client/operations.ts";
 import type { Dialog } from "../model/dialog.ts";
 import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { changeHere, here, onList } from "../state/lists/places.ts";
 
-/** What an action on this screen is about. */
+/** The event, and the deliveries, that an action on this screen acts on. */
 export interface Subject {
   readonly event: string;
   readonly type: string;
   readonly status: string;
-  /** Only this endpoint's delivery, where a delivery is selected. */
+  /** The endpoint of the selected delivery. Null if no single delivery is selected. */
   readonly endpoint: string | null;
-  /** What it is about, as far as that is read. */
+  /** The deliveries, as far as they are read. */
   readonly deliveries: readonly { readonly id: string; readonly endpoint: string; readonly status: string }[];
 }
 
@@ -41,7 +41,7 @@ export function subject(state: State): Subject | null {
   }
 }
 
-/** Nothing moves under the finger. */
+/** Stops the list from following new rows, so that the selected row does not move while a person acts on it. */
 export function hold(state: State): State {
   return changeHere(state, (place) => onList(place, (list) => (list.follow ? { ...list, follow: false } : list)));
 }
@@ -50,7 +50,7 @@ export function ask(state: State, dialog: Dialog): State {
   return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
 }
 
-/** The id to copy on this screen; null where there is none. */
+/** Returns the id to copy on this screen, or null if there is none. */
 export function idHere(state: State): string | null {
   const place = here(state);
   switch (place.kind) {

@@ -1,8 +1,8 @@
 /**
- * The key table. One entry is what a key does, where it does it, what the footer and the help say of it, and why it is
- * off when it is. To add an action: one entry here with `acts: true`, whose `run` opens a dialog (`model/dialog.ts`) or
- * calls `perform` (`state/acts.ts`); what its answer came to is a line in `SAYS` (`state/act-answers.ts`). Outside this
- * table only the screen of a lost connection has a key of its own (`state/press.ts`).
+ * The key table. Each entry defines what a key does and where, what the footer and the help say about it, and why it
+ * may be off. To add an action, add an entry with `acts: true`, whose `run` opens a dialog (`model/dialog.ts`) or calls
+ * `perform` (`state/acts.ts`), and a line for its result in `SAYS` (`state/act-answers.ts`). The only key outside this
+ * table is on the screen of a lost connection (`state/press.ts`).
  */
 import { COPIES } from "./copies.ts";
 import { DELIVERIES } from "./deliveries.ts";
@@ -34,13 +34,13 @@ export function bindingFor(key: KeyName, place: Place): Binding | undefined {
   return BINDINGS.find(({ keys, on }) => keys.includes(key) && (on === undefined || on.includes(place.kind)));
 }
 
-/** What is here, whether it works now or not. */
+/** Returns the keys of this screen, including those that are off now. */
 export function bindingsHere(state: State): Binding[] {
   const { kind } = here(state);
   return BINDINGS.filter(({ on }) => on === undefined || on.includes(kind));
 }
 
-/** Why a key does nothing now, in words for its user; null when it works. */
+/** Returns why a key does nothing now, in words for its user, or null if it works. */
 export function whyOff(state: State, { acts, off }: Binding): string | null {
   return (acts === true ? whyNoActs(state) : null) ?? off?.(state) ?? null;
 }

@@ -1,4 +1,4 @@
-/** Keys that change what is shown, and nothing at the daemon. */
+/** Keys that change what is shown, but nothing at the daemon. */
 import { printFilter, readFilter } from "../../src/client/filter.ts";
 import type { Line } from "../model/dialog.ts";
 import { type Tab, TABS } from "../model/list.ts";
@@ -203,7 +203,7 @@ function toggleFollow(state: State): State {
   );
 }
 
-/** From its top, which is why one sorts. */
+/** Reads the list from its top, because people sort in order to see the top. */
 function sortAnew(state: State): State {
   return changeHere(state, (place) => {
     if (place.kind === "event") return place;

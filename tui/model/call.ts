@@ -1,11 +1,13 @@
-/** What is asked of the daemon, as data: what the answer is for, and what changes something. */
+/**
+ * Describes requests to the daemon as data: the operation, what the response is for, and whether it changes something.
+ */
 import type { Answers } from "../../src/client/operations.ts";
 import type { Ask } from "../../src/client/client.ts";
 import type { Fault } from "../../src/client/error.ts";
 
-/** One question to the daemon: an operation of the API by name, and what the answer is for. */
+/** One request to the daemon: an operation of the API by name, and what the response is for. */
 export type Call = { [O in keyof Answers]: CallOf<O> }[keyof Answers];
-/** One that has not been asked yet. */
+/** A request that was not sent yet. */
 export type Request = { [O in keyof Answers]: Omit<CallOf<O>, "about"> }[keyof Answers];
 export interface CallOf<O extends keyof Answers> {
   readonly operation: O;
@@ -17,45 +19,48 @@ export type About =
   | { readonly for: "page"; readonly place: number; readonly generation: number; readonly page: number }
   | { readonly for: "row"; readonly id: string }
   | { readonly for: "act"; readonly key: string }
-  /** Of the plan dialog with this number. */
+  /** For the plan dialog with this number. */
   | { readonly for: "plan"; readonly number: number }
-  /** Into `known`, under the operation and this. */
+  /** Stored in `known`, under the operation and this id. */
   | { readonly for: "known"; readonly id: string };
 
 export type Answered = {
   [O in keyof Answers]: { readonly kind: "answered"; readonly call: CallOf<O>; readonly answer: Answers[O] };
 }[keyof Answers];
 
-/** Of a `ClientError`. */
+/** The fields of a `ClientError`. */
 export interface Problem {
   readonly failure: string;
   readonly code: string;
   readonly message: string;
   readonly hint: string;
-  /** Of the fields of what was sent. */
+  /** Faults of single fields of the request. */
   readonly faults?: readonly Fault[];
 }
 
-/** Something to ask of the daemon that changes something. */
+/** A request that changes something at the daemon. */
 export interface ActDraft {
-  /** What is said while it runs: `replay evt_…`. */
+  /** Shown while the request runs, such as `replay evt_…`. */
   readonly label: string;
   readonly request: Request;
-  /** The event whose next attempt tells how it went; null where the answer says it all. */
+  /** The event whose next attempt shows the result. Null if the response says everything. */
   readonly event: string | null;
-  /** Only the attempt of this one delivery tells it. */
+  /** Only the attempt of this delivery shows the result. */
   readonly delivery?: string;
 }
 
-/** One that was asked. */
+/** An act that was sent. */
 export interface Act extends ActDraft {
-  /** The idempotency key: an act whose answer was lost is sent again under the same one. */
+  /** The idempotency key. An act whose response was lost is sent again under the same key. */
   readonly key: string;
   readonly call: Call;
-  /** Since when it is in its phase. */
+  /** The time at which its phase began. */
   readonly at: number;
-  /** `sent`: no answer yet. `waiting`: the daemon went away; sent again when it is back. `done`: its effect is awaited. */
+  /**
+   * `sent`: no response yet. `waiting`: the daemon is away, and the act is sent again when it is back. `done`: its
+   * effect is awaited.
+   */
   readonly phase: "sent" | "waiting" | "done";
-  /** How often it was sent. */
+  /** The number of times it was sent. */
   readonly tries: number;
 }

@@ -1,29 +1,32 @@
-/** Dialogs as data. A dialog names what it acts on and keeps it, whatever the list behind it does. */
+/** Describes dialogs as data. A dialog keeps what it acts on, whatever happens to the list behind it. */
 import type { Endpoint, Job, JobPlan } from "../../src/client/operations.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { ActDraft } from "./call.ts";
 
-/** A new kind of dialog is one more member here, with its keys (`state/dialogs/dialog-keys.ts`) and rows (`screens/dialogs.ts`). */
+/**
+ * To add a kind of dialog, add a member here, its keys (`state/dialogs/dialog-keys.ts`) and its rows
+ * (`screens/dialogs.ts`).
+ */
 export type Dialog = ConfirmDialog | ChoiceDialog | FormDialog | SecretDialog | PlanDialog | CommandsDialog;
 
-/** Asks yes or no; no is the default. */
+/** Asks yes or no. The default is no. */
 export interface ConfirmDialog {
   readonly kind: "confirm";
   readonly title: string;
-  /** What it acts on and what it does; outside text. */
+  /** Sentences about what it acts on and what it does. They may contain outside text. */
   readonly facts: readonly string[];
-  /** What `y` does, in a word or two. */
+  /** Names in a word or two what `y` does. */
   readonly yes: string;
   /** Sent on `y`. */
   readonly act: ActDraft;
 }
 
-/** Asks which of several, with a key for each; none of them is Enter. */
+/** Asks for one of several choices, each with its own key. Enter chooses none of them. */
 export interface ChoiceDialog {
   readonly kind: "choice";
   readonly title: string;
   readonly facts: readonly string[];
-  /** Whose deliveries are counted as it is shown, and what would become of them. */
+  /** The endpoint whose deliveries are counted while the dialog is shown, and what would become of them. */
   readonly waiting: Waiting | null;
   readonly choices: readonly { readonly key: KeyName; readonly label: string; readonly act: ActDraft }[];
 }
@@ -33,62 +36,62 @@ export interface Waiting {
   readonly fate: "kept" | "sent" | "cancelled";
 }
 
-/** Fields to be filled in. What is wrong is said at its field, and nothing is sent before Enter in the last one. */
+/** Fields to fill in. A mistake is shown at its field, and nothing is sent before Enter in the last field. */
 export interface FormDialog {
   readonly kind: "form";
   readonly for: Purpose;
   readonly title: string;
-  /** What it acts on and what it does; outside text. */
+  /** Sentences about what it acts on and what it does. They may contain outside text. */
   readonly facts: readonly string[];
   readonly fields: readonly Field[];
-  /** The field that takes the keys. */
+  /** The index of the field that gets the keys. */
   readonly at: number;
-  /** What Enter does at the end, in a word or two. */
+  /** Names in a word or two what Enter does at the end. */
   readonly yes: string;
-  /** What is wrong with no one field. */
+  /** A mistake that belongs to no single field. */
   readonly fault: string | null;
-  /** The key of the act that has no answer yet. */
+  /** The key of the act that has no response yet. */
   readonly sent: string | null;
 }
 
-/** What a form is filled in for, and what that is about. */
+/** The purpose of a form, and the thing that it is about. */
 export type Purpose =
   | { readonly kind: "add" }
   | { readonly kind: "edit"; readonly before: Endpoint }
   | { readonly kind: "rotate"; readonly endpoint: Endpoint }
   | { readonly kind: "delete"; readonly endpoint: Endpoint }
   | { readonly kind: "pause" }
-  /** Whose canary failed. */
+  /** The job whose canary failed. */
   | { readonly kind: "resume"; readonly job: Job }
-  /** Null: which one is a field of its own. */
+  /** Null if the form has a field for the endpoint. */
   | { readonly kind: "test"; readonly endpoint: Endpoint | null };
 
 export interface Field {
-  /** As the request calls it. */
+  /** The field's name in the request. */
   readonly name: string;
   readonly label: string;
-  /** Words are completed from the catalogue; one of several is gone through with Up and Down. */
+  /** Event types are completed from the catalogue. Up and Down go through the choices for one of several. */
   readonly takes: "text" | "types" | "type" | "endpoint";
-  /** Those there are; of event types those that come first. */
+  /** All choices, or for event types the ones that are offered first. */
   readonly choices: readonly string[];
   readonly line: Line;
-  /** What may be typed, while nothing is wrong. */
+  /** Says what may be typed, while there is no mistake. */
   readonly hint: string;
   readonly fault: string | null;
 }
 
-/** A line that is typed: a filter, where to go, or what a field of a form holds. */
+/** A line that is typed: a filter, a place to jump to, or the value of a form's field. */
 export interface Line {
   readonly for: "filter" | "jump" | "field";
   readonly text: string;
   readonly cursor: number;
-  /** How far up in the history; 0: what is typed now. */
+  /** The number of steps back in the history. 0 is the text that is being typed. */
   readonly past: number;
   readonly typed: string;
   readonly mistake: string | null;
 }
 
-/** The only place where a secret is: once it is left there is none. */
+/** The only place that holds a secret. Leaving the dialog removes it. */
 export interface SecretDialog {
   readonly kind: "secret";
   readonly title: string;
@@ -96,50 +99,53 @@ export interface SecretDialog {
   readonly secret: string;
 }
 
-/** What a job is to do, and with which deliveries, as its draft takes it: settled when the dialog was opened. */
+/** The action and the deliveries of a job, as its draft takes them. They are fixed when the dialog opens. */
 export interface JobSet {
   readonly action: Job["action"];
   readonly filter: Readonly<Record<string, string | boolean | readonly string[]>>;
   readonly tenant: string | undefined;
 }
 
-/** Acts on many by a plan that the daemon makes first: the number is typed, or a canary goes ahead. */
+/**
+ * Acts on many deliveries by a plan that the daemon makes first. The person types their number, or sends a canary
+ * first.
+ */
 export interface PlanDialog {
   readonly kind: "plan";
-  /** Another one for each plan that is asked for: a late answer to an older question is dropped. */
+  /** Different for each plan that is requested, so that a late response to an older request is dropped. */
   readonly number: number;
-  /** What the set is, in a few words; outside text. */
+  /** Describes the set in a few words. It may contain outside text. */
   readonly about: string;
   readonly set: JobSet;
-  /** How far back a back-fill looks, among `PERIODS`; null where the list's filter says it, and for all other jobs. */
+  /** The period of a back-fill, one of `PERIODS`. Null if the list's filter has one, and for all other jobs. */
   readonly period: string | null;
-  /** Null until the daemon has answered. */
+  /** Null until the daemon has responded. */
   readonly plan: JobPlan | null;
   /** Why there is no plan, or why the job was refused. */
   readonly problem: string | null;
-  /** Attempts a second, for each endpoint. */
+  /** Attempts per second, for each endpoint. */
   readonly pace: number;
   readonly canary: boolean;
   readonly field: "count" | "pace";
   readonly typed: string;
-  /** What was wrong with what was typed, or what has changed. */
+  /** Says what was wrong with the typed text, or what has changed. */
   readonly note: string | null;
-  /** The idempotency key of the act that was sent; the dialog stays until it is answered. */
+  /** The idempotency key of the act that was sent. The dialog stays until it has a response. */
   readonly sent: string | null;
 }
 
-/** Whose waiting deliveries a dialog names. */
+/** Returns the endpoint whose pending deliveries a dialog counts, and their fate. */
 export function waitingOf(dialog: Dialog): Waiting | null {
   if (dialog.kind === "choice") return dialog.waiting;
   if (dialog.kind !== "form" || dialog.for.kind !== "delete") return null;
   return { endpoint: dialog.for.endpoint.id, fate: "cancelled" };
 }
 
-/** What to type in a shell; the number before a command copies it. */
+/** Commands to type in a shell. The number before a command copies it. */
 export interface CommandsDialog {
   readonly kind: "commands";
   readonly title: string;
   readonly commands: readonly { readonly what: string; readonly command: string }[];
-  /** The first row that is shown: not all have room in a small terminal. */
+  /** The first row that is shown, because a small terminal does not fit them all. */
   readonly top: number;
 }

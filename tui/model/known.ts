@@ -11,7 +11,7 @@ import type {
   Status,
 } from "../../src/client/operations.ts";
 
-/** What was read beside the lists. */
+/** Holds everything that was read beside the lists. */
 export interface Known {
   readonly status: Read<Status> | null;
   readonly day: Read<Statistics> | null;
@@ -19,39 +19,42 @@ export interface Known {
   readonly jobs: Read<readonly Job[]> | null;
   /** The catalogue of event types. */
   readonly types: readonly EventType[] | null;
-  /** What this key may not ask, so that it is asked once. */
+  /** Operations that this key may not call, so that each is tried only once. */
   readonly forbidden: ReadonlySet<keyof Answers>;
   readonly endpoints: ReadonlyMap<string, Endpoint>;
-  /** Of rotations that were begun or ended here, until their endpoint is read anew: when the next secret takes over. */
+  /**
+   * The time at which the next secret takes over, for rotations that were begun or ended here, until their endpoint is
+   * read again.
+   */
   readonly switches: ReadonlyMap<string, string | null>;
-  /** How many of them the first page of all had. */
+  /** The number of endpoints on the first page of all. */
   readonly roll: Read<number> | null;
-  /** Endpoints that there are not any more. */
+  /** Endpoints that no longer exist. */
   readonly gone: ReadonlySet<string>;
   readonly health: ReadonlyMap<string, Read<EndpointWithHealth>>;
-  /** What fails at endpoints of which something does. */
+  /** Causes of failure, for endpoints that have any. */
   readonly causes: ReadonlyMap<string, Read<readonly FailureGroup[]>>;
   readonly endpointStats: ReadonlyMap<string, Read<Statistics>>;
-  /** Of endpoints, the latest first. */
+  /** Attempts by endpoint, the latest first. */
   readonly lastAttempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
-  /** What the last test event of each came to, and when: the daemon's figures on health leave tests out. */
+  /** The attempt of the last test event, and its time, by endpoint. The daemon's health figures leave tests out. */
   readonly tested: ReadonlyMap<string, { readonly attempt: Attempt; readonly at: number }>;
   readonly events: ReadonlyMap<string, Read<Event>>;
   readonly attempts: ReadonlyMap<string, Read<readonly Attempt[]>>;
-  /** Attempts by id, as samples of what failed. */
+  /** Attempts by id, as samples of failures. */
   readonly samples: ReadonlyMap<string, Attempt>;
-  /** What the stream told since the statistics were read. */
+  /** Attempts that the stream reported since the statistics were read. */
   readonly since: { readonly delivered: number; readonly failed: number };
   /** Attempts of the last seconds, newest last. */
   readonly pace: readonly { readonly at: number; readonly attempts: number }[];
-  /** How far behind the daemon's clock the news are, against the best that was seen. */
+  /** The delay of the stream behind the daemon's clock, compared with the least delay that was seen. */
   readonly lagMs: number;
   readonly leastDelay: number | null;
   readonly lastEventId: string | null;
   readonly lastNews: number;
 }
 
-/** A thing that was read, when, and whether something happened to it since. */
+/** A value, the time at which it was read, and whether something happened to it since. */
 export interface Read<T> {
   readonly value: T;
   readonly at: number;

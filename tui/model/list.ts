@@ -1,9 +1,9 @@
-/** The lists there are, and what is known of one. */
+/** Defines the lists of the dashboard and their state. */
 import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/operations.ts";
 
 export const TABS = ["overview", "events", "deliveries", "endpoints", "failures", "activity"] as const;
 export type Tab = (typeof TABS)[number];
-/** Whose rows a list has: the overview lists failures. */
+/** The kind of rows in a list. The overview lists failures. */
 export type RowsKind = Exclude<Tab, "overview">;
 
 export interface Rows {
@@ -15,48 +15,48 @@ export interface Rows {
   readonly activity: AuditRecord | Job;
 }
 
-/** A window on a list of the daemon's: pages next to each other, of which those far from what is shown are let go. */
+/** A window on a list of the daemon: adjacent pages. Pages far from the screen lose their rows. */
 export interface List<T> {
-  /** As it was typed and accepted. */
+  /** The filter as it was typed and accepted. */
   readonly filter: string;
-  /** Its name among the sorts of its kind; null for the one it begins with. */
+  /** The name of its order. Null for the default order. */
   readonly sort: string | null;
-  /** From which end of that order it is read. */
+  /** The end of that order from which the list is read. */
   readonly edge: "first" | "last";
-  /** One more each time it is read anew: answers to older questions are dropped. */
+  /** Grows each time the list is read again, so that responses to older requests are dropped. */
   readonly generation: number;
-  /** In the order of reading, all that were ever read: a page that was let go is read again by its cursor. */
+  /** All pages ever read, in the order of reading. A page that lost its rows is read again by its cursor. */
   readonly pages: readonly ListPage<T>[];
-  /** Of the page after the last; null at the end, undefined before the first. */
+  /** The cursor of the page after the last. Null at the end, undefined before the first page. */
   readonly next: string | null | undefined;
   /** Rows before all others that belong to no page. */
   readonly pinned: readonly T[];
-  /** The pinned ones and what the pages hold, in that order whichever end it was read from. */
+  /** The pinned rows and the rows of the pages, in list order whichever end they were read from. */
   readonly rows: readonly T[];
   readonly selected: string | null;
-  /** Of the selected row, or of where it was. */
+  /** The index of the selected row, or of the place where it was. */
   readonly index: number;
-  /** Rows that the cursor is still to go, over those that are not read yet. */
+  /** The number of rows that the cursor still has to move, over rows that are not read yet. */
   readonly owed: number;
-  /** Of the first row on the screen. */
+  /** The index of the first row on the screen. */
   readonly top: number;
-  /** Whether the first row stays on top. */
+  /** True if the first row stays on top when rows are added. */
   readonly follow: boolean;
-  /** Rows that came since it was held, as far as they were told one by one. */
+  /** Rows added since the list stopped following, as far as the stream named them one by one. */
   readonly newer: number;
-  /** The greatest id of an event that was counted so. */
+  /** The greatest id of an event counted in `newer`. */
   readonly newest: string;
   readonly stale: boolean;
   /** Rows on the screen that may have changed since they were read. */
   readonly touched: ReadonlySet<string>;
-  /** When it was read last. */
+  /** The time at which the list was last read. */
   readonly at: number;
-  /** How long the answer was under way: what is much work for the daemon is asked less often. */
+  /** The time that the response took. A list that is much work for the daemon is requested less often. */
   readonly tookMs: number;
   readonly problem: string | null;
-  /** How many rows the daemon has for this filter; null while nobody knows. */
+  /** The number of rows that the daemon has for this filter. Null until that is known. */
   readonly total: ListTotal | null;
-  /** How far a search of the events' data is; null for any other list. */
+  /** The progress of a search of events' data. Null for any other list. */
   readonly searched: Searched | null;
   readonly marks: ReadonlySet<string>;
 }
@@ -64,19 +64,19 @@ export interface List<T> {
 export interface ListTotal {
   readonly count: number;
   readonly isExact: boolean;
-  /** When it was read. */
+  /** The time at which the total was read. */
   readonly at: number;
 }
 
 export interface Searched {
-  /** On all pages that were read. */
+  /** Counts the events on all pages that were read. */
   readonly events: number;
-  /** When those at the end of the last page were received; null at the end of the list. */
+  /** The time at which the events at the end of the last page were received. Null at the end of the list. */
   readonly until: string | null;
 }
 
 export interface ListPage<T> {
   readonly cursor: string | null;
-  /** Null once it was let go. */
+  /** Null once the page has lost its rows. */
   readonly rows: readonly T[] | null;
 }

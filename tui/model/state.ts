@@ -1,6 +1,6 @@
 /**
- * What the dashboard knows and shows, as one immutable value. Strings from the daemon are outside text here; they are
- * made harmless where they are drawn.
+ * Defines everything that the dashboard knows and shows, as one immutable value. Strings from the daemon are outside
+ * text here. They are made safe where they are drawn.
  */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
@@ -22,37 +22,39 @@ export interface State {
   readonly tab: Tab;
   /** The tab that was shown before. */
   readonly lastTab: Tab;
-  /** What was opened on each tab, the list itself first; Esc takes the last one off. */
+  /** The stack of places that were opened on each tab, the list itself first. Esc removes the last one. */
   readonly tabs: { readonly [T in Tab]: readonly Place[] };
   readonly known: Known;
-  /** Questions that have no answer yet, by `askKey`. */
+  /** Requests that have no response yet, by `askKey`. */
   readonly asked: ReadonlyMap<string, { readonly call: Call; readonly at: number }>;
-  /** Questions that failed, and until when they are not asked again: epoch milliseconds. */
+  /** Requests that failed, and the time in epoch milliseconds until which they are not repeated. */
   readonly resting: ReadonlyMap<string, number>;
-  /** What lies over the screen and takes the keys, the topmost last. */
+  /** The layers over the screen, which take the keys. The topmost is last. */
   readonly modes: readonly Mode[];
-  /** Which half of a split screen the cursor keys move. */
+  /** The half of a split screen that the cursor keys move. */
   readonly focus: "list" | "pane";
-  /** First line of the pane. */
+  /** The first line shown in the pane. */
   readonly paneTop: number;
   readonly mouse: Mouse;
   readonly acts: readonly Act[];
-  /** When the daemon last did one: what was read before may have changed by it. Epoch milliseconds. */
+  /**
+   * Epoch milliseconds at which the daemon last completed an act, which may have changed anything that was read before.
+   */
   readonly actedAt: number;
   readonly toast: Toast | null;
   readonly history: readonly string[];
-  /** What was looked for among the endpoints: the only one that matches is opened. */
+  /** The text of a search among the endpoints. A single match is opened. */
   readonly finding: string | null;
-  /** Numbers places, questions and acts. */
+  /** Numbers places, requests and acts. */
   readonly counter: number;
 }
 
 export interface Mouse {
-  /** While it is off, it selects text as in any terminal. */
+  /** While this is false, the mouse selects text as in any terminal. */
   readonly isOn: boolean;
-  /** Where its button was pressed and not let go yet. */
+  /** The place where the button was pressed and not released yet. */
   readonly pressed: { readonly column: number; readonly row: number } | null;
-  /** The row that a second click soon would open. */
+  /** The row that a second click soon after would open. */
   readonly clicked: { readonly row: number; readonly at: number } | null;
 }
 
@@ -61,35 +63,35 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What does not change while it runs. */
+/** Settings that do not change while the dashboard runs. */
 export interface Settings {
   readonly target: string;
   readonly version: string;
   readonly label: string;
   readonly readOnly: boolean;
-  /** Whether the mouse is taken from the start on. */
+  /** True if the mouse is on from the start. */
   readonly mouse: boolean;
   readonly look: Look;
-  /** How often what came from the stream is drawn. */
+  /** The interval at which messages of the stream are drawn. */
   readonly refreshMs: number;
-  /** Random; with a number behind it, the idempotency key of an act. */
+  /** A random text. With a number behind it, it is the idempotency key of an act. */
   readonly session: string;
 }
 
 export type Link =
   | { readonly kind: "connecting" }
   | { readonly kind: "live" }
-  /** `at`: when it broke; `tries` that failed since. */
+  /** `at` is the time at which the connection broke, `tries` the number of failed attempts since. */
   | {
       readonly kind: "lost";
       readonly at: number;
       readonly tries: number;
       readonly retryAt: number;
       readonly why: string;
-      /** The box that says so was sent away. */
+      /** True if the person closed the box about the lost connection. */
       readonly looked: boolean;
     }
-  /** Not tried again until a person asks for it. */
+  /** The dashboard does not try again until a person asks for it. */
   | { readonly kind: "refused"; readonly why: string; readonly hint: string }
   | { readonly kind: "differs"; readonly daemon: string };
 
@@ -100,7 +102,7 @@ export type EndpointPlace = {
   readonly kind: "endpoint";
   readonly number: number;
   readonly id: string;
-  /** The deliveries owed to it. */
+  /** The endpoint's deliveries. */
   readonly list: List<Delivery>;
 };
 export type EventPlace = { readonly kind: "event"; readonly number: number; readonly id: string; readonly top: number };
@@ -117,13 +119,13 @@ export interface Toast {
   readonly until: number;
 }
 
-/** Requests to make, as data. */
+/** Side effects to carry out, as data. */
 export type Effect =
   | { readonly do: "call"; readonly call: Call }
-  /** Opens the stream, after closing the one before. */
+  /** Opens the stream, after closing the previous one. */
   | { readonly do: "connect"; readonly lastEventId: string | null }
   | { readonly do: "copy"; readonly text: string }
-  /** Into a new file in the folder where the dashboard was started. */
+  /** Writes a new file in the folder where the dashboard was started. */
   | { readonly do: "save"; readonly name: string; readonly text: string }
   | { readonly do: "mouse"; readonly isOn: boolean }
   | { readonly do: "suspend" }
@@ -136,7 +138,7 @@ export type Message = { readonly now: number } & (
   | { readonly kind: "mouse"; readonly reports: readonly MouseReport[] }
   | { readonly kind: "size"; readonly size: Size }
   | { readonly kind: "tick" }
-  /** What came of writing a file: its path, or why there is none. */
+  /** The result of writing a file: its path, or the reason why there is none. */
   | { readonly kind: "saved"; readonly path: string }
   | { readonly kind: "unsaved"; readonly why: string }
   | { readonly kind: "stream"; readonly messages: readonly StreamMessage[] }
@@ -145,7 +147,7 @@ export type Message = { readonly now: number } & (
   | { readonly kind: "failed"; readonly call: Call; readonly problem: Problem }
 );
 
-/** What follows from a message. */
+/** The result of a message: the next state, and the effects to carry out. */
 export interface Step {
   readonly state: State;
   readonly effects: readonly Effect[];

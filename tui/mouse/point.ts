@@ -1,4 +1,4 @@
-/** What the mouse does: the wheel moves, a click selects, opens, or does what the key would that it hits. */
+/** Handles the mouse: the wheel moves, and a click selects, opens, or does what the key under it does. */
 import { isTooSmall, layoutOf, listTop, HEAD_ROWS } from "../layout.ts";
 import type { State, Step } from "../model/state.ts";
 import { bindingFor } from "../keys/table.ts";
@@ -33,7 +33,7 @@ function pointOnce(state: State, report: MouseReport): Step {
     case "press":
       return { state: down({ ...state, mouse: { ...mouse, pressed: report } }, report), effects: [] };
     case "release": {
-      // Pulled away from where it was pressed it is no click. Only now, so that nothing is under way if it quits.
+      // A release away from the press is not a click. A click acts on release, so that no button is down if it quits.
       const { pressed } = mouse;
       const next = { ...state, mouse: { ...mouse, pressed: null } };
       const isClick = pressed !== null && pressed.row === report.row && Math.abs(pressed.column - report.column) <= 1;
@@ -42,7 +42,7 @@ function pointOnce(state: State, report: MouseReport): Step {
   }
 }
 
-/** Nothing is to be clicked on what lies over the screen: what is agreed to is typed. */
+/** Layers over the screen ignore clicks, because a person must type to agree. */
 function isCovered({ modes, link }: State): boolean {
   return modes.length > 0 || isBoxed(link);
 }
@@ -61,7 +61,7 @@ function roll(state: State, { column }: MouseReport, by: number): State {
   return moved === state ? state : { ...moved, focus: "list", paneTop: 0 };
 }
 
-/** A row is selected as it is pressed, and held there. */
+/** Selects a row as soon as the button is pressed, and stops following. */
 function down(state: State, { column, row }: MouseReport): State {
   if (isCovered(state)) return state;
   const { pane, main } = layoutOf(state);
@@ -100,7 +100,7 @@ function isInBody({ size }: State, row: number): boolean {
   return row >= HEAD_ROWS && row < size.rows - 2;
 }
 
-/** Which row of the list is drawn there. */
+/** Returns the index of the row that is drawn there, or null. */
 function rowAt(state: State, column: number, row: number): number | null {
   const place = here(state);
   if (place.kind === "event" || !isInBody(state, row)) return null;

@@ -1,26 +1,29 @@
 /**
- * Mouse reports (SGR, mode 1006) are taken out of what the terminal sends before anything else reads it. They are input
- * from outside: of a report that is cut, out of bounds, of another kind or of no kind nothing gets through, neither as a
- * click nor as keys. What is pasted is text, reports in it included.
+ * Removes mouse reports (SGR, mode 1006) from the terminal's input before anything else reads it. Reports are input
+ * from outside: one that is cut, out of bounds or of an unknown kind must count neither as a click nor as keys. Pasted
+ * text stays as it is, even if it contains reports.
  */
 
 export interface MouseReport {
   readonly kind: "press" | "release" | "up" | "down";
-  /** From the upper left corner, which is 0, 0. */
+  /** Counted from the upper left corner, which is 0, 0. */
   readonly column: number;
   readonly row: number;
 }
 
 const REPORT = /^\x1b\[<(\d{1,3});(\d{1,5});(\d{1,5})([Mm])/;
-/** Anything that begins like one, up to where it must end. */
+/** Matches anything that begins like a report, up to where it must end. */
 const LIKE = /^\x1b\[<[\x20-\x3f]*[\x40-\x7e]?/;
-/** As terminals without mode 1006 send them: three characters of any kind follow. */
+/** Matches reports of terminals without mode 1006: three characters of any kind follow. */
 const OLD = /^\x1b\[M[^]{0,3}/;
 const OLD_LENGTH = 6;
-/** The rest of it comes with the next chunk. An Esc alone is a key, and not waited for. */
+/**
+ * Matches the beginning of a sequence whose other part comes with the next chunk. An Esc alone is a key, and is not
+ * held back.
+ */
 const CUT = /^\x1b(\[|\[<[\x20-\x3f]*|\[2|\[20|\[200)$/;
 const [PASTE, PASTE_END] = ["\x1b[200~", "\x1b[201~"];
-/** Of a report; what is longer is none, and waited for all the same. */
+/** The most that is held back of one sequence. A longer one is not a report, but is still read to its end. */
 const MOST = 32;
 const KINDS: Readonly<Record<string, MouseReport["kind"]>> = {
   "0M": "press",
@@ -30,7 +33,7 @@ const KINDS: Readonly<Record<string, MouseReport["kind"]>> = {
 };
 
 export interface Taken {
-  /** What is left for the keyboard. */
+  /** The input for the keyboard. */
   readonly text: string;
   readonly reports: readonly MouseReport[];
 }
@@ -39,7 +42,7 @@ export class MouseReports {
   #held = "";
   #isPaste = false;
 
-  /** What a terminal sent, in chunks that may end anywhere. */
+  /** Takes input of the terminal, in chunks that may end anywhere. */
   take(chunk: string): Taken {
     let rest = this.#held + chunk;
     let text = "";
@@ -80,7 +83,7 @@ export class MouseReports {
     return taken;
   }
 
-  /** Where the paste ends, or may begin to. */
+  /** Returns the index at which the paste ends, or may begin to end. */
   #pasteEnd(rest: string): number {
     const whole = rest.indexOf(PASTE_END);
     if (whole >= 0) return whole;
@@ -96,7 +99,7 @@ function plainEnd(rest: string): number {
   return at < 0 ? rest.length : at;
 }
 
-/** Null for one that says nothing to us: other buttons, keys held down, a pointer that moves. */
+/** Returns null for reports that have no meaning here: other buttons, modifier keys, a moving pointer. */
 function reportIn(text: string): MouseReport | null {
   const [whole, button, column, row, end] = REPORT.exec(text) ?? [];
   const kind = whole === text ? KINDS[`${button}${end}`] : undefined;

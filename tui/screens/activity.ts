@@ -1,4 +1,4 @@
-/** Who did what, and the jobs with their progress. */
+/** Draws the audit log, and the jobs with their progress. */
 import type { AuditRecord, Job } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
@@ -50,12 +50,12 @@ function actionText({ action, count }: AuditRecord): string {
   return count === 1 ? action : `${action} ×${countText(count)}`;
 }
 
-/** Over the socket the login name says more than that it was the socket. */
+/** Over the socket, the login name says more than the actor alone. */
 function byText({ actor, uid, user }: AuditRecord): string {
   return user ?? (uid === null ? shortId(actor) : `uid ${uid}`);
 }
 
-/** What it was done to: an endpoint by where it is, once that is known. */
+/** Returns the object of the action. An endpoint is shown by its URL, once that is known. */
 function objectText(state: State, { object }: AuditRecord, width: number): string {
   if (object === null) return "the daemon";
   return state.known.endpoints.has(object) ? endpointName(state, object, width) : object;
@@ -65,7 +65,7 @@ function isJob(row: Row): row is Job {
   return "matched" in row;
 }
 
-/** Where there is little room, the counts say it without a bar. */
+/** A narrow screen shows the counts without a bar. */
 export function jobText(look: Look, job: Job, width: number): string {
   const { id, tenant, action, done, skipped, matched, delivered, failed, paused_reason: why, reason } = job;
   const gone = `${countText(done + skipped)}/${countText(matched)}`;

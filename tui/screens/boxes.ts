@@ -1,4 +1,7 @@
-/** What lies over a screen: boxes whose rows are full-width, because cells that are not written would show through. */
+/**
+ * Draws boxes over the screen. Their rows have the full width, because the screen would show through cells that are not
+ * written.
+ */
 import { glyph, type Look } from "../draw/look.ts";
 import { spanRow, type Span } from "../draw/row.ts";
 import { prose, shown, widthOf } from "../draw/text.ts";
@@ -8,13 +11,13 @@ import type { Size, State } from "../model/state.ts";
 import { isBoxed } from "../state/connection.ts";
 import { filled } from "./table.ts";
 
-/** Puts a box into the middle of the lines. */
+/** Puts a box in the middle of the lines. */
 export function overlay(lines: readonly string[], box: readonly string[]): string[] {
   const top = Math.max(0, Math.floor((lines.length - box.length) / 2));
   return lines.map((line, index) => box[index - top] ?? line);
 }
 
-/** Columns within a box. */
+/** Returns the width inside a box, in columns. */
 export function innerOf({ columns }: Size): number {
   return Math.min(76, columns - 4);
 }
@@ -36,7 +39,7 @@ export function boxRows(look: Look, size: Size, title: string, content: readonly
   ];
 }
 
-/** What is wrong with the connection, what that means, and what to type. */
+/** Says what is wrong with the connection, what that means, and what to type. */
 export function lostRows(state: State): string[] | null {
   const { link, settings, size } = state;
   if (!isBoxed(link) || (link.kind !== "lost" && link.kind !== "refused")) return null;
@@ -68,14 +71,17 @@ export function lostRows(state: State): string[] | null {
   ]);
 }
 
-/** Columns before what a key does. */
+/** The columns before the description of a key. */
 const HELP_INDENT = 13;
 
-/** Every key of this screen, from the table: first what can be done here, which is why one looks. */
+/**
+ * Lists every key of this screen, from the key table. Keys that act here come first, because people open the help to
+ * find them.
+ */
 export function helpRows(state: State, top: number, width: number, height: number): string[] {
   const { look } = state.settings;
   const line = (...spans: Span[]) => spanRow(look, spans, width);
-  // What is on every list is a key of the dashboard, and no key of this screen.
+  // A key that works on every list belongs to the dashboard, not to this screen.
   const isOwn = ({ acts, on }: Binding) => acts === true || (on !== undefined && on.length < LISTS.length);
   const own = bindingsHere(state)
     .filter(isOwn)

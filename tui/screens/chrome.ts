@@ -1,4 +1,4 @@
-/** What is around every screen: header, tabs, the line for messages, the keys. */
+/** Draws what surrounds every screen: the header, the tabs, the line for messages, and the keys. */
 import type { Status } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
@@ -15,9 +15,9 @@ import { here, rowsKind } from "../state/lists/places.ts";
 import { sortOf } from "../state/lists/sorts.ts";
 import { KEY } from "../keys/names.ts";
 
-/** What is left of a header beside the reason why nothing is sent. */
+/** The header keeps this many columns beside the reason why nothing is sent. */
 const HEADER_LEAST = 30;
-/** Behind this the news are old. */
+/** The lag above which the header shows it. */
 const LAG_MS = 2000;
 
 export function headerRow(state: State): string {
@@ -43,9 +43,11 @@ export function headerRow(state: State): string {
   );
 }
 
-/** What the daemon itself says is the matter; of the reason as much as leaves room for who and where it is. */
+/**
+ * Shows the trouble that the daemon reports. The reason is cut so that the name and address of the daemon still fit.
+ */
 function troubleSpans({ known, size, settings: { look } }: State): Span[] {
-  // Daemons of before say nothing of it.
+  // Older daemons do not report `not_sending`.
   const halts = (known.status?.value as Partial<Status> | undefined)?.not_sending ?? [];
   const trouble = halts.find(({ reason }) => reason !== "operator" && reason !== "stopping");
   if (trouble === undefined) return [];
@@ -93,14 +95,14 @@ function tabSpan(state: State, tab: Tab, index: number): Span {
   return { text: ` ${index} ${name.toUpperCase()}${crumbs.join("")} `, style: "bold" };
 }
 
-/** The tab that is drawn in this column. */
+/** Returns the tab that is drawn in this column. */
 export function tabAt(state: State, column: number): Tab | null {
   let end = 0;
   const at = TABS.find((tab, index) => {
     end += widthOfSpans(state.settings.look, [tabSpan(state, tab, index)]);
     return column < end;
   });
-  // What says whether the list follows lies over them.
+  // The text about following is drawn over the tabs.
   const right = widthOfSpans(state.settings.look, [{ text: `${followText(here(state))} ` }]);
   return column < state.size.columns - right ? (at ?? null) : null;
 }
@@ -117,7 +119,7 @@ function followText(place: Place): string {
   return list.newer > 0 ? `HOLD +${countText(list.newer)} newer` : "HOLD";
 }
 
-/** What is typed, said, or where the cursor is. */
+/** Shows the line that is typed, a message, or the cursor's position. */
 export function statusRow(state: State): string {
   const { settings, size, toast, modes } = state;
   const mode = modes.at(-1);
@@ -126,7 +128,7 @@ export function statusRow(state: State): string {
   const text =
     toast?.text ??
     (state.link.kind === "live" ? positionText(state, here(state)) : "actions are off until the daemon answers");
-  // In the row of the tabs there is seldom room for all of it.
+  // The row of the tabs seldom has space for the whole filter.
   const place = here(state);
   const filter =
     toast === null && place.kind !== "event" && place.list.filter !== "" ? `   / ${place.list.filter}` : "";
@@ -143,14 +145,14 @@ export function statusRow(state: State): string {
   );
 }
 
-/** In lists of endpoints there is seldom room for it. */
+/** Lists of endpoints seldom have space for the owner's name. */
 function whoseSelected(state: State, place: Place): string {
   if (place.kind !== "endpoints" && place.kind !== "failures" && place.kind !== "overview") return "";
   const row = selectedRow<{ readonly id?: string; readonly endpoint?: string }>(place.list as never);
   return row === null ? "" : whoseText(state, row.endpoint ?? row.id ?? "");
 }
 
-/** How far the job is that is open, wherever one looks, and where to stop it; what is said comes before that. */
+/** Shows the progress of the open job on every screen, and where to stop it. A message takes precedence. */
 function jobSpans(state: State, used: number): Span[] {
   const { known, settings, link, toast, size } = state;
   const job = link.kind === "live" ? openJob(known) : null;
@@ -188,17 +190,17 @@ function positionText(state: State, place: Place): string {
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
   const total = isWhole ? countText(list.rows.length) : totalText(list, look);
-  // Which row it is counts only where all before it are known.
+  // The number of a row is known only if all rows before it are read.
   if (list.edge === "last") return `${countText(list.rows.length - list.index)} from the end${marks}`;
   return before > 0
     ? `page ${before + 1 + Math.floor(list.index / 100)}${marks}`
     : `${countText(list.index + 1)} of ${total}${marks}`;
 }
 
-/** Of a list that is not read to its end. */
+/** Returns the total of a list that is not read to its end. */
 function totalText({ rows, pinned, total }: List<unknown>, look: Look): string {
   const count = (total?.count ?? 0) + pinned.length;
-  // Rows may have come since it was counted.
+  // Rows may have been added since the daemon counted.
   if (total === null || count < rows.length) return `${countText(rows.length)}+`;
   return total.isExact ? countText(count) : `${glyph(look, "least")} ${countText(count)}`;
 }
@@ -208,7 +210,7 @@ function lineRow({ settings: { look }, size }: State, { for: purpose, text, curs
   const at = text.slice(cursor, cursor + 1) || " ";
   const spans: Span[] = [
     { text: prompt, style: "bold" },
-    // The cursor is always seen.
+    // Keep the cursor visible.
     { text: tailOf(text.slice(0, cursor), size.columns - prompt.length - 1, look) },
     { text: at, style: "reverse" },
     { text: text.slice(cursor + 1) },

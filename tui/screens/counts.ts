@@ -1,4 +1,4 @@
-/** The row below the header: what there is now, what happened in 24 hours, and how fast it goes. */
+/** Draws the row below the header: the deliveries now, the last 24 hours, and the present rate. */
 import { spread } from "../draw/chart.ts";
 import { glyph, sparkline } from "../draw/look.ts";
 import { countText } from "../draw/numbers.ts";
@@ -22,7 +22,7 @@ export function countsRow(state: State): string {
   return spanRow(look, parts.flat(), size.columns, [{ text: line === "" ? "" : `${line} `, style: "cyan" }]);
 }
 
-/** What there is no room for is left out, the least needed first. */
+/** Leaves out what does not fit, the least useful part first. */
 function fitting(state: State): Span[][] {
   const { look } = state.settings;
   const { columns } = state.size;
@@ -39,7 +39,7 @@ function fitting(state: State): Span[][] {
   return choices.find(fits) ?? [nowSpans(state, { named: false }), title, ended];
 }
 
-/** Nothing where the key may not ask. */
+/** Empty if the key may not read the status. */
 function nowSpans({ known, settings: { look } }: State, { named }: { named: boolean }): Span[] {
   const counts = known.status?.value.deliveries ?? null;
   if (counts === null) return [];
@@ -78,7 +78,7 @@ function p95Spans({ known, size }: State): Span[] {
   return [{ text: `p95 ${Math.round(day.duration_ms.p95 ?? 0)} ms  ` }];
 }
 
-/** Attempts a second, over no more than there has been a dashboard to hear of them. */
+/** Returns the attempts per second, over no more time than the dashboard has run. */
 function rateSpans({ known, link, now, openedAt }: State): Span[] {
   if (link.kind !== "live") return [{ text: "-/s (stale) " }];
   const seconds = Math.max(1000, Math.min(PACE_MS, now - openedAt)) / 1000;

@@ -1,4 +1,4 @@
-/** Dialogs, as boxes over the screen. */
+/** Draws dialogs as boxes over the screen. */
 import type { CommandsDialog, Dialog } from "../model/dialog.ts";
 import type { Span } from "../draw/row.ts";
 import { prose } from "../draw/text.ts";
@@ -39,7 +39,7 @@ export function dialogRows(state: State, dialog: Dialog): string[] {
   }
 }
 
-/** As many as there is room for. */
+/** Returns as many commands as fit. */
 function commandRows(state: State, { commands, top }: CommandsDialog, width: number): Span[][] {
   const { look } = state.settings;
   const rows = commands.flatMap(({ what, command }, index): Span[][] => [

@@ -1,4 +1,4 @@
-/** The page of an endpoint: how it fares, what it is sent, and the deliveries owed to it. */
+/** Draws the page of an endpoint: its health, its settings, and its deliveries. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, Endpoint } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -15,7 +15,7 @@ import { deliveryRows } from "./lists.ts";
 import { counted } from "../../src/domain/wording.ts";
 import { KEY } from "../keys/names.ts";
 
-/** At most, on what a failure means. */
+/** The most rows for the meaning of a failure. */
 const MEANING_ROWS = 2;
 
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
@@ -27,7 +27,7 @@ export function endpointPage(state: State, place: EndpointPlace, room: { width: 
   return [...head, rule, ...deliveryRows(state, place.list, list)];
 }
 
-/** The most telling first: a low screen has room for some of it. */
+/** Puts the most important rows first, because a low screen shows only some of them. */
 function headOf(state: State, id: string, width: number): string[] {
   const { look } = state.settings;
   const { known } = state;
@@ -58,7 +58,7 @@ function headOf(state: State, id: string, width: number): string[] {
   ];
 }
 
-/** What fails there and what that means; nothing where nothing does. */
+/** Says what fails at the endpoint and what that means. Empty if nothing fails. */
 function whyRows(state: State, endpoint: Endpoint, width: number): string[] {
   const { known, now, settings } = state;
   const { look } = settings;
@@ -122,7 +122,7 @@ const OUTCOMES: Readonly<Record<Attempt["outcome"], { readonly glyph: Glyph; rea
   interrupted: { glyph: "interrupted", style: "yellow" },
 };
 
-/** One glyph an attempt, the latest last; `t` had no answer in time. */
+/** Draws one glyph for each attempt, the latest last. `t` is a timeout. */
 function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room: number): Span[] {
   if (attempts === undefined) return [{ text: glyph(look, "ellipsis") }];
   if (attempts.length === 0) return [{ text: `none yet: press ${KEY.test} to send a test event` }];
@@ -135,7 +135,7 @@ function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room
     });
 }
 
-/** Of the headers the names: their values may be secrets, and are not known here. */
+/** Shows only the names of headers. Their values may be secrets, and are not known here. */
 function sendsSpans(state: State, { id, headers, rate_per_second: rate, max_in_flight: most }: Endpoint): Span[] {
   const at = switchesAt(state, id);
   const names = Object.keys(headers);

@@ -1,4 +1,4 @@
-/** The list of endpoints. */
+/** Draws the list of endpoints. */
 import type { Endpoint } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { spread } from "../draw/chart.ts";
@@ -11,7 +11,7 @@ import { endpointName } from "./lists.ts";
 import { NO_ENDPOINT } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 
-/** Failures in a row that are no accident any more. */
+/** This many failures in a row are no accident. */
 const FAILING = 3;
 
 export function endpointRows(state: State, list: List<Endpoint>, room: { width: number; height: number }): string[] {
@@ -71,7 +71,7 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
   return tableRows(state, { list, kind: "endpoints", columns, ...room, empty: NO_ENDPOINT });
 }
 
-/** Why nothing arrives there, as far as anything fails. */
+/** Returns why nothing arrives at the endpoint, if something fails there. */
 export function causeOf(
   { known, now }: State,
   { id, enabled, disabled_reason: reason }: Endpoint,
@@ -85,7 +85,7 @@ export function causeOf(
   if (latest === undefined || health === undefined) return "";
   const text = causeText(latest.error, latest.status_code);
   const ago = (at: string) => age(now - Date.parse(at));
-  // What is over must not look as if it went on.
+  // A failure that is over must not look as if it continued.
   const [short, whole] =
     health.consecutive_failures > 0
       ? [text, `${text} ${ago(latest.first_at)}`]
@@ -120,7 +120,7 @@ export function msText(ms: number | null | undefined): string {
   return ms === null || ms === undefined ? "" : tookText(ms);
 }
 
-/** Failures of a day, an hour a column where there is room for it. */
+/** Draws the failures of a day, with one column for each hour if there is space. */
 export function hours(look: Look, series: readonly { readonly failed: number }[], columns = 24): string {
   return sparkline(
     look,

@@ -1,4 +1,4 @@
-/** One event: its deliveries, every attempt past and to come, and its payload. */
+/** Draws one event: its deliveries, every attempt past and to come, and its payload. */
 import type { Attempt, Event, EventDelivery, Status } from "../../src/client/operations.ts";
 import { addedDetail } from "../../src/domain/deliveries/attempt.ts";
 import { delayBefore, type Ladder } from "../../src/domain/deliveries/due-time.ts";
@@ -12,7 +12,7 @@ import { TURN_MS } from "./lists.ts";
 import { filled } from "./table.ts";
 import { counted } from "../../src/domain/wording.ts";
 
-/** The event in a room, from its line `top` on; `full` is the page, without it a pane beside a list. */
+/** Draws the event from its line `top` on. */
 export function eventPage(state: State, id: string, room: { width: number; height: number; top: number }): string[] {
   const { look } = state.settings;
   const lines = linesOf(state, id, room.width);
@@ -56,14 +56,14 @@ function linesOf(state: State, id: string, width: number): string[] {
   ];
 }
 
-/** What its publisher calls it. */
+/** Returns the publisher's id and tags. */
 function labelsText({ publisher_id: id, tags }: Event): string {
   return [...(id === null ? [] : [id]), ...tags].map((label) => `  ${label}`).join("");
 }
 
 const WORST_FIRST = ["failed", "retrying", "pending", "held", "cancelled", "delivered"];
 
-/** One looks at an event because of what did not arrive. */
+/** People look at an event because of what did not arrive. */
 function worstFirst(deliveries: readonly EventDelivery[]): EventDelivery[] {
   const rank = ({ status, attempts }: EventDelivery) => WORST_FIRST.indexOf(shownStatus(status, attempts));
   return deliveries.toSorted((one, other) => rank(one) - rank(other));
@@ -143,7 +143,7 @@ function attemptLine(look: Look, { attempt, ladder, tree }: OfAttempt, width: nu
   );
 }
 
-/** Where on the ladder: what was waited before it. */
+/** Returns the attempt's place on the ladder, as the delay before it. */
 function placeText({ trigger, retry }: Attempt, ladder: Ladder | null): string {
   if (trigger === "manual" || trigger === "test") return trigger;
   if (retry === null) return trigger;
@@ -155,13 +155,13 @@ function waited(delay: number): string {
   return delay < 1000 ? `+${Math.round(delay)}ms` : `+${age(delay)}`;
 }
 
-/** The daemon's; null as long as it has not said, and for one that is too old to say. */
+/** Returns the daemon's ladder. Null until it is known, and if the daemon is too old to report it. */
 function ladderOf({ known }: State): Ladder | null {
   const { retry_delays_seconds: delays }: Partial<Status> = known.status?.value ?? {};
   return delays?.map((seconds) => seconds * 1000) ?? null;
 }
 
-/** How long each step took. */
+/** Returns the duration of each step. */
 function phasesText({ phases: { dns_ms, connect_ms, tls_ms, first_byte_ms } }: Attempt): string {
   const marks = [
     ["dns", dns_ms],
@@ -179,7 +179,7 @@ function phasesText({ phases: { dns_ms, connect_ms, tls_ms, first_byte_ms } }: A
   return parts.join(" ");
 }
 
-/** The tries that are left, if each one fails. */
+/** Lists the attempts that remain if each one fails. */
 function toCome(
   state: State,
   { delivery, attempts, ladder }: Pick<OfDelivery, "delivery" | "attempts"> & { readonly ladder: Ladder | null },
@@ -192,7 +192,7 @@ function toCome(
   ];
   if (ladder === null) return [next];
   const last = attempts.findLast(({ retry }) => retry !== null) ?? delivery.last_attempt;
-  // A replay that was not attempted yet begins at the bottom.
+  // A replay that was not attempted yet begins at the bottom of the ladder.
   const place = last?.retry === null || last?.retry === undefined || last.retry >= ladder.length ? 0 : last.retry + 1;
   const later = ladder
     .slice(place)
@@ -211,7 +211,7 @@ function whenText({ known }: State, endpoint: string, left: number): string {
   return `due: in flight or waiting its turn${turn}`;
 }
 
-/** What came back last: above the attempts, which would push it off a low screen. */
+/** Shows the last response. It is above the attempts, which would push it off a low screen. */
 function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   const { status_code, detail, outcome, response_headers, response_body, response_truncated } = attempt;
   const size = `${response_truncated ? "over " : ""}${counted(response_body.length, "character", "characters")}`;
@@ -235,7 +235,7 @@ function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   return line === undefined ? lines : [...lines, bodyLine(look, line, width)];
 }
 
-/** All of it, if that is more than was shown already. */
+/** Shows the whole body, if that is more than was shown already. */
 function bodyLines(look: Look, attempt: Attempt, width: number): string[] {
   const lines = bodyOf(look, attempt, width);
   if (lines.length <= 1) return [];

@@ -1,4 +1,4 @@
-/** Failures by endpoint and cause: the screen for bad days. */
+/** Draws failures by endpoint and cause: the screen for bad days. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -31,7 +31,7 @@ export function failureRows(state: State, list: List<FailureGroup>, room: Room):
   return [...rows, ...filled(firstRows(state, about, below, room.width), room.width, below)];
 }
 
-/** As many as there is room for; that there are more is said. */
+/** Returns as many rows as fit. The last one counts the others. */
 function firstRows({ settings: { look } }: State, rows: readonly string[], most: number, width: number): string[] {
   if (rows.length <= most) return [...rows];
   const missing = counted(rows.length - most + 1, "more line", "more lines");
@@ -131,7 +131,7 @@ function aboutGroup(state: State, group: FailureGroup, { width, height: below }:
   ];
 }
 
-/** The newest job that works on it. */
+/** Names the newest open job that works on the group. */
 function handledText({ known }: State, group: FailureGroup): string {
   const job = known.jobs?.value.find((job) => isOpen(job) && isAbout(job, group));
   if (job === undefined) {
@@ -150,7 +150,7 @@ function isOpen({ status }: Job): boolean {
   return status === "running" || status === "paused";
 }
 
-/** A filter names several values separated by commas, or none where any will do. */
+/** True if the job's filter matches the group. A filter has values separated by commas, or no value if any will do. */
 function isAbout({ filter }: Job, { endpoint, error, status_code: code }: FailureGroup): boolean {
   const names = (word: string, values: readonly string[]) =>
     typeof filter[word] !== "string" || filter[word].split(",").some((value) => values.includes(value));

@@ -1,4 +1,4 @@
-/** What to do on the first day. */
+/** Texts that say what to do on the first day. */
 import type { State } from "../model/state.ts";
 import { KEY } from "../keys/names.ts";
 
@@ -28,7 +28,7 @@ const NO_EVENT: readonly string[] = [
   "  webhookd trigger budget.exceeded",
 ];
 
-/** In a list of events or deliveries that is empty without a filter. */
+/** Returns the text for a list of events or deliveries that is empty without a filter. */
 export function firstRun({ known }: State): readonly string[] {
   return known.endpoints.size === 0 && known.roll !== null ? NO_ENDPOINT : NO_EVENT;
 }

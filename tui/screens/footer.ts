@@ -1,4 +1,4 @@
-/** The last row: what can be pressed here, or clicked. */
+/** Draws the last row: the keys that can be pressed here, or clicked. */
 import { spanRow, widthOfSpans, type Span } from "../draw/row.ts";
 import type { Binding } from "../keys/binding.ts";
 import { bindingsHere, whyOff } from "../keys/table.ts";
@@ -9,7 +9,7 @@ interface Item {
   readonly spans: readonly Span[];
 }
 
-/** The keys that work here, as many as there is room for; what is off is dim. */
+/** Shows the keys of this screen, as many as fit. Keys that are off are dim. */
 export function keysRow(state: State): string {
   const { settings, size, modes } = state;
   const mode = modes.at(-1);
@@ -23,7 +23,7 @@ export function keysRow(state: State): string {
   return spanRow(settings.look, spans(left), size.columns, spans(right));
 }
 
-/** What is drawn in this column, while nothing lies over the screen. */
+/** Returns the key that is drawn in this column while nothing lies over the screen. */
 export function bindingAt(state: State, column: number): Binding | null {
   const { left, right } = itemsOf(state);
   const widthOf = (items: readonly Item[]) =>
@@ -54,7 +54,7 @@ function spansOf(state: State, binding: Binding): Span[] {
     : [{ text: ` ${binding.show} ${binding.label} `, style: "grey" }];
 }
 
-/** From this rank on keys are shown on any screen, however narrow. */
+/** Keys from this rank on are shown on any screen, however narrow. */
 const LAST_RANK = 98;
 
 const FOOTERS = {

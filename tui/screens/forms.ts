@@ -1,4 +1,4 @@
-/** A form, and the box with a secret. */
+/** Draws forms, and the box with a secret. */
 import { HEALTH_COUNT_LIMIT } from "../../src/domain/endpoints/endpoint.ts";
 import {
   waitingOf,
@@ -25,7 +25,7 @@ interface Room {
 const LABEL = 13;
 const MOST_CHOICES = 6;
 
-/** What stands in the box, `inner` columns wide. */
+/** Returns the content of the box, `inner` columns wide. */
 export function formRows(state: State, form: FormDialog, { width: inner, height }: Room): Span[][] {
   const { look } = state.settings;
   const facts = [...form.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, form)].map(
@@ -56,7 +56,7 @@ function fieldRows(state: State, { at, sent }: FormDialog, { field, index, inner
   return [row, ...lines.map((text): Span[] => [{ text: " ".repeat(LABEL) }, { text, style: under.style }])];
 }
 
-/** What it may be, around what it is. */
+/** Shows the choices around the chosen one. */
 function pickRows(state: State, field: Field): Span[][] {
   const { look } = state.settings;
   const choices = choicesOf(field, state);
@@ -79,7 +79,7 @@ function underField(state: State, field: Field, isHere: boolean): Span | null {
   return { text, style: "grey" };
 }
 
-/** The text with its cursor, which is always to be seen. */
+/** Draws the text with its cursor, which is always visible. */
 export function cursorSpans(look: Look, { text, cursor }: Field["line"], width: number): Span[] {
   return [
     { text: tailOf(text.slice(0, cursor), width - 2, look) },
@@ -88,7 +88,7 @@ export function cursorSpans(look: Look, { text, cursor }: Field["line"], width: 
   ];
 }
 
-/** Of an edit, before it is sent. */
+/** Shows the changes of an edit before it is sent. */
 function differences(state: State, form: FormDialog): Span[][] {
   if (form.for.kind !== "edit") return [];
   const changes = changesOf(form, form.for.before, state);
@@ -143,7 +143,7 @@ export function choiceRows(state: State, dialog: ChoiceDialog, { width: inner, h
   );
 }
 
-/** What waits for an endpoint as it is known now, and what becomes of it. */
+/** Counts the waiting deliveries of an endpoint, as known now, and says what becomes of them. */
 function waitingText({ known }: State, dialog: Dialog): string[] {
   const waiting = waitingOf(dialog);
   if (waiting === null) return [];
@@ -176,12 +176,12 @@ export function secretRows(look: Look, { facts, secret }: SecretDialog, { width:
   ]);
 }
 
-/** On a low screen first the empty lines go, then what is said of it but the first and the last of it. */
+/** Fits the rows to a low screen: empty lines go first, then the facts except the first and the last. */
 function within(height: number, facts: readonly Span[][], rest: readonly Span[][]): Span[][] {
   if (facts.length + rest.length <= height) return [...facts, ...rest];
   const [said, needed] = [facts, rest].map((rows) => rows.filter((row) => row.some(({ text }) => text !== "")));
   const room = Math.max(0, height - needed!.length);
   const kept = said!.length <= room ? said! : room === 0 ? [] : [said![0]!, ...said!.slice(said!.length - room + 1)];
-  // The keys are the last.
+  // The last row has the keys, so it always stays.
   return [...kept, ...needed!.slice(0, -1).slice(0, Math.max(0, height - 1 - kept.length)), needed!.at(-1)!];
 }

@@ -1,4 +1,4 @@
-/** The lists of events and of deliveries. */
+/** Draws the lists of events and of deliveries. */
 import type { Delivery, EventSummary } from "../../src/client/operations.ts";
 import { readFilter, type Filter } from "../../src/client/filter.ts";
 import { age, longAge, shortId } from "../draw/numbers.ts";
@@ -57,8 +57,8 @@ export function eventRows(state: State, list: List<EventSummary>, room: Room): s
 }
 
 /**
- * Of those that match the filter, or of all where none does any more, the delivery that says most: one that failed
- * before one that is failing, and that before the others.
+ * Returns the most important delivery among those that match the filter, or among all if none matches any more: a
+ * failed one, else one whose last attempt failed, else the first.
  */
 function shownDelivery({ deliveries = [] }: EventSummary, filter: Filter) {
   const matching = deliveries.filter((delivery) => matches(delivery, filter));
@@ -69,7 +69,7 @@ function shownDelivery({ deliveries = [] }: EventSummary, filter: Filter) {
 
 type EventDelivery = NonNullable<EventSummary["deliveries"]>[number];
 
-/** The words that are about a delivery, as the daemon reads them. */
+/** Applies the words about a delivery, as the daemon does. */
 function matches({ endpoint, status, last_attempt: last }: EventDelivery, filter: Filter): boolean {
   const code = String(last?.status_code ?? "");
   return (
@@ -89,8 +89,8 @@ function endpointsText(state: State, event: EventSummary, filter: Filter, width:
 }
 
 /**
- * Host and path; where there is no room for both the host alone, if no other endpoint has it, else both without their
- * middle: the beginning says whose it is, and the end which one of theirs.
+ * Returns host and path. If they do not fit, returns the host alone if no other endpoint has it, else both without
+ * their middle: the beginning tells customers apart, and the end tells one customer's endpoints apart.
  */
 export function endpointName(
   { known, settings: { look } }: State,
@@ -104,13 +104,13 @@ export function endpointName(
   if (host === undefined || name.length <= width) return name;
   if (hostsOf(known.endpoints).get(host) === 1) return host;
   const head = Math.ceil(0.6 * (width - 1));
-  // A URL is ASCII once it is parsed.
+  // A parsed URL is ASCII, so each character takes one column.
   return width < 3
     ? name
     : name.slice(0, head) + glyph(look, "ellipsis") + name.slice(name.length - (width - 1 - head));
 }
 
-/** Whose it is, as far as anyone said so: `ACME Corp, production (tenant acme)`. */
+/** Returns the owner, as far as it is known: `ACME Corp, production (tenant acme)`. */
 export function whoseText({ known }: State, id: string): string {
   const { description = "", tenant = "default" } = known.endpoints.get(id) ?? {};
   return [description, ...(tenant === "default" ? [] : [`(tenant ${tenant})`])].filter((part) => part !== "").join(" ");
@@ -118,7 +118,7 @@ export function whoseText({ known }: State, id: string): string {
 
 const hosts = new WeakMap<Known["endpoints"], ReadonlyMap<string, number>>();
 
-/** How many endpoints have the same host: counted once for as long as the endpoints are the same. */
+/** Counts the endpoints with each host. The counts are kept for as long as the endpoints are the same. */
 function hostsOf(endpoints: Known["endpoints"]): ReadonlyMap<string, number> {
   const before = hosts.get(endpoints);
   if (before !== undefined) return before;
@@ -177,7 +177,10 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Room): st
   return tableRows(state, { list, kind: "deliveries", columns, ...room, empty: firstRun(state) });
 }
 
-/** Due for longer than this, it is on its way or waits its turn: an endpoint is sent only so many at a time. */
+/**
+ * A delivery that is due for longer than this is in flight or waits for its turn, because an endpoint gets only so many
+ * at a time.
+ */
 export const TURN_MS = 2000;
 
 export function nextText({ now, known }: State, at: string | null): string {
@@ -190,7 +193,7 @@ export function nextText({ now, known }: State, at: string | null): string {
 const WHOLE_ID = 30;
 const NAMED_ID = 13;
 
-/** Where there is little room its last characters, which are random. */
+/** A narrow column shows the last characters of an id, which are random. */
 function idColumn<T>(idOf: (row: T) => string, rank: number): Column<T> {
   const text = (id: string, width: number) =>
     width >= WHOLE_ID ? id : width >= NAMED_ID ? shortId(id) : shortId(id).slice(id.indexOf("_") + 1);

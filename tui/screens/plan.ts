@@ -1,4 +1,4 @@
-/** The plan of a job over many. */
+/** Draws the plan of a job on many deliveries. */
 import type { JobPlan } from "../../src/client/operations.ts";
 import type { PlanDialog } from "../model/dialog.ts";
 import { age, countText, longAge } from "../draw/numbers.ts";
@@ -10,7 +10,7 @@ import { etaSeconds, kindOf } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
 import { KEY } from "../keys/names.ts";
 
-/** Of the content of a box. A low screen leaves out those of the highest rank first. */
+/** A row of the box. A low screen drops the rows of the highest rank first. */
 interface Ranked {
   readonly spans: readonly Span[];
   readonly rank: number;
@@ -20,9 +20,9 @@ const ENDPOINT_RANK = 5;
 
 interface Words {
   readonly verb: string;
-  /** What its deliveries are now. */
+  /** The present status of the deliveries. */
   readonly adjective: string;
-  /** Before what is typed to agree. */
+  /** The text before the field in which a person types to agree. */
   readonly agree: string;
   readonly nothing: string;
 }
@@ -61,7 +61,7 @@ export function planTitle({ plan, canary, about, set }: PlanDialog): string {
   return canary ? `Canary ${verb.toLowerCase()} of ${what}` : `${verb} ${what}`;
 }
 
-/** At most `height` rows. */
+/** Returns at most `height` rows. */
 export function planRows(state: State, dialog: PlanDialog, { width, height }: { width: number; height: number }) {
   const rows = contentOf(state, dialog, width);
   while (rows.length > height) {
@@ -152,10 +152,10 @@ function fixedText({ set, plan }: PlanDialog): string {
   return typeof until === "string" ? `received before ${until.slice(0, 19)}Z; later ones are not included` : "by id";
 }
 
-/** Of the table, without the spaces between. */
+/** Widths of the table's columns, without the spaces between them. */
 const WIDTHS = { count: 10, timedOut: 10, health: 22 };
 
-/** Only of what is replayed does it matter how many timed out. */
+/** The number of timeouts only matters for a replay. */
 function endpointRows(state: State, { endpoints }: JobPlan, isReplay: boolean): Span[][] {
   const row = (count: string, timedOut: string, health: Span, endpoint: string): Span[] => [
     {

@@ -1,4 +1,4 @@
-/** A list as a table: its head, the rows on the screen, and what is said when there are none. */
+/** Draws a list as a table: its head, the rows on the screen, and a text if there are none. */
 import { glyph, paint, type Look } from "../draw/look.ts";
 import { spanRow, tableRow, type Cell } from "../draw/row.ts";
 import { readFilter } from "../../src/client/filter.ts";
@@ -12,17 +12,17 @@ import { sortOf } from "../state/lists/sorts.ts";
 
 export interface Column<T> {
   readonly head: string;
-  /** Where there is room. */
+  /** The width if there is space. */
   readonly width: number;
-  /** Where there is little room; without one it is always as wide. */
+  /** The width on a narrow screen. The default is `width`. */
   readonly least?: number;
-  /** Before columns of a higher rank are shown at all. */
+  /** The width that it gets before columns of a higher rank are shown at all. */
   readonly fair?: number;
-  /** Where all the others are as wide as they should be, and there is that much left. */
+  /** The width if all other columns have their full width, and this much is left. */
   readonly ample?: number;
-  /** Takes what is left in the end. */
+  /** Takes the remaining width. */
   readonly rest?: true;
-  /** Its place among the columns that stay when there is little room: 0 is the answer of this list, and the last to go. */
+  /** The order in which columns are kept on a narrow screen. 0 is the answer of this list, and is dropped last. */
   readonly rank: number;
   readonly align?: "left" | "right";
   cell(row: T, width: number): Omit<Cell, "width" | "align">;
@@ -33,9 +33,9 @@ export interface Table<T> {
   readonly list: List<T>;
   readonly columns: readonly Column<T>[];
   readonly width: number;
-  /** With its head. */
+  /** Includes the head. */
   readonly height: number;
-  /** What is said when there is nothing in it. */
+  /** The text of an empty list. */
   readonly empty: readonly string[];
   readonly dimmed?: (row: T) => boolean;
 }
@@ -69,12 +69,12 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
 }
 
-/** What is set in, such as a command, stays on a line of its own. */
+/** Indented text, such as a command, stays on a line of its own. */
 function emptyLines(text: string, width: number, look: Look): string[] {
   return text.startsWith(" ") ? [text] : prose(text, width, look);
 }
 
-/** With a mark on the column that the list is sorted by, unless it is in the order it begins with. */
+/** Marks the column by which the list is sorted, unless the list has its default order. */
 function headText(
   { settings: { look } }: State,
   { list, kind }: Pick<Table<unknown>, "kind"> & { readonly list: Pick<List<unknown>, "sort"> },
@@ -93,13 +93,16 @@ function sizeOf({ width, align }: { readonly width: number; readonly align?: "le
 /** The mark of the selection. */
 const MARK_COLUMNS = 2;
 
-/** Those that there is room for: the answer first, then as many as can be, and what is left to those that stand first. */
+/**
+ * Returns the columns that fit: the answer first, then as many as possible. Remaining width goes to the lowest ranks
+ * first.
+ */
 export function fitColumns<T>(columns: readonly Column<T>[], width: number): Column<T>[] {
   const leastOf = ({ width: wanted, least = wanted }: Column<T>) => least;
   const fairOf = (column: Column<T>) => column.fair ?? leastOf(column);
   const kept = columns.toSorted((one, other) => one.rank - other.rank);
   const room = width - MARK_COLUMNS + 1;
-  // The last is there only if those before it have their fair width.
+  // The last column is kept only if those before it have their fair width.
   const needed = () => kept.slice(0, -1).reduce((sum, column) => sum + fairOf(column) + 1, leastOf(kept.at(-1)!) + 1);
   while (kept.length > 1 && needed() > room) kept.pop();
   const widths = new Map(kept.map((column) => [column, leastOf(column)]));
@@ -137,13 +140,13 @@ function emptyText<T>(state: State, { list, kind, empty }: Table<T>): readonly s
   return empty;
 }
 
-/** How far a search of the events' data is. */
+/** Describes the progress of a search of events' data. */
 export function searchedText({ now }: State, { events, until }: Searched): string {
   const far = until === null ? "" : `, as far as ${age(now - Date.parse(until))} ago`;
   return `searched ${shortCount(events)} ${events === 1 ? "event" : "events"}${far}`;
 }
 
-/** Exactly so many lines. */
+/** Returns exactly `height` lines. */
 export function filled(lines: readonly string[], width: number, height: number): string[] {
   const missing = Math.max(0, height - lines.length);
   return [...lines.slice(0, height), ...Array<string>(missing).fill(" ".repeat(width))];

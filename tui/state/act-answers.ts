@@ -1,4 +1,4 @@
-/** What each act came to: in a few words, and in what is known until the daemon is asked again. */
+/** Describes the result of each act in a few words, and updates what is known until the daemon is asked again. */
 import type { Answers, Attempt, Job } from "../../src/client/operations.ts";
 import { shortId, tookText } from "../draw/numbers.ts";
 import type { Answered } from "../model/call.ts";
@@ -42,19 +42,19 @@ export function outcomeOf({ call, answer }: Answered): Outcome {
 }
 
 function testOutcome(answer: Answers["sendTestEvent"]): Outcome {
-  // While sending is paused it waits to be resumed.
+  // While sending is paused, the event waits.
   if (!("outcome" in answer)) return { text: "no answer yet; is sending paused?", tone: "plain" };
   const result = testResult(answer);
   if (answer.outcome === "succeeded") return { text: result, tone: "good" };
   return { text: [result, answer.detail].filter((part) => part !== "").join(": "), tone: "bad" };
 }
 
-/** `503 in 12 ms` */
+/** Returns `503 in 12 ms`. */
 export function testResult({ outcome, status_code: status, error, duration_ms: took }: Attempt): string {
   return `${status ?? error ?? outcome} in ${tookText(took)}`;
 }
 
-/** With what the answer says; the daemon itself is asked only now and then. */
+/** Applies what the response says, because the daemon itself is asked only now and then. */
 export function knownAfter(known: Known, { call, answer }: Answered, now: number): Known {
   const { id = "" } = call.ask;
   switch (call.operation) {
@@ -88,7 +88,7 @@ function withPause(known: Known, paused: Answers["pauseDaemon" | "resumeDaemon"]
   return { ...known, status: { ...known.status, value: { ...known.status.value, paused } } };
 }
 
-/** The instant at which the next secret takes over; null without a rotation that is known of. */
+/** Returns the instant at which the next secret takes over. Null if no rotation is known. */
 export function switchesAt({ known, now }: State, id: string): string | null {
   const told = known.switches.get(id);
   const at = told === undefined ? (known.endpoints.get(id)?.secret_switches_at ?? null) : told;

@@ -1,6 +1,7 @@
 /**
- * What changes something at the daemon. An act is pinned to what it was asked for, sent under an idempotency key, and
- * sent again under the same one when the daemon went away before it answered: it is neither lost nor done twice.
+ * Sends the requests that change something at the daemon. An act keeps what it was requested for, and has an
+ * idempotency key. If the daemon goes away before it responds, the act is sent again under the same key, so it is
+ * neither lost nor done twice.
  */
 import type { AttemptChange } from "../../src/client/stream.ts";
 import { tookText } from "../draw/numbers.ts";
@@ -13,7 +14,7 @@ import { readAnew } from "./lists/paged-list.ts";
 import { changePlaces } from "./lists/places.ts";
 import { toast } from "./toast.ts";
 
-/** Why no act can be asked for now; null when one can. */
+/** Returns why no act is possible now, or null. */
 export function whyNoActs({ settings, link }: State): string | null {
   if (settings.readOnly) return "this dashboard is read-only";
   return link.kind === "live" ? null : "actions are off until the daemon answers";
@@ -30,7 +31,7 @@ export function perform(state: State, draft: ActDraft): Step {
   return { state: next, effects: [{ do: "call", call }] };
 }
 
-/** The daemon did it. What comes of it may be told by the stream later: then the act stays until then. */
+/** Records that the daemon completed the act. If the stream may report its result later, the act stays until then. */
 export function actAnswered(state: State, key: string, answered: Answered): State {
   const act = state.acts.find((one) => one.key === key);
   if (act === undefined) return state;
@@ -45,7 +46,7 @@ export function actAnswered(state: State, key: string, answered: Answered): Stat
   return toast(closed, `${act.label}: ${said.text}`, said.tone);
 }
 
-/** "press 5 to see or stop it": it is the first row there, wherever the cursor was held before. */
+/** The message says "press 5 to see or stop it", so the job must be the first row there, wherever the cursor was. */
 function withActivityAtTop(state: State): State {
   return changePlaces(state, (place) =>
     place.kind === "activity"
@@ -71,7 +72,7 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const inDialog = planFailed({ ...state, acts, toast: null }, key, problem);
   if (inDialog !== null) return inDialog;
   const told = refuseForm({ ...state, acts, toast: null }, key, problem);
-  // A form says it at its field.
+  // The form shows the problem at its field.
   if (tries === 1 && told.modes.some((mode, at) => mode !== state.modes[at])) return told;
   return toast(
     told,
@@ -80,7 +81,7 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   );
 }
 
-/** Attempts that tell how an act went. */
+/** Takes attempts that show the result of an act. */
 export function actsSeen(state: State, attempts: readonly AttemptChange[]): State {
   let next = state;
   for (const attempt of attempts) {
@@ -101,10 +102,13 @@ export function actsSeen(state: State, attempts: readonly AttemptChange[]): Stat
   return next;
 }
 
-/** For the attempt that tells how an act went: sending may be paused, or it was told as one of many. */
+/**
+ * The longest wait for the attempt that shows an act's result. Sending may be paused, or the stream may only have
+ * counted the attempt.
+ */
 const PATIENCE_MS = 60_000;
 
-/** What waits for the daemon goes out again, under the same idempotency keys; what nothing was heard of is let go. */
+/** Sends waiting acts again, under the same idempotency keys, and drops acts whose result never came. */
 export function resendActs(state: State): Step {
   const waiting = state.acts.filter(({ phase }) => phase === "waiting");
   const isOver = ({ phase, at }: Act) => phase === "done" && state.now - at >= PATIENCE_MS;
@@ -120,7 +124,7 @@ export function resendActs(state: State): Step {
   };
 }
 
-/** What a refusal means of an act that was sent before, and whose first answer got lost. */
+/** Explains the refusal of an act that was sent before, and whose first response was lost. */
 export function doubt({ tries, event }: Act, failure: string): string {
   if (tries < 2 || (failure !== "conflict" && failure !== "not_found")) return "";
   return `; the answer was lost, but it may have been done: look at ${event === null ? "5 Activity" : "the event"}`;

@@ -1,4 +1,4 @@
-/** Answers of the daemon, put where they belong. */
+/** Puts the daemon's responses where they belong. */
 import type {
   Attempt,
   Endpoint,
@@ -22,11 +22,14 @@ import { changePlaces, KEY_OF, onList, rowsKind } from "./lists/places.ts";
 import { sorted } from "./lists/sorts.ts";
 import { askKey } from "./questions.ts";
 
-/** Before a question that failed is asked again. */
+/** The time before a failed request is repeated. */
 const REST_MS = 3000;
-/** Of things that are opened one after the other. */
+/** The most that is kept of things which are opened one after the other. */
 const MAX_KEPT = 200;
-/** What an act may have changed since it was asked: an answer from before would undo on the screen what was done. */
+/**
+ * Things that an act may have changed since they were requested. An older response would undo on the screen what the
+ * act did.
+ */
 const CHANGED_BY_ACTS: ReadonlySet<Call["operation"]> = new Set([
   "getStatus",
   "getEndpoint",
@@ -39,7 +42,7 @@ export function takeAnswer(state: State, answered: Answered): State {
   const askedAt = state.asked.get(askKey(call))?.at ?? state.now;
   const tookMs = state.now - askedAt;
   const next = forget(state, call);
-  // It is asked again.
+  // Drop the response. It is requested again.
   if (CHANGED_BY_ACTS.has(call.operation) && askedAt < state.actedAt) return next;
   switch (call.about.for) {
     case "act":
@@ -62,14 +65,14 @@ export function takeFailure(state: State, call: Call, problem: Problem): State {
   const { about, operation } = call;
   if (about.for === "act") return actFailed(state, about.key, problem);
   if (problem.code === "unauthorized") return lose(state, problem);
-  // Or it would fail again at once, and again.
+  // Without a pause the request would fail again at once, and again.
   const resting = new Map([...state.resting, [askKey(call), state.now + REST_MS] as const]);
   const next = { ...forget(state, call), resting };
   if (about.for === "plan") {
     return problem.failure === "unreachable" ? next : planRefused(next, about.number, problem);
   }
   if (about.for === "page") {
-    // The stream says so by itself when the daemon does not answer at all.
+    // The stream itself reports a daemon that does not respond at all.
     if (problem.failure === "unreachable") return next;
     const text = [problem.message, problem.hint].filter((part) => part !== "").join(". ");
     return changePlaces(next, (place) => onList(place, (list) => ({ ...list, problem: text })), about.place);
@@ -88,7 +91,7 @@ function forget(state: State, call: Call): State {
   return { ...state, asked };
 }
 
-/** Deleted, or pruned by retention. Not asked for again. */
+/** Records that a thing was deleted, or pruned by retention. It is not requested again. */
 function takeAbsence(state: State, id: string): State {
   const { known } = state;
   const next = changePlaces(state, (place) =>
@@ -113,7 +116,7 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
       return onList(place, (before, keyOf) => {
         const list = withSearched(withTotal(before, counted, state.now), counted, page);
         const rows = sorted(kind, list, data, state.known);
-        // Groups and endpoints that are held keep their places, and are shown as they are now.
+        // On a list that does not follow, groups and endpoints keep their places and get their current values.
         if (stays && kind !== "events" && kind !== "deliveries") {
           const patched = patchRows(list, rows as never[], keyOf, { added: kind !== "activity" });
           return { ...patched, stale: false, problem: null, at: state.now, tookMs };
@@ -127,13 +130,13 @@ function takePageAnswer(state: State, { call, answer }: Answered, tookMs: number
   return openFound({ ...taken, known: { ...taken.known, ...named(taken.known, data as readonly Endpoint[]) } });
 }
 
-/** An answer that was not asked for it leaves it as it is. */
+/** Keeps the total if the response has none. */
 function withTotal<T>(list: List<T>, { total, total_is: is }: Partial<Page<unknown>>, now: number): List<T> {
   if (total === undefined) return list;
   return { ...list, total: { count: total, isExact: is !== "at_least", at: now } };
 }
 
-/** Pages are looked through one after the other; one that is read again adds nothing. */
+/** Adds up the searched events page by page. A page that is read again adds nothing. */
 function withSearched<T>(list: List<T>, { searched }: Partial<Page<unknown>>, page: number): List<T> {
   if (searched === undefined || (page < list.pages.length && list.pages.length > 1)) return list;
   const before = page === 0 ? 0 : (list.searched?.events ?? 0);
@@ -148,7 +151,7 @@ function named(known: Known, rows: readonly Endpoint[]): Pick<Known, "endpoints"
 
 function takeRow(state: State, { call, answer }: Answered): State {
   const kind = call.operation === "getEvent" ? "events" : "deliveries";
-  // A list needs no payloads.
+  // A list does not need payloads.
   const row = call.operation === "getEvent" ? { ...(answer as EventSummary), data: null } : answer;
   return changePlaces(state, (place) => {
     if (place.kind === "event" || rowsKind(place) !== kind) return place;
@@ -202,7 +205,7 @@ function kept<T>(map: ReadonlyMap<string, T>, id: string, value: T): ReadonlyMap
   return next;
 }
 
-/** Running jobs and the latest of the others stand above the audit log. */
+/** Pins open jobs, and the latest of the others, above the audit log. */
 export function pinJobs(state: State): State {
   const jobs = state.known.jobs?.value ?? [];
   const open = jobs.filter(({ ended_at }) => ended_at === null);

@@ -1,11 +1,11 @@
-/** The connection: what is said while there is none, and what has to be read again once there is. */
+/** Handles the connection: what is shown while it is lost, and what has to be read again afterwards. */
 import type { Problem } from "../model/call.ts";
 import type { Link, State, Step } from "../model/state.ts";
 import { visibleRows } from "./lists/paged-list.ts";
 import { resendActs } from "./acts.ts";
 import { changePlaces, onList } from "./lists/places.ts";
 
-/** Between tries, in milliseconds; the last one stays. */
+/** Milliseconds between tries. The last value repeats. */
 const BACKOFF = [500, 1000, 2000, 4000, 8000];
 
 export function lose(state: State, { failure, message, hint }: Problem): State {
@@ -15,34 +15,34 @@ export function lose(state: State, { failure, message, hint }: Problem): State {
   const retryAt = now + BACKOFF[Math.min(tries, BACKOFF.length) - 1]!;
   const at = link.kind === "lost" ? link.at : now;
   const looked = link.kind === "lost" && link.looked;
-  // What was asked gets no answer any more; acts wait by themselves.
+  // Requests in flight get no response any more. Acts wait on their own.
   return { ...state, link: { kind: "lost", at, tries, retryAt, why: message, looked }, asked: new Map() };
 }
 
-/** Whether the box that says what is wrong with it lies over the screen. */
+/** True if the box about the connection lies over the screen. */
 export function isBoxed(link: Link): boolean {
   return link.kind === "refused" || (link.kind === "lost" && !link.looked);
 }
 
-/** Asks for the connection when its time has come. */
+/** Connects again when the time has come. */
 export function retry(state: State, { atOnce = false } = {}): Step {
   const { link, now, known } = state;
   const isDue = (link.kind === "lost" && (atOnce || now >= link.retryAt)) || (link.kind === "refused" && atOnce);
   if (!isDue) return { state, effects: [] };
-  // Until it is lost again, or live.
+  // No other try may start until this one fails or succeeds.
   const waiting =
     link.kind === "lost" ? { ...link, retryAt: Number.POSITIVE_INFINITY } : ({ kind: "connecting" } as const);
   return { state: { ...state, link: waiting }, effects: [{ do: "connect", lastEventId: known.lastEventId }] };
 }
 
-/** It answers. */
+/** Records that the daemon responds. */
 export function goLive(state: State): Step {
   const tended = resendActs(state);
   if (state.link.kind === "live") return tended;
   return { ...tended, state: markStale({ ...tended.state, link: { kind: "live" }, resting: new Map() }) };
 }
 
-/** What the stream left out is not known: all of it may have changed. */
+/** Marks everything as stale, because the stream did not report what happened meanwhile. */
 export function markStale(state: State): State {
   const old = <T>(reads: ReadonlyMap<string, { readonly stale: boolean } & T>) =>
     new Map([...reads].map(([id, read]) => [id, { ...read, stale: true }]));

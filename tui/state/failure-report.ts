@@ -1,4 +1,7 @@
-/** A report of what fails at one endpoint, for the people who run the receiver: Markdown, with no secret in it. */
+/**
+ * Writes a report of the failures at one endpoint, for the people who run the receiver. It is Markdown, and contains no
+ * secret.
+ */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { FailureGroup } from "../../src/client/operations.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -9,7 +12,7 @@ import type { State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";
 import { here } from "./lists/places.ts";
 
-/** Of what the receiver answered. */
+/** The most characters of the receiver's response. */
 const MAX_BODY = 2000;
 
 export interface Report {
@@ -17,7 +20,7 @@ export interface Report {
   readonly text: string;
 }
 
-/** Words where there is nothing to report. */
+/** Returns a message instead if there is nothing to report. */
 export function reportHere(state: State): Report | string {
   const place = here(state);
   const group = place.kind === "failures" || place.kind === "overview" ? selectedRow(place.list) : null;
@@ -73,7 +76,7 @@ function textOf({ known, now, settings }: State, group: FailureGroup, at: string
   ].join("\n");
 }
 
-/** Outside text as an indented block: no line of it can end that, or be taken for Markdown. */
+/** Formats outside text as an indented block, so that no line of it can end the block or be read as Markdown. */
 function block(text: string): string {
   return printable(text, { keepNewlines: true })
     .split("\n")

@@ -1,4 +1,4 @@
-/** Which deliveries are meant by "many" on a screen: what is marked, or else all that it lists. */
+/** Decides which deliveries "many" means on a screen: the marked ones, or else all that the list matches. */
 import type { FailureGroup } from "../../src/client/operations.ts";
 import { parseDuration } from "../../src/config/units.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
@@ -11,11 +11,11 @@ import { here, type WithList } from "./lists/places.ts";
 import { filterQuery } from "./lists/list-query.ts";
 import { KEY } from "../keys/names.ts";
 
-/** What one job takes by id. */
+/** The most ids that one job takes. */
 const MAX_IDS = 1000;
 
 export interface Many {
-  /** In a few words; outside text. */
+  /** Describes the set in a few words. It may contain outside text. */
   readonly about: string;
   readonly set: JobSet;
   /** As in `PlanDialog`. */
@@ -24,7 +24,7 @@ export interface Many {
 
 type Action = JobSet["action"];
 
-/** What each action may be done to, in the daemon's words and in ours. */
+/** The statuses to which each action applies, and words for them. */
 const APPLIES: {
   readonly [A in Action]: { readonly statuses: readonly string[]; all: string; only: string; done: string };
 } = {
@@ -48,7 +48,7 @@ const APPLIES: {
   },
 };
 
-/** Words where there are none for it. */
+/** Returns a message instead if there is nothing for the action. */
 export function jobSetHere(state: State, action: Action): Many | string {
   const place = here(state);
   switch (place.kind) {
@@ -71,7 +71,7 @@ export function jobSetHere(state: State, action: Action): Many | string {
   }
 }
 
-/** All that fails at one endpoint for one reason. */
+/** Selects everything that fails at one endpoint for one cause. */
 function ofGroup(state: State, { endpoint, error, status_code: code }: FailureGroup, action: Action): Many {
   const filter = {
     ...statusOf(action),
@@ -104,7 +104,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
     ...(named.length === 1 ? { status: named[0]! } : statusOf(action)),
     ...(event !== undefined && { events: [event] }),
     ...(test !== undefined && { test: test === "true" }),
-    // What comes later was in no plan that was shown.
+    // Later deliveries were in no plan that was shown.
     until: rest["until"] ?? instantOf(state.now),
   };
   const about = place.list.filter === "" ? all : `${all} matching ${place.list.filter}`;
@@ -115,7 +115,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
   };
 }
 
-/** By the ids of the events: a job takes no deliveries by theirs. */
+/** Selects by the ids of events, because a job does not take ids of deliveries. */
 function ofMarks(state: State, place: WithList, action: Action): Many | string {
   const { marks } = place.list;
   if (marks.size > MAX_IDS)
@@ -133,18 +133,21 @@ function ofMarks(state: State, place: WithList, action: Action): Many | string {
   return { about, set: { action, filter, tenant }, period };
 }
 
-/** How far back a back-fill may look; the last one is all that is kept. */
+/** The periods of a back-fill. The last one covers everything that is kept. */
 export const PERIODS = ["1h", "24h", "7d", "30d", "all"] as const;
 const FIRST_PERIOD = "24h";
 
-/** What an endpoint chose and has no delivery for: sent before it was added, or while it was disabled with skip. */
+/**
+ * Selects events that the endpoint chose but has no delivery for: published before it was added, or while it was
+ * disabled with skip.
+ */
 export function missingSetHere(state: State): Many | string {
   const place = here(state);
   const endpoint =
     place.kind === "endpoint" ? place.id : place.kind === "endpoints" ? selectedRow(place.list)?.id : undefined;
   if (endpoint === undefined || place.kind === "event") return "no endpoint is selected";
   if (state.known.gone.has(endpoint)) return "it is deleted";
-  // A list of endpoints is filtered by what they choose.
+  // On a list of endpoints, the filter is about endpoints and not about events.
   const {
     type,
     since,
@@ -162,7 +165,7 @@ export function missingSetHere(state: State): Many | string {
   return { about, set: { action: "replay", filter, tenant: tenantOf(state) }, period };
 }
 
-/** The next period of a back-fill. */
+/** Returns the next period of a back-fill. */
 export function withNextPeriod({ set, period }: Many, now: number): Pick<Many, "set" | "period"> {
   const next = PERIODS[(PERIODS.indexOf(period as (typeof PERIODS)[number]) + 1) % PERIODS.length]!;
   const { since: _, ...filter } = set.filter;
@@ -175,7 +178,7 @@ function sinceOf(period: string, now: number): string | null {
   return ago === null ? null : instantOf(now - ago);
 }
 
-/** An action that takes several statuses takes them all if none is named. */
+/** An action for several statuses applies to all of them if none is named. */
 function statusOf(action: Action): { status?: string } {
   const [status, ...others] = APPLIES[action].statuses;
   return others.length > 0 ? {} : { status: status! };

@@ -1,4 +1,4 @@
-/** Jobs as far as the dashboard knows them: those that run are looked at each second, and what they came to is told. */
+/** Tracks the jobs that the dashboard knows: running jobs are read each second, and their results are shown. */
 import type { Job } from "../../src/client/operations.ts";
 import { countText, shortId } from "../draw/numbers.ts";
 import type { Known } from "../model/known.ts";
@@ -9,18 +9,18 @@ export function hasRunningJob({ jobs }: Known): boolean {
   return jobs?.value.some(({ status }) => status === "running") ?? false;
 }
 
-/** The newest of those that run, or else of those that wait to be resumed. */
+/** Returns the newest running job, or else the newest paused one. */
 export function openJob({ jobs }: Known): Job | null {
   const newest = (status: Job["status"]) => jobs?.value.find((job) => job.status === status);
   return newest("running") ?? newest("paused") ?? null;
 }
 
-/** What a job does, in a word or two. */
+/** Describes what a job does, in a word or two. */
 export function jobAction({ action, filter }: Pick<Job, "action" | "filter">): string {
   return filter["missing"] === true ? "back-fill" : action.replaceAll("_", " ");
 }
 
-/** A job as it is now, known at once and not only when jobs are read again. */
+/** Stores a job as it is now, without waiting until jobs are read again. */
 export function withJob(known: Known, job: Job, now: number): Known {
   const before = known.jobs?.value ?? [];
   const value = before.some(({ id }) => id === job.id)
@@ -29,7 +29,7 @@ export function withJob(known: Known, job: Job, now: number): Known {
   return { ...known, jobs: { value, at: known.jobs?.at ?? now, stale: true } };
 }
 
-/** Says what became of jobs that ran before. */
+/** Shows the result of a job that ran before. */
 export function tellJobs(before: State, after: State): State {
   if (before.known.jobs === after.known.jobs || before.known.jobs === null) return after;
   const ran = new Set(before.known.jobs.value.filter(({ status }) => status === "running").map(({ id }) => id));
@@ -46,7 +46,7 @@ function resultText(job: Job): string {
       : [`${countText(delivered)} delivered`, `${countText(failed)} failed`]),
     ...(skipped === 0 ? [] : [`${countText(skipped)} skipped`]),
   ];
-  // Its reason must fit into 80 columns, and which endpoint it was is said where the job is resumed.
+  // The message must fit into 80 columns, and the endpoint is named where the job is resumed.
   if (status === "paused" && why !== null) {
     return `${shortId(id)} paused itself: ${why.replace(/ to ep_[0-9a-z]{26}\b/, "")}; ${counts.join(", ")}`;
   }

@@ -1,4 +1,4 @@
-/** A line that is typed: editing, history, completion. */
+/** Edits a line of text, with history and completion. */
 import { FILTER_WORDS, readFilter, type FilterWord } from "../../src/client/filter.ts";
 import { ATTEMPT_ERRORS } from "../../src/domain/deliveries/attempt.ts";
 import { typedText, type KeyName } from "../keystrokes.ts";
@@ -9,7 +9,7 @@ export function newLine(purpose: Line["for"], text = ""): Line {
   return { for: purpose, text, cursor: text.length, past: 0, typed: text, mistake: null };
 }
 
-/** A key as the line takes it; null where it is none of its own. */
+/** Applies a key to the line. Returns null if the line does not use the key. */
 export function editLine(line: Line, key: KeyName, state: State): Line | null {
   const { text, cursor } = line;
   switch (key) {
@@ -48,7 +48,7 @@ export function editLine(line: Line, key: KeyName, state: State): Line | null {
   }
 }
 
-/** Also what is pasted: in one line. */
+/** Inserts typed or pasted text, on one line. */
 export function insert(line: Line, text: string): Line {
   const flat = text.replaceAll(/\s+/g, " ");
   return changed(
@@ -68,7 +68,7 @@ function recalled(line: Line, history: readonly string[], past: number): Line {
   return { ...line, text, cursor: text.length, past, mistake: null };
 }
 
-/** The word before the cursor, as far as it is certain; what it could be is said. */
+/** Completes the word before the cursor as far as it is certain, and shows the possible words. */
 function complete(line: Line, state: State): Line {
   const head = line.text.slice(0, line.cursor);
   const word = /\S*$/.exec(head)![0];
@@ -81,7 +81,7 @@ function complete(line: Line, state: State): Line {
   return choices.length === 1 ? next : { ...next, mistake: choices.slice(0, 12).join("  ") };
 }
 
-/** Whole words that the typed one may become. An endpoint is also found by a part of its URL. */
+/** Returns the words that the typed one may become. An endpoint is also found by a part of its URL. */
 export function choicesFor(word: string, state: State): string[] {
   const colon = word.indexOf(":");
   if (colon < 0)
@@ -128,7 +128,7 @@ export function commonStart([first = "", ...others]: readonly string[]): string 
   return first.slice(0, length);
 }
 
-/** What is wrong with a filter, as one line; null when nothing is. */
+/** Returns the filter's mistake as one line, or null. */
 export function mistakeIn(text: string): string | null {
   const [mistake] = readFilter(text).mistakes;
   return mistake === undefined ? null : `${mistake.what}. ${mistake.hint}`;

@@ -1,4 +1,4 @@
-/** Who takes a key: what lies over the screen, else the key table. */
+/** Decides who takes a key: the topmost layer over the screen, or else the key table. */
 import { commandsOf, type KeyName, type Sort } from "../keystrokes.ts";
 import { bindingFor, whyOff } from "../keys/table.ts";
 import type { Line } from "../model/dialog.ts";
@@ -12,7 +12,7 @@ import { toast } from "./toast.ts";
 
 const EVERYWHERE: readonly KeyName[] = ["ctrl+c", "ctrl+z", "ctrl+l"];
 
-/** The keys of one chunk. */
+/** Handles the keys of one chunk. */
 export function press(state: State, keys: readonly KeyName[]): Step {
   if (state.link.kind === "differs") return { state, effects: [{ do: "quit", exit: 5 }] };
   const isTyping = takesText(state.modes.at(-1));
@@ -24,7 +24,7 @@ export function press(state: State, keys: readonly KeyName[]): Step {
   const taken = isTyping ? keys : commandsOf(keys, sortOf);
   let step: Step = { state, effects: [] };
   for (const key of taken) {
-    // What came behind the text it was typed into is no command.
+    // Keys that come after the text of a line are not commands.
     if (isTyping && !takesText(step.state.modes.at(-1))) break;
     const next = pressOne(step.state, key);
     step = { state: next.state, effects: [...step.effects, ...next.effects] };
@@ -41,7 +41,7 @@ function takesText(mode: Mode | undefined): boolean {
 function pressOne(state: State, key: KeyName): Step {
   const mode = state.modes.at(-1);
   if (mode === undefined && key === "r" && isBoxed(state.link)) return retry(state, { atOnce: true });
-  // The same whatever lies over the screen.
+  // These keys do the same whatever lies over the screen.
   if (mode === undefined || EVERYWHERE.includes(key)) return pressScreen(state, key);
   switch (mode.kind) {
     case "line":
@@ -86,7 +86,7 @@ function pressHelp(state: State, top: number, key: KeyName): State {
   return by === undefined ? pop(state) : withTop(state, { kind: "help", top: Math.max(0, top + by) });
 }
 
-/** What is pasted is text, never keys. */
+/** Handles a paste, which is text and never keys. */
 export function typeText(state: State, text: string): State {
   const mode = state.modes.at(-1);
   if (mode?.kind === "line") return withTop(state, { kind: "line", line: insert(mode.line, text) });

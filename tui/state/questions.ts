@@ -1,4 +1,7 @@
-/** What the screen shows and is not read yet: asked for by looking at the state, so that no code has to remember to. */
+/**
+ * Derives from the state what the screen shows but is not read yet, so that no other code has to remember to request
+ * it.
+ */
 import type { Answers } from "../../src/client/operations.ts";
 import { waitingOf } from "../model/dialog.ts";
 import { layoutOf, overviewLayout } from "../layout.ts";
@@ -16,7 +19,7 @@ import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
 import { worstEndpoints } from "./lists/worst-endpoints.ts";
 
-/** Between two readings of the same thing, however often the stream says that it changed. */
+/** The least time between two reads of the same thing, however often the stream says that it changed. */
 const REST_MS = {
   status: 5000,
   roll: 2000,
@@ -30,20 +33,20 @@ const REST_MS = {
   audit: 5000,
   event: 250,
 };
-/** The daemon works for a list on a screen a tenth of the time at most. */
+/** The daemon spends at most a tenth of the time on a list on a screen. */
 const SPARING = 10;
-/** Windows move on even if nothing happens. */
+/** Windows of statistics move on even if nothing happens. */
 const STATISTICS_AGE_MS = 60_000;
-/** Health is read for each endpoint on the screen; so many at a time. */
+/** Health is read separately for each endpoint on the screen, this many at a time. */
 const MAX_AT_ONCE = 4;
-/** Of so many it is read whether they have succeeded since they failed. */
+/** For this many endpoints the dashboard reads whether they have succeeded since they failed. */
 const MAX_JUDGED = 20;
 
 export function askKey({ operation, about }: Call): string {
   return `${operation} ${JSON.stringify(about)}`;
 }
 
-/** Questions that have not been asked yet. */
+/** Returns the requests that are needed and not made yet. */
 export function questions(state: State): Call[] {
   if (state.link.kind !== "live") return [];
   const wanted = [...aboutDaemon(state), ...aboutPlace(state, here(state)), ...aboutPane(state), ...aboutDialog(state)];
@@ -117,7 +120,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const wanted = wantedPage<unknown>(list, height);
   const isLive = kind === "events" || kind === "deliveries";
   const isSparse = list.pages.length > 1;
-  // The stream tells nothing of the audit log, nor of endpoints that are new.
+  // The stream reports neither the audit log nor new endpoints.
   const isStale = list.stale || kind === "activity" || kind === "endpoints";
   const isShown = list.follow || (!isLive && !isSparse);
   const isRefresh =
@@ -127,7 +130,7 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
   const about: About = { for: "page", place: number, generation: list.generation, page };
   const limit = page === 0 && list.follow && isLive ? Math.min(PAGE_ROWS, height) : PAGE_ROWS;
   const cursor = list.pages[page]?.cursor ?? (page === list.pages.length ? list.next : null) ?? undefined;
-  // It costs the daemon more than the page.
+  // Counting costs the daemon more than the page itself.
   const filter = filterQuery(state, place);
   const isCounted =
     page === 0 &&
@@ -145,15 +148,15 @@ function* pagesOf(state: State, place: WithList): Generator<Call> {
 function restOf(state: State, kind: RowsKind, isSparse: boolean): number {
   if (kind === "failures") return REST_MS.failures;
   if (kind !== "events" && kind !== "deliveries") return REST_MS.audit;
-  // Where few rows match, the daemon looks at thousands for each page.
+  // With few matching rows, the daemon looks at thousands for each page.
   return isSparse ? REST_MS.sparse : refreshMs(state);
 }
 
-/** Rows have the ids of endpoints alone. */
+/** Reads the endpoints of the rows, because rows only have their ids. */
 function* names(state: State, { list }: WithList): Generator<Call> {
   const shown = visibleRows<unknown>(list, layoutOf(state).list) as {
     readonly endpoint?: string;
-    /** Of the audit log: it may be anything that has an id. */
+    /** In the audit log, this may be anything that has an id. */
     readonly object?: string | null;
     readonly deliveries?: readonly { readonly endpoint: string }[];
   }[];
@@ -169,7 +172,7 @@ function* names(state: State, { list }: WithList): Generator<Call> {
   for (const id of unknown.slice(0, Math.max(0, MAX_AT_ONCE - busy))) yield ask("getEndpoint", known_(id), { id });
 }
 
-/** Rows that are held on the screen and changed. */
+/** Reads the rows that changed on a list that does not follow. */
 function* touchedRows(state: State, place: WithList): Generator<Call> {
   const kind = rowsKind(place);
   if (kind !== "events" && kind !== "deliveries") return;
@@ -181,7 +184,7 @@ function* touchedRows(state: State, place: WithList): Generator<Call> {
 }
 
 function* aboutPane(state: State): Generator<Call> {
-  // The next one is asked for when this one has come: moving fast asks for few.
+  // Request the next event only after this one has arrived, so that moving fast makes few requests.
   if (inFlight(state, ({ operation, about }) => operation === "getEvent" && about.for === "known") > 0) return;
   for (const id of [wantedEvent(state), ...nextEvents(state)]) {
     const due = id === null ? [] : [...aboutEvent(state, id)];
@@ -247,7 +250,7 @@ function* aboutSample({ known }: State, id: string): Generator<Call> {
 interface Due {
   /** The least time between two readings. */
   readonly rest: number;
-  /** Also when nothing is known to have changed. */
+  /** True to read again even if nothing is known to have changed. */
   readonly always?: boolean;
   readonly most?: number;
 }

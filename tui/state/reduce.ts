@@ -1,8 +1,9 @@
 /**
- * The dashboard's one reducer: a state (`model/state.ts`) and a message give the next state and requests to make, as
- * data. Nothing here waits, draws or reads a clock. After every message `questions.ts` looks at what the screen shows and
- * asks for what is not known; answers go where their question says (`answers.ts`), the stream marks what is stale
- * (`stream.ts`), keys run the table in `keys/table.ts`, and what lies over the screen takes them first (`press.ts`).
+ * The dashboard's only reducer. From a state (`model/state.ts`) and a message it computes the next state and the
+ * effects to carry out, as data. Nothing here waits, draws or reads a clock. After every message, `questions.ts` looks
+ * at what the screen shows and requests what is not known. Responses go where their request says (`answers.ts`), the
+ * stream marks what is stale (`stream.ts`), and keys run the table in `keys/table.ts`, unless a layer over the screen
+ * takes them first (`press.ts`).
  */
 import { type Tab, TABS } from "../model/list.ts";
 import type { Effect, Message, Place, Settings, Size, State, Step } from "../model/state.ts";
@@ -24,7 +25,7 @@ export interface Start {
   readonly size: Size;
   readonly settings: Settings;
   readonly tab?: Tab;
-  /** Of the first screen. */
+  /** The filter of the first screen. */
   readonly filter?: string;
 }
 
@@ -128,7 +129,7 @@ function tick(state: State): State {
   };
 }
 
-/** What has to hold after every message. */
+/** Restores what has to hold after every message. */
 function settle(state: State): State {
   const version = state.known.status?.value.version;
   const { link, settings } = state;
@@ -140,7 +141,7 @@ function settle(state: State): State {
   );
 }
 
-/** `/v1` only grows within a major version; before 1.0 a minor one may change it. */
+/** `/v1` only grows within a major version. Before 1.0 a minor version may change it. */
 function areCompatible(one: string, other: string): boolean {
   const [[major, minor], [otherMajor, otherMinor]] = [one.split("."), other.split(".")];
   return major === otherMajor && (major !== "0" || minor === otherMinor);

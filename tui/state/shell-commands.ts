@@ -1,4 +1,4 @@
-/** What to type in a shell for what is on the screen: whatever the dashboard does, the command line can do. */
+/** Writes shell commands for what is on the screen, because the command line can do whatever the dashboard does. */
 import { readFilter } from "../../src/client/filter.ts";
 import type { FailureGroup, Job } from "../../src/client/operations.ts";
 import type { CommandsDialog, JobSet, PlanDialog } from "../model/dialog.ts";
@@ -15,7 +15,7 @@ export function commandsHere(state: State): Command[] {
   return [...ofList(place), ...ofRow(state, place), ...ofMany(state)];
 }
 
-/** With a dialog of them over the screen, and over what lies there. */
+/** Opens a dialog with the commands, over everything else. */
 export function withCommands(state: State, commands: readonly Command[]): State {
   const dialog: CommandsDialog = { kind: "commands", title: "In a shell", commands, top: 0 };
   return { ...state, modes: [...state.modes, { kind: "dialog", dialog }] };
@@ -58,7 +58,7 @@ function ofList(place: Place): Command[] {
   }
 }
 
-/** The lists of the command line begin with the newest. */
+/** Lists of the command line begin with the newest, so that order needs no flag. */
 function orderOf(place: WithList): Readonly<Record<string, string>> {
   const { query } = sortOf(rowsKind(place), place.list);
   return query === null || ("order" in query && query.order === "newest") ? {} : query;
@@ -94,7 +94,7 @@ function ofRow(state: State, place: Place): Command[] {
   }
 }
 
-/** Of a whole event all that failed is replayed, as by the key. */
+/** The command for a whole event replays every failed delivery, as the key does. */
 function ofEvent(id: string, deliveries: readonly OfEvent[] = []): Command[] {
   const one = mostWanted(deliveries);
   return [
@@ -117,12 +117,12 @@ interface OfEvent {
   readonly status: string;
 }
 
-/** The request that is sent again by hand: one that failed, if any did. */
+/** Returns the delivery to send again by hand: a failed one, if there is any. */
 export function mostWanted<D extends OfEvent>(deliveries: readonly D[]): D | undefined {
   return deliveries.find(({ status }) => status === "failed") ?? deliveries[0];
 }
 
-/** A script that signs when it runs: the secret is in no text. */
+/** The script signs when it runs, so no text contains the secret. */
 export function curlCommand(event: string, endpoint: string): Command {
   return command("the request, signed when it runs", ["events", "show", event, "--curl"], { endpoint });
 }
@@ -164,7 +164,7 @@ const MANY = [
   { action: "cancel", what: "cancel the waiting ones, with a plan", more: [] },
 ] as const;
 
-/** What the dialog would do. */
+/** Returns the command that does the same as the dialog. */
 export function planCommand({ set, plan, pace, canary }: PlanDialog): Command[] {
   const flags = [
     ...(set.action === "cancel" ? [] : [`--pace=${pace}/s`]),
@@ -180,7 +180,7 @@ const WORDS: Readonly<Record<JobSet["action"], readonly string[]>> = {
   cancel: ["deliveries", "cancel"],
 };
 
-/** None where no one command does it: only `replay` takes several events by their ids. */
+/** Empty if no single command does it: only `replay` takes several events by their ids. */
 function manyCommand(what: string, { action, filter, tenant }: JobSet, more: readonly string[]): Command[] {
   const {
     events = [],
@@ -216,14 +216,14 @@ function command(
   flags: Readonly<Record<string, string | undefined>> = {},
   more: readonly string[] = [],
 ): Command {
-  // Joined by =, so that no value is taken for a flag.
+  // Join with =, so that no value is read as a flag.
   const given = Object.entries(flags).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [`--${name}=${value}`],
   );
   return { what, command: ["webhookd", ...words, ...given, ...more].map(quoted).join(" ") };
 }
 
-/** For a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

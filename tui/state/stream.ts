@@ -1,4 +1,4 @@
-/** What the stream tells, taken in once a refresh. */
+/** Applies the messages of the stream, once for each refresh. */
 import type { AttemptChange, CountedChanges, StreamMessage } from "../../src/client/stream.ts";
 import type { Known, Read } from "../model/known.ts";
 import type { List } from "../model/list.ts";
@@ -8,7 +8,7 @@ import { goLive, markStale } from "./connection.ts";
 import { changePlaces, onList, rowsKind } from "./lists/places.ts";
 import { PACE_MS } from "./tick.ts";
 
-/** What a handful of messages come to. */
+/** Sums up the messages of one refresh. */
 interface News {
   readonly events: Set<string>;
   readonly deliveries: Set<string>;
@@ -19,7 +19,7 @@ interface News {
   made: number;
   delivered: number;
   failed: number;
-  /** Some were counted and not named. */
+  /** True if some changes were only counted and not named. */
   counted: boolean;
   latest: string | null;
   lastEventId: string | null;
@@ -105,7 +105,7 @@ function learn(known: Known, news: News, now: number): Known {
   if (news.latest !== null) {
     const delay = now - Date.parse(news.latest);
     leastDelay = Math.min(leastDelay ?? delay, delay);
-    // The clocks of two hosts differ; what grows is the lag.
+    // The clocks of two hosts differ, so only an increase of the delay is lag.
     lagMs = delay - leastDelay;
   }
   const pace = [...known.pace, { at: now, attempts: news.made }].filter(({ at }) => at > now - PACE_MS);
@@ -138,7 +138,10 @@ function staleOf<T>(reads: ReadonlyMap<string, Read<T>>, ids: ReadonlySet<string
   return next;
 }
 
-/** What follows is read again; what is held keeps its rows, and those that changed are read one by one. */
+/**
+ * Marks a list that follows to be read again. Any other list keeps its rows, and those that changed are read one by
+ * one.
+ */
 function touch(place: Place, news: News): Place {
   if (place.kind === "event") return place;
   const kind = rowsKind(place);
@@ -156,9 +159,9 @@ function touch(place: Place, news: News): Place {
   });
 }
 
-/** Ids grow with time. */
+/** Counts new rows by their ids, which grow with time. */
 function countNewer<T>(list: List<T>, { fresh }: News): List<T> {
-  // In another order they come anywhere.
+  // In another order, new rows may be anywhere.
   if (list.edge !== "first" || list.sort !== null) return list;
   const first = list.rows[0] as { readonly id: string; readonly event?: string } | undefined;
   let newest = list.newest || (first?.event ?? first?.id ?? "");

@@ -1,4 +1,4 @@
-/** When the screen has to be looked at again, though nothing was said: a quiet screen costs nothing. */
+/** Decides when to draw the screen again although no message came. A quiet screen costs nothing. */
 import { layoutOf } from "../layout.ts";
 import type { RowsKind } from "../model/list.ts";
 import type { State } from "../model/state.ts";
@@ -10,17 +10,17 @@ import { here, rowsKind } from "./lists/places.ts";
 const SECOND = 1000;
 const QUIET_MS = 5 * SECOND;
 const YOUNG_MS = 60 * SECOND;
-/** A frame costs by the cell. */
+/** The cost of a frame grows with the number of its cells. */
 const MANY_CELLS = 9000;
-/** The rate in the header is over so long. */
+/** The period over which the header's rate is measured. */
 export const PACE_MS = 10 * SECOND;
 
-/** How often news are drawn. */
+/** Returns the interval at which messages of the stream are drawn. */
 export function refreshMs({ settings, size }: State): number {
   return size.columns * size.rows > MANY_CELLS ? Math.max(2 * settings.refreshMs, 500) : settings.refreshMs;
 }
 
-/** Milliseconds to the next tick. */
+/** Returns the milliseconds to the next tick. */
 export function tickMs(state: State): number {
   if (state.link.kind !== "live") return state.link.kind === "connecting" ? SECOND / 4 : SECOND;
   const place = here(state);
@@ -33,7 +33,7 @@ export function tickMs(state: State): number {
   return isMoving || hasYoungAge(state) ? SECOND : QUIET_MS;
 }
 
-/** Whether an age on the screen changes each second. */
+/** True if an age on the screen changes each second. */
 function hasYoungAge(state: State): boolean {
   const place = here(state);
   if (place.kind === "event") return true;

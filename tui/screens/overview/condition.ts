@@ -1,4 +1,4 @@
-/** "Is it all right?" in words: the worst that is known first, and what follows from it. */
+/** Answers "Is it all right?" in words: the worst that is known first, and what follows from it. */
 import type { FailureGroup, Status } from "../../../src/client/operations.ts";
 import { causeText } from "../../../src/domain/deliveries/attempt.ts";
 import { counted, sizeText } from "../../../src/domain/wording.ts";
@@ -13,7 +13,7 @@ export interface Condition {
   readonly style: Style | undefined;
   /** A few words, in capitals. */
   readonly title: string;
-  /** Sentences; outside text. */
+  /** Sentences. They may contain outside text. */
   readonly facts: readonly string[];
 }
 
@@ -21,12 +21,12 @@ const BAD = { glyph: "failed", style: "alarm" } as const;
 const WARN = { glyph: "interrupted", style: "warning" } as const;
 const WELL = { glyph: "delivered", style: "calm" } as const;
 const UNKNOWN = { glyph: "pending", style: "reverse" } as const;
-/** Failures in the last hour count as going on. */
+/** Failures in the last hour count as current. */
 const RECENT_MS = 3_600_000;
-/** What is due for so long is late. */
+/** A delivery that is overdue by more than this is late. */
 const LATE_MS = 60_000;
 
-/** `groups` are what fails; null until that is known. */
+/** `groups` are the current failures, or null until they are known. */
 export function conditionOf(state: State, groups: readonly FailureGroup[] | null): Condition {
   const { known, now } = state;
   if (known.status === null && !known.forbidden.has("getStatus")) {
@@ -47,7 +47,7 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
     : { ...WELL, title: "ALL IS WELL", facts };
 }
 
-/** What keeps the daemon itself from its work. */
+/** Returns the condition that keeps the daemon itself from its work, or null. */
 function daemonTrouble({ now, settings }: State, status: Status): Condition | null {
   const { state, paused, deliveries, disk } = status;
   if (state === "disk_full") {
@@ -64,7 +64,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
     const since = `For ${age(now - Date.parse(paused.at))}, by ${paused.by}: ${paused.reason}.`;
     return { ...BAD, title: "ALL SENDING IS PAUSED", facts: [`${since}${waiting}${resume}`] };
   }
-  // Daemons of before say nothing of it.
+  // Older daemons do not report `not_sending`.
   const halt = (status as Partial<Status>).not_sending?.find(({ reason }) => reason !== "operator");
   if (halt !== undefined) {
     const title = halt.reason === "shortage" ? "SOME CANNOT BE SENT" : "NOTHING CAN BE SENT";
@@ -77,7 +77,7 @@ function daemonTrouble({ now, settings }: State, status: Status): Condition | nu
   return { ...BAD, title, facts: [`Nothing is sent to ${names}.`] };
 }
 
-/** What is not right yet, though everything is sent. */
+/** Lists problems that do not keep anything from being sent yet. */
 function sideFacts(
   { damaged_database: damaged, backup, disk, nodes, oldest_due_at: oldest }: Status,
   now: number,
@@ -92,7 +92,7 @@ function sideFacts(
   ];
 }
 
-/** A daemon of before says nothing of them. */
+/** Older daemons do not report nodes. */
 function nodeFacts(nodes: Status["nodes"]): string[] {
   const lost = nodes.filter((node) => node.lost).map(({ name }) => name);
   const draining = nodes.filter((node) => node.draining && !node.lost).map(({ name }) => name);
@@ -116,19 +116,19 @@ function flowText({ known }: State): string {
   return ` ${counted(events, "event was", "events were")} published in the last hour.`;
 }
 
-/** What receivers do not take; null if they take everything. */
+/** Returns the condition of receivers that refuse deliveries, or null if none does. */
 function receiverTrouble(state: State, groups: readonly FailureGroup[]): Condition | null {
   const { known, now } = state;
   const isOn = ({ pending, held, last_at: last }: FailureGroup) =>
     pending + held > 0 || now - Date.parse(last) < RECENT_MS;
-  // Old retries may wait for hours at an endpoint that answers again.
+  // Old retries may wait for hours at an endpoint that works again.
   const isOver = ({ endpoint, last_at: last }: FailureGroup) =>
     Date.parse(known.health.get(endpoint)?.value.health.last_success_at ?? "") > Date.parse(last);
   const going = groups.filter((group) => isOn(group) && !isOver(group));
   const failed = groups.reduce((sum, group) => sum + group.failed, 0);
   const waiting = groups.reduce((sum, group) => sum + group.pending + group.held, 0);
   if (going.length === 0) {
-    // What fails reaches back some days, and is not complete right after an upgrade.
+    // The groups cover only some days, and are incomplete right after an upgrade, so the daemon's count may be higher.
     const missing = Math.max(failed, known.status?.value.deliveries?.failed ?? 0);
     if (missing + waiting === 0) return null;
     const retries = `${counted(waiting, "delivery is", "deliveries are")} waiting to be retried at endpoints that work again.`;

@@ -1,4 +1,4 @@
-/** The first screen: is it all right, how fast does it go, what fails, what is about to happen. */
+/** Draws the first screen: is it all right, how fast is it, what fails, and what is due next. */
 import type { FailureGroup } from "../../../src/client/operations.ts";
 import { chart, ageAxis, spread } from "../../draw/chart.ts";
 import { glyph, paint, type Style } from "../../draw/look.ts";
@@ -21,9 +21,9 @@ interface Room {
   readonly height: number;
 }
 
-/** Of the names before charts and rows of figures. */
+/** Columns for the names before charts and figures. */
 const NAME = 12;
-/** On the right of a chart, what its columns say in figures. */
+/** Columns for the figures on the right of a chart. */
 const FIGURES = 17;
 const DAY_HOURS = 24;
 /** A shorter line of bars says nothing. */
@@ -51,7 +51,7 @@ function emptyText({ known }: State): readonly string[] {
   return ["Nothing is failing. Failures are shown here by endpoint and cause."];
 }
 
-/** The title as a band, so that it is read from across the room. */
+/** Draws the title as a band, so that it can be read from across the room. */
 function conditionRows(state: State, list: List<FailureGroup>, width: number, facts: number): string[] {
   const { look } = state.settings;
   const condition = conditionOf(state, list.next === undefined ? null : list.rows);
@@ -61,7 +61,7 @@ function conditionRows(state: State, list: List<FailureGroup>, width: number, fa
   return [paint(look, condition.style, title), ...filled(lines, width, facts)];
 }
 
-/** The rates of the last hour. */
+/** Shows the rates of the last hour. */
 function hourRow({ known, settings: { look } }: State, width: number): string {
   const hour = known.hour?.value;
   const name: Span = { text: " last hour".padEnd(NAME), style: "grey" };
@@ -82,13 +82,16 @@ function hourRow({ known, settings: { look } }: State, width: number): string {
     [{ text: `p95 ${p95(took.p95)}   ` }],
     [{ text: `first attempt within ${p95(delay.p95)}` }],
   ];
-  // What there is no room for is left out, not cut.
+  // Leave out what does not fit, instead of cutting it.
   let used = NAME;
   const shown = parts.filter((spans) => (used += widthOfSpans(look, spans)) <= width);
   return spanRow(look, [name, ...shown.flat()], width);
 }
 
-/** What was delivered and what failed in 24 hours: stored, and so there as soon as the dashboard is. */
+/**
+ * Charts what was delivered and what failed in 24 hours. The daemon stores these figures, so they are there as soon as
+ * the dashboard opens.
+ */
 function dayRows(
   { known, settings: { look } }: State,
   width: number,
@@ -140,10 +143,10 @@ function dayRows(
   ];
 }
 
-/** What is about to happen: retries of the next hour, a minute each. */
+/** Charts the retries of the next hour, minute by minute. */
 function nextRow({ known, settings: { look } }: State, width: number): string {
   const name: Span = { text: " next hour".padEnd(NAME), style: "grey" };
-  // Daemons of before, and keys that may not ask, say nothing of it.
+  // Older daemons do not report `due_by_minute`, and some keys may not read it.
   const due = (known.status?.value as { due_by_minute?: readonly number[] | null } | undefined)?.due_by_minute ?? null;
   if (due === null) return spanRow(look, [name, { text: glyph(look, "ellipsis") }], width);
   const total = due.reduce((sum, count) => sum + count, 0);
@@ -162,7 +165,7 @@ function nextRow({ known, settings: { look } }: State, width: number): string {
   return spanRow(look, [name, { text: bars, style: "cyan" }, { text: bars === "" ? words : `  ${words}` }], width);
 }
 
-/** Where most is missing, and whether it was ever better. */
+/** Lists the endpoints with most missing deliveries, and whether they ever worked better. */
 function worstRows(state: State, list: List<FailureGroup>, width: number, height: number): string[] {
   const { look } = state.settings;
   const worst = worstEndpoints(list.rows, height - 2);

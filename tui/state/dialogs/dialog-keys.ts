@@ -1,4 +1,4 @@
-/** What keys do in a dialog. Esc always leaves it with nothing done. */
+/** Handles the keys of a dialog. Esc always leaves it without doing anything. */
 import type { KeyName } from "../../keystrokes.ts";
 import type { CommandsDialog, Dialog, FormDialog } from "../../model/dialog.ts";
 import type { State, Step } from "../../model/state.ts";
@@ -43,7 +43,7 @@ function pressCommands(state: State, dialog: CommandsDialog, key: KeyName): Step
 }
 
 export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
-  // It was sent as it is.
+  // The form was sent, so it must not change.
   if (form.sent !== null) return { state, effects: [] };
   const field = form.fields[form.at]!;
   const only = (next: FormDialog): Step => ({ state: withForm(state, next), effects: [] });
@@ -68,7 +68,7 @@ export function pressForm(state: State, form: FormDialog, key: KeyName): Step {
   }
 }
 
-/** What is pasted is text of the field, in one line. */
+/** Inserts pasted text into the field, on one line. */
 export function pasteInto(form: FormDialog, text: string): FormDialog {
   if (form.sent !== null) return form;
   const field = form.fields[form.at]!;
@@ -83,7 +83,7 @@ function submit(state: State, form: FormDialog): Step {
   return { ...step, state: withForm(step.state, { ...form, fault: null, sent }) };
 }
 
-/** The form on top as it is now. */
+/** Replaces the form on top. */
 function withForm(state: State, dialog: FormDialog): State {
   return { ...state, modes: [...state.modes.slice(0, -1), { kind: "dialog", dialog }] };
 }

@@ -1,4 +1,4 @@
-/** Disabling and enabling an endpoint, and ending the rotation of its secret: which way, one key each. */
+/** Dialogs that disable or enable an endpoint, or end the rotation of its secret, with one key for each choice. */
 import type { Endpoint } from "../../../src/client/operations.ts";
 import type { ChoiceDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";
@@ -43,7 +43,7 @@ function enableChoice({ id, url }: Endpoint): ChoiceDialog {
   };
 }
 
-/** `switchesAt`: the instant at which the next secret takes over, where that is known. */
+/** `switchesAt` is the instant at which the next secret takes over, or null if that is not known. */
 export function rotationChoice({ id, url }: Pick<Endpoint, "id" | "url">, switchesAt: string | null): ChoiceDialog {
   const act = (label: string, operation: "completeRotation" | "abandonRotation"): ActDraft => ({
     label: `${label} ${shortId(id)}`,

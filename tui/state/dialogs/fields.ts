@@ -1,4 +1,4 @@
-/** The fields of a form as data: what they hold, what they may hold, and what is wrong with them. */
+/** Describes the fields of a form as data: their values, their choices and their mistakes. */
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import type { State } from "../../model/state.ts";
 import { commonStart, insert, newLine } from "../line-editor.ts";
@@ -11,7 +11,7 @@ export function textOf({ fields }: FormDialog, name: string): string {
   return fields.find((field) => field.name === name)?.line.text.trim() ?? "";
 }
 
-/** What the word before the cursor may become, or all that the field may hold. */
+/** Returns the completions of the word before the cursor, or all values that the field may hold. */
 export function choicesOf({ takes, choices, line }: Field, { known }: State): string[] {
   const names = (known.types ?? []).map(({ name }) => name);
   const url = (id: string) => known.endpoints.get(id)?.url ?? "";
@@ -29,7 +29,7 @@ export function choicesOf({ takes, choices, line }: Field, { known }: State): st
   }
 }
 
-/** All of them once one is chosen: it is to be seen among its neighbours. */
+/** Returns all choices once one is chosen, so that it is shown among its neighbours. */
 function narrowed(all: readonly string[], text: string, fits: (one: string) => boolean): string[] {
   return all.filter((one) => all.includes(text) || fits(one));
 }
@@ -38,7 +38,7 @@ export function isPicked({ takes }: Field): boolean {
   return takes === "type" || takes === "endpoint";
 }
 
-/** The one above or below. */
+/** Chooses the neighbour above or below. */
 export function picked(field: Field, by: number, state: State): Field {
   const choices = choicesOf(field, state);
   const at = choices.indexOf(field.line.text);
@@ -50,7 +50,7 @@ export function wordBefore({ text, cursor }: Field["line"]): string {
   return /[^\s,]*$/.exec(text.slice(0, cursor))![0];
 }
 
-/** Null where there is nothing to complete: then Tab goes on. */
+/** Returns null if there is nothing to complete. Tab then goes to the next field. */
 export function completed(field: Field, state: State): Field["line"] | null {
   const word = wordBefore(field.line);
   const choices = choicesOf(field, state);
@@ -61,7 +61,7 @@ export function completed(field: Field, state: State): Field["line"] | null {
   return insert(field.line, known.slice(word.length) + (choices.length === 1 ? " " : ""));
 }
 
-/** Puts each fault where it belongs, and the cursor to the first. */
+/** Puts each mistake at its field, and the cursor into the first of them. */
 export function faulted(form: FormDialog, faults: Readonly<Record<string, string>>): FormDialog {
   const { "": whole = null, ...own } = faults;
   const fields = form.fields.map((field) => ({ ...field, fault: own[field.name] ?? null }));

@@ -1,4 +1,4 @@
-/** What an answer does to the form it was asked from, and where a secret in it is shown. */
+/** Applies a response to the form that requested it, and shows a secret in the response. */
 import type { Answers } from "../../../src/client/operations.ts";
 import type { ChoiceDialog, Dialog, FormDialog, SecretDialog } from "../../model/dialog.ts";
 import type { Answered, Problem } from "../../model/call.ts";
@@ -9,10 +9,10 @@ import { readAnew } from "../lists/paged-list.ts";
 import { testResult } from "../act-answers.ts";
 import { changePlaces, onList } from "../lists/places.ts";
 
-/** Of a receiver's answer. */
+/** The most characters shown of a receiver's response. */
 const SHOWN_CHARACTERS = 300;
 
-/** It was done: its form goes, and a secret that comes of it lies over all else. */
+/** Closes the form of an act that was done. A secret that the act made lies over everything else. */
 export function closeForm(state: State, key: string, answered: Answered): State {
   const modes = state.modes.filter((mode) => formOf(mode, key) === null);
   const isOpen = modes.length < state.modes.length;
@@ -20,7 +20,10 @@ export function closeForm(state: State, key: string, answered: Answered): State 
   return { ...listed(state, answered), modes: dialog === null ? modes : [...modes, { kind: "dialog", dialog }] };
 }
 
-/** The list of endpoints as it is now: the stream tells nothing of new ones, and a held list keeps those that are gone. */
+/**
+ * Reads the list of endpoints again, because the stream does not report new endpoints, and a list that does not follow
+ * keeps deleted ones.
+ */
 function listed(state: State, { call }: Answered): State {
   const { operation, ask } = call;
   if (operation !== "registerEndpoint" && operation !== "deleteEndpoint") return state;
@@ -33,7 +36,7 @@ function listed(state: State, { call }: Answered): State {
   );
 }
 
-/** What a receiver answered to a test event. */
+/** Shows a receiver's response to a test event that failed. */
 function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
   if (call.operation !== "sendTestEvent") return null;
   const attempt = answer as Answers["sendTestEvent"];
@@ -44,7 +47,7 @@ function refusalOf({ call, answer }: Answered): ChoiceDialog | null {
   return { kind: "choice", title: `Test event to ${attempt.endpoint}`, facts, waiting: null, choices: [] };
 }
 
-/** It was refused: what is wrong is said at its fields, which can be filled in again. */
+/** Shows a refusal at the fields of the form, which can be filled in again. */
 export function refuseForm(state: State, key: string, problem: Problem): State {
   const modes = state.modes.map((mode): Mode => {
     const form = formOf(mode, key);
@@ -105,7 +108,6 @@ function secretOf({ call, answer }: Answered): SecretDialog | null {
   }
 }
 
-/** Reading a secret is recorded in the audit log. */
 function againText(words: string): string {
   return `To print it again: webhookd endpoints secret ${words}`;
 }

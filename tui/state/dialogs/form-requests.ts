@@ -1,4 +1,4 @@
-/** What a form that is filled in asks of the daemon, or what is wrong with it. */
+/** Turns a completed form into a request, or into its mistakes. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import { nearest } from "../../../src/config/mistake.ts";
 import { parseDuration } from "../../../src/config/units.ts";
@@ -9,14 +9,14 @@ import type { ActDraft } from "../../model/call.ts";
 import type { State } from "../../model/state.ts";
 import { textOf } from "./fields.ts";
 
-/** By the name of the field; under no name what is wrong with all of it. */
+/** Mistakes by the name of the field. The empty name is for the whole form. */
 export interface Faults {
   readonly faults: Readonly<Record<string, string>>;
 }
 
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 const ID_TAIL = 8;
-/** The daemon ends the attempt, and its wait for it, long before. */
+/** The daemon ends the attempt, and its wait for it, long before this. */
 const TEST_TIMEOUT_MS = 120_000;
 
 export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
@@ -66,7 +66,7 @@ export interface Change {
   readonly after: string | readonly string[];
 }
 
-/** What is other than before, and nothing else. */
+/** Returns only the fields that differ. */
 export function changesOf(form: FormDialog, before: Endpoint, state: State): Change[] {
   const after = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
   return (["url", "events", "description"] as const)
@@ -93,7 +93,7 @@ function deletion(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
   return { label: `delete ${shortId(id)}`, request: { operation: "deleteEndpoint", ask: { id } }, event: null };
 }
 
-/** A typed part of it means this endpoint and no other. */
+/** The typed text must name this endpoint and no other. */
 function identityFaults(form: FormDialog, { id, url }: Endpoint): { readonly typed?: string } {
   const typed = textOf(form, "typed");
   const names = [id, id.slice(-ID_TAIL), url, shortUrl(url)];
@@ -127,7 +127,7 @@ function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
   return { label: `resume ${shortId(id)}`, request: { operation: "resumeJob", ask: { id, body } }, event: null };
 }
 
-/** What can be known here: whether a URL may be called, the daemon judges. */
+/** Checks only what can be known here. The daemon decides whether a URL may be called. */
 function settingFaults(form: FormDialog, state: State): Faults | null {
   const types = typesIn(form, state);
   const known = state.known.types?.map(({ name }) => name);

@@ -1,4 +1,4 @@
-/** The forms there are, and how each begins. */
+/** Defines the forms and their initial values. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
@@ -83,7 +83,7 @@ export function deleteForm(endpoint: Endpoint): FormDialog {
   };
 }
 
-/** To one endpoint, or to one of several; `type` is what it begins with. */
+/** Sends a test event to one endpoint, or to one of several. `type` is the initial type. */
 export function testForm(endpoints: readonly (Endpoint | string)[], type: string | null): FormDialog {
   const ids = endpoints.map((one) => (typeof one === "string" ? one : one.id));
   const only = endpoints.length === 1 && typeof endpoints[0] === "object" ? endpoints[0] : null;
@@ -124,7 +124,7 @@ export function pauseForm(): FormDialog {
   };
 }
 
-/** After a canary that failed: another one by Enter alone; all that is left has to be typed. */
+/** Resumes a job whose canary failed. Enter alone sends another canary, but sending all the others has to be typed. */
 export function resumeForm(job: Job): FormDialog {
   const { id, paused_reason: why, matched, done, skipped } = job;
   const left = Math.max(0, matched - done - skipped);

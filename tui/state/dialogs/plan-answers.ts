@@ -1,4 +1,4 @@
-/** What the daemon says to a plan dialog. */
+/** Applies the daemon's responses to a plan dialog. */
 import type { JobPlan } from "../../../src/client/operations.ts";
 import type { PlanDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
@@ -26,19 +26,22 @@ function textOf({ message, hint }: Problem): string {
   return [message, hint].filter((part) => part !== "").join(". ");
 }
 
-/** The job that was asked for is there: the dialog has done its work. */
+/** Closes the dialog, because its job was created. */
 export function planAnswered(state: State, key: string): State {
   const modes = state.modes.filter((mode) => !isSent(mode, key));
   return modes.length === state.modes.length ? state : { ...state, modes };
 }
 
-/** Null where no dialog is to say it, or it can not: then it is said as of any act. */
+/**
+ * Shows a failure in the dialog. Returns null if no dialog can show it, so that it is reported like the failure of any
+ * act.
+ */
 export function planFailed(state: State, key: string, problem: Problem): State | null {
   const mode = state.modes.find((one) => isSent(one, key));
   if (mode?.kind !== "dialog" || mode.dialog.kind !== "plan" || problem.failure === "unreachable") return null;
   const { dialog } = mode;
   const refused = { ...dialog, sent: null, typed: "", plan: null };
-  // The number is one more, so that this plan is asked for anew.
+  // A new number makes the dialog request a new plan.
   const next: PlanDialog =
     problem.code === "plan_changed"
       ? {

@@ -1,4 +1,7 @@
-/** The plan dialog: what a job over many would do, and the consent to exactly that. */
+/**
+ * Handles the plan dialog, which shows what a job on many deliveries would do, and takes a person's consent to exactly
+ * that.
+ */
 import type { JobPlan } from "../../../src/client/operations.ts";
 import { countText } from "../../draw/numbers.ts";
 import type { KeyName } from "../../keystrokes.ts";
@@ -11,7 +14,7 @@ import { withNextPeriod, type Many } from "../job-set.ts";
 import { planCommand, withCommands } from "../shell-commands.ts";
 
 const DEFAULT_PACE = 20;
-/** What a job takes. */
+/** The highest pace that a job takes. */
 export const MAX_PACE = 500;
 const MAX_DIGITS = 9;
 
@@ -38,7 +41,7 @@ export function openPlan(state: State, { about, set, period, canary }: Planned):
   return { ...state, counter: state.counter + 1, modes: [...state.modes, { kind: "dialog", dialog }] };
 }
 
-/** As the daemon reckons it: the first second's worth goes at once. */
+/** Computes the time as the daemon does: the first second's share is sent at once. */
 export function etaSeconds({ endpoints }: JobPlan, pace: number): number {
   const longest = Math.max(0, ...endpoints.map(({ matched }) => matched));
   return Math.max(0, Math.ceil(longest / pace - 1));
@@ -68,7 +71,7 @@ export function pressPlan(state: State, dialog: PlanDialog, key: KeyName): Step 
   return key === "enter" ? agree(state, dialog, put) : { state, effects: [] };
 }
 
-/** Another period is another question. */
+/** Another period needs another plan. */
 function lookBack(state: State, dialog: PlanDialog): Step {
   const next = { ...withNextPeriod(dialog, state.now), number: state.counter, plan: null, typed: "", note: null };
   const changed = changePlan(state, dialog.number, (one) => ({ ...one, ...next }));
@@ -86,11 +89,11 @@ function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialo
   const { plan, canary, typed, set } = dialog;
   if (plan === null) return put({ note: "There is no plan yet." });
   if (plan.matched === 0) return put({ note: "There is nothing to do." });
-  // Of a canary one goes, and no more unless it arrives: one key will do.
+  // A canary sends only one delivery, and no more unless that arrives, so one key is enough.
   if (!canary && typed !== String(plan.matched)) {
     return put({ typed: "", note: typed === "" ? `Type ${plan.matched} first.` : `${typed} is not ${plan.matched}.` });
   }
-  // The dialog says why, for as long as it is so.
+  // The dialog itself shows the reason, for as long as it holds.
   if (whyNoActs(state) !== null) return put({});
   const body = { ...draftOf(dialog), expect: plan.matched };
   const ask = { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS };
@@ -100,10 +103,10 @@ function agree(state: State, dialog: PlanDialog, put: (change: Partial<PlanDialo
   return { ...asked, state: changePlan(asked.state, dialog.number, (one) => ({ ...one, sent, note: null })) };
 }
 
-/** A set of millions takes the daemon a while to look through. */
+/** The daemon needs a while to look through millions of deliveries. */
 export const PLAN_TIMEOUT_MS = 300_000;
 
-/** The question of a dialog that has no plan yet. */
+/** Returns the request of a dialog that has no plan yet. */
 export function planQuestion(dialog: Dialog): Call | null {
   if (dialog.kind !== "plan" || dialog.plan !== null || dialog.problem !== null) return null;
   const { set, number } = dialog;
@@ -112,16 +115,16 @@ export function planQuestion(dialog: Dialog): Call | null {
   return { operation: "createJob", ask: { query: { tenant: set.tenant }, body, timeoutMs: PLAN_TIMEOUT_MS }, about };
 }
 
-/** More than a box has room for. */
+/** A box does not fit more than this. */
 const SHOWN = 8;
 
-/** Whose health is shown beside what is planned for them. */
+/** Returns the endpoints whose health is shown beside the plan. */
 export function plannedEndpoints(dialog: Dialog): string[] {
   if (dialog.kind !== "plan" || dialog.plan === null) return [];
   return dialog.plan.endpoints.slice(0, SHOWN).map(({ endpoint }) => endpoint);
 }
 
-/** What is cancelled is not sent, so that it has no pace. */
+/** Cancelled deliveries are not sent, so a cancellation has no pace. */
 export function draftOf({ set: { action, filter }, pace, canary }: PlanDialog) {
   return action === "cancel" ? { action, filter } : { action, filter, rate_per_second: pace, canary };
 }

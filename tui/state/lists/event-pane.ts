@@ -1,11 +1,13 @@
-/** Which event the pane beside a list shows. */
+/** Chooses the event for the pane beside a list. */
 import { layoutOf } from "../../layout.ts";
 import type { List } from "../../model/list.ts";
 import type { State } from "../../model/state.ts";
 import { visibleRows } from "./paged-list.ts";
 import { here } from "./places.ts";
 
-/** Beside a list that follows, the selected event is another each time, too fast to read. */
+/**
+ * On a list that follows, the selected event changes too fast to read, so the pane reads a new one at most this often.
+ */
 const FOLLOW_REST_MS = 1000;
 
 interface Row {
@@ -13,19 +15,19 @@ interface Row {
   readonly event?: string;
 }
 
-/** Null where there is no pane, or nothing in the list. */
+/** Returns null if there is no pane, or if the list is empty. */
 export function paneEvent(state: State): string | null {
   const place = here(state);
   if (layoutOf(state).pane === 0 || (place.kind !== "events" && place.kind !== "deliveries")) return null;
   const list = place.list as List<Row>;
   const { events } = state.known;
   const rows = list.follow ? visibleRows(list, layoutOf(state).list) : list.rows.slice(list.index, list.index + 1);
-  // The newest that was read stays until a newer one has been.
+  // Keep the newest event that was read, until a newer one has been.
   const row = rows.find((one) => events.has(eventOf(one))) ?? rows[0];
   return row === undefined ? null : eventOf(row);
 }
 
-/** The event to read for it now. */
+/** Returns the event to read for the pane now. */
 export function wantedEvent(state: State): string | null {
   const shown = paneEvent(state);
   const place = here(state);
@@ -39,7 +41,10 @@ function eventOf({ id, event }: Row): string {
   return event ?? id;
 }
 
-/** Those beside it, which a key would show: read before, the pane changes with the cursor and not some time after it. */
+/**
+ * Returns the neighbours, which the next key may show. They are read in advance, so that the pane changes together with
+ * the cursor.
+ */
 export function nextEvents(state: State): string[] {
   const place = here(state);
   if (paneEvent(state) === null || place.kind === "event" || place.list.follow) return [];

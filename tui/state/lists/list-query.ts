@@ -1,4 +1,4 @@
-/** What each list asks of the daemon for its filter. */
+/** Turns the filter of each list into parameters of the API. */
 import type { Answers } from "../../../src/client/operations.ts";
 import { queryOf, readFilter, type FilterWord } from "../../../src/client/filter.ts";
 import type { RowsKind } from "../../model/list.ts";
@@ -13,10 +13,10 @@ export const LIST_OPERATIONS = {
   activity: "listAudit",
 } as const satisfies Record<RowsKind, keyof Answers>;
 
-/** The words of the filter that each list takes, and what its operation calls them. */
+/** The filter words that each list takes, with the API's names for them. */
 export const FILTER_PARAMETERS: { readonly [T in RowsKind]: { readonly [W in FilterWord]?: string } } = {
   events: {
-    // Where no endpoint has a word, it is what a publisher calls an event.
+    // A bare word that matches no endpoint is a publisher's id or tag.
     match: "label",
     status: "status",
     type: "type",

@@ -1,4 +1,4 @@
-/** Ways from one screen to another. */
+/** Moves from one screen to another. */
 import { printFilter, readFilter } from "../../../src/client/filter.ts";
 import { isAnyId } from "../../../src/domain/id.ts";
 import { type Rows, type RowsKind, TABS } from "../../model/list.ts";
@@ -16,7 +16,7 @@ export function openEndpoint(state: State, id: string): State {
   return open(state, (number) => ({ kind: "endpoint", number, id, list: newList() }));
 }
 
-/** The deliveries of a group of failures, those given up and those that are tried again. */
+/** Opens the deliveries of a group of failures: those that failed, or all of them if none has failed for good. */
 export function openGroup(state: State, { endpoint, error, status_code: code, failed }: Rows["failures"]): State {
   const filter = printFilter({
     ...(failed > 0 && { status: "failed" }),
@@ -35,7 +35,7 @@ export function setFilter(state: State, filter: string): State {
   return { ...next, toast: null, history: [...state.history.filter((one) => one !== filter), filter].slice(-50) };
 }
 
-/** Why this filter cannot be used on this screen; null when it can. */
+/** Returns why this filter cannot be used on this screen, or null. */
 export function filterFault(state: State, text: string): string | null {
   const mistake = mistakeIn(text);
   if (mistake !== null) return mistake;
@@ -52,7 +52,7 @@ export function filterFault(state: State, text: string): string | null {
   return `${stranger}: does not apply here. These do: ${known.join(", ")}.${where}`;
 }
 
-/** The events that a filter describes, for one that this list does not take: nobody looks for payloads elsewhere. */
+/** Applies a filter that the overview does not take to the list of events, if that takes it. */
 export function filterEvents(state: State, text: string): State | null {
   const place = here(state);
   if (place.kind !== "overview" || mistakeIn(text) !== null) return null;
@@ -60,7 +60,7 @@ export function filterEvents(state: State, text: string): State | null {
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }
 
-/** A word that this list does not take; what an endpoint is found by, only theirs does. */
+/** Returns a word that this list does not take. Only the list of endpoints takes a bare word. */
 function strangerIn(text: string, tab: RowsKind): string | undefined {
   const words = Object.keys(readFilter(text).filter);
   return words.find(
@@ -68,7 +68,7 @@ function strangerIn(text: string, tab: RowsKind): string | undefined {
   );
 }
 
-/** For text that is one word by itself where no list can be filtered by it: the endpoints that contain it. */
+/** True for one bare word on a screen that does not take it. It then searches endpoints. */
 export function isSearch(state: State, text: string): boolean {
   const { filter, mistakes } = readFilter(text);
   if (mistakes.length > 0 || filter.match === undefined || Object.keys(filter).length > 1) return false;
@@ -77,15 +77,15 @@ export function isSearch(state: State, text: string): boolean {
 }
 
 /**
- * Endpoints by what is known of them: their host, description, tenant or `uid`. The only one that matches is opened; if
- * there is none, the events that their publisher calls so are listed.
+ * Searches endpoints by their host, description, tenant or `uid`. A single match is opened. Without a match, the events
+ * with this publisher's id or tag are listed.
  */
 export function findEndpoint(state: State, text: string): State {
   const found = setFilter(showTab(showTab(state, "endpoints"), "endpoints"), text);
   return { ...found, finding: text };
 }
 
-/** Once the endpoints that match are there: opens the only one, unless its person has gone on to something else. */
+/** Opens the only match once the endpoints are read, unless the person has gone elsewhere. */
 export function openFound(state: State): State {
   const place = here(state);
   if (state.finding === null || place.kind !== "endpoints" || place.list.filter !== state.finding) return state;
@@ -96,7 +96,7 @@ export function openFound(state: State): State {
   return only !== undefined && others.length === 0 && place.list.next === null ? openEndpoint(next, only.id) : next;
 }
 
-/** The only row here whose id ends so: that is how lists show it. */
+/** Opens the only row whose id ends like this, because lists show the ends of ids. */
 function endingIn(state: State, text: string): State | null {
   const place = here(state);
   if (place.kind === "event" || text.length < LEAST_ENDING) return null;
@@ -108,7 +108,10 @@ function endingIn(state: State, text: string): State | null {
 
 const LEAST_ENDING = 4;
 
-/** A screen's name, an id, a filter of events, or what is known of an endpoint. Null for none of them. */
+/**
+ * Goes to a screen by its name, to an id, to the events that a filter matches, or to an endpoint by a word. Returns
+ * null for any other text.
+ */
 export function jump(state: State, text: string): State | null {
   const tab = TABS.find((name) => text !== "" && name.startsWith(text.toLowerCase()));
   if (tab !== undefined) return showTab(state, tab);
@@ -121,6 +124,6 @@ export function jump(state: State, text: string): State | null {
   if (text === "" || mistakeIn(text) !== null) return null;
   if (isSearch(showTab(state, "events"), text)) return findEndpoint(state, text);
   if (strangerIn(text, "events") !== undefined) return null;
-  // Twice: the list itself, whatever was opened from it.
+  // Called twice to show the list itself, whatever was opened from it.
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }

@@ -1,9 +1,12 @@
-/** A window on a list: reading it page by page, keeping what is selected where it is on the screen. */
+/** Keeps a window on a list: reads it page by page, and keeps the selected row at its place on the screen. */
 import type { List, ListPage } from "../../model/list.ts";
 
-/** That are kept: of the tallest screen some three, so that what is let go is never what is read next. */
+/**
+ * The most rows that are kept. These are about three of the tallest screens, so that rows which are dropped are never
+ * the next to be read.
+ */
 const MAX_ROWS = 1000;
-/** The most that the API gives. */
+/** The most rows that the API returns. */
 export const PAGE_ROWS = 100;
 
 export type KeyOf<T> = (row: T) => string;
@@ -36,28 +39,28 @@ export function newList<T>(filter = ""): List<T> {
   };
 }
 
-/** From the beginning, as if nothing had been read; what is shown stays until the first page is there. */
+/** Reads the list again from its beginning. The rows on the screen stay until the first page arrives. */
 export function readAnew<T>(
   list: List<T>,
   change: Partial<Pick<List<T>, "filter" | "sort" | "edge" | "follow">> = {},
 ): List<T> {
   const { rows, pinned, generation, filter, sort, edge, follow, marks, total, searched } = list;
   const fresh = { ...newList<T>(), filter, sort, edge, follow, ...change, generation: generation + 1 };
-  // Of another filter, order or end nothing is right.
+  // With another filter, order or end, none of the old rows is right.
   const same = fresh.filter === filter && fresh.sort === sort && fresh.edge === edge;
   return same
     ? { ...fresh, rows, pinned, marks, total, searched, selected: list.selected, index: list.index, top: list.top }
     : fresh;
 }
 
-/** The page to read next, so that the screen and one more are filled; null when there is nothing to ask. */
+/** Returns the page to read next, so that the screen and one more are filled. Null if there is nothing to read. */
 export function wantedPage<T>(list: List<T>, height: number): number | null {
   if (list.next === undefined) return 0;
   const loaded = list.pages.findIndex(({ rows }) => rows !== null);
   const end = list.pages.findLastIndex(({ rows }) => rows !== null) + 1;
   const [above, below] = [list.top, list.rows.length - list.top - height];
   const [behind, ahead] = list.edge === "first" ? [above, below] : [below, above];
-  // What follows is read again and again, and only what is seen of it.
+  // A list that follows is read again and again, so only the visible part is read.
   if (ahead < (list.follow ? 0 : height) && (end < list.pages.length || list.next !== null)) return end;
   return behind < height && loaded > 0 ? loaded - 1 : null;
 }
@@ -72,7 +75,7 @@ export interface PageRead<T> {
 export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T>, keyOf: KeyOf<T>): List<T> {
   const isFirst = page === 0 && (list.follow || list.pages.length === 0);
   if (isFirst) {
-    // Of another order there is no telling where the old rows belong.
+    // In another order, the old rows have no known place.
     const isMerged = list.pages.length > 1 && list.sort === null;
     const pages = isMerged ? refreshed(list.pages, rows, keyOf) : [{ cursor: null, rows }];
     return settle(
@@ -91,7 +94,7 @@ export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T
     );
   }
   const isReread = page < list.pages.length;
-  // It was held meanwhile: what is shown stays.
+  // The list has stopped following meanwhile, so the rows on the screen stay.
   if (page > list.pages.length || (isReread && list.pages[page]!.rows !== null)) return list;
   const others = new Set(list.pages.flatMap(({ rows }) => rows ?? []).map(keyOf));
   const own = rows.filter((row) => !others.has(keyOf(row)));
@@ -103,8 +106,8 @@ export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T
 }
 
 /**
- * The first page anew, of a list so sparse that several fill the screen: a page ends where the daemon has looked at
- * enough, so the new one may end before the old one did. Keys grow with time.
+ * Merges a new first page into a list so sparse that several pages fill the screen. A page ends where the daemon has
+ * looked at enough, so the new one may end before the old one did. Keys grow with time.
  */
 function refreshed<T>(
   [first, ...others]: readonly ListPage<T>[],
@@ -119,7 +122,10 @@ function refreshed<T>(
   return [{ cursor: null, rows: [...rows, ...older] }, ...rest];
 }
 
-/** Pages far from the one that was just read, by their rows: where few match, many pages fill a screen. */
+/**
+ * Drops the rows of pages far from the one that was just read. The distance is in rows, because with few matches many
+ * pages fill a screen.
+ */
 function letGo<T>(pages: readonly ListPage<T>[], latest: number): readonly ListPage<T>[] {
   const between = (from: number, to: number) =>
     pages.slice(from, to).reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
@@ -133,7 +139,7 @@ export function pin<T>(list: List<T>, pinned: readonly T[], keyOf: KeyOf<T>): Li
   return settle({ ...list, pinned }, keyOf);
 }
 
-/** Rows as they are now, in their places; `added` says whether unknown ones come behind the others. */
+/** Replaces rows with their current values, in place. `added` appends unknown rows. */
 export function patchRows<T>(list: List<T>, fresh: readonly T[], keyOf: KeyOf<T>, { added = false } = {}): List<T> {
   const byKey = new Map(fresh.map((row) => [keyOf(row), row]));
   const pages = list.pages.map((page) =>
@@ -153,7 +159,9 @@ function take<T>(rows: Map<string, T>, key: string): T | undefined {
   return row;
 }
 
-/** Rows anew from the pages; the selected one stays where it is on the screen, or the first stays on top. */
+/**
+ * Builds the rows from the pages again. The selected row stays at its place on the screen, or the first stays on top.
+ */
 function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   const read = list.pages.flatMap(({ rows }) => rows ?? []);
   const rows = [...list.pinned, ...(list.edge === "first" ? read : read.toReversed())];
@@ -161,7 +169,7 @@ function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
     return { ...list, rows, selected: rows[0] === undefined ? null : keyOf(rows[0]), index: 0, top: 0 };
   }
   const found = list.selected === null ? -1 : rows.findIndex((row) => keyOf(row) === list.selected);
-  // From the oldest end a list begins at its bottom.
+  // A list that is read from its last end begins at the bottom.
   const start = list.edge === "last" && list.selected === null ? rows.length - 1 : list.index;
   const wanted = (found >= 0 ? found : start) + list.owed;
   const index = Math.max(0, Math.min(wanted, rows.length - 1));
@@ -170,12 +178,12 @@ function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   return { ...list, rows, selected, index, top, owed: owedOf(list, wanted - index) };
 }
 
-/** The cursor by so many rows; follows no longer. */
+/** Moves the cursor by this many rows, and stops following. */
 export function moveBy<T>(list: List<T>, by: number, height: number, keyOf: KeyOf<T>): List<T> {
   return moveTo(list, list.index + list.owed + by, height, keyOf);
 }
 
-/** What the cursor could not go, if there is anything to be read on that side. */
+/** Returns the number of rows that the cursor could not move, if more can be read on that side. */
 function owedOf<T>({ pages, next, edge }: List<T>, over: number): number {
   if (over === 0) return 0;
   const isAhead = over > 0 === (edge === "first");
@@ -191,7 +199,7 @@ export function moveTo<T>(list: List<T>, to: number, height: number, keyOf: KeyO
   return scrolled(held, height);
 }
 
-/** So that the selected row is on a screen of this height, and no line of it is empty without need. */
+/** Scrolls so that the selected row is on a screen of this height, without empty lines if possible. */
 export function scrolled<T>(list: List<T>, height: number): List<T> {
   const last = Math.max(0, list.rows.length - height);
   const top = Math.max(

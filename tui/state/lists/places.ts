@@ -1,4 +1,4 @@
-/** The stack of what was opened on each tab. */
+/** Handles the stack of places that were opened on each tab. */
 import type { List, Rows, RowsKind, Tab } from "../../model/list.ts";
 import type { EndpointPlace, ListPlace, Place, State } from "../../model/state.ts";
 import { newList, type KeyOf } from "./paged-list.ts";
@@ -15,20 +15,20 @@ export const KEY_OF: { readonly [T in RowsKind]: KeyOf<Rows[T]> } = {
   activity: (row) => ("id" in row ? row.id : `${row.request_id} ${row.action} ${row.object}`),
 };
 
-/** The place that a tab begins with. */
+/** Returns the first place of a tab. */
 export function firstPlace(tab: Tab, number: number, filter = ""): ListPlace {
   return { kind: tab, number, list: newList(filter) } as ListPlace;
 }
 
 export type WithList = ListPlace | EndpointPlace;
 
-/** Which kind of rows a place lists. */
+/** Returns the kind of rows that a place lists. */
 export function rowsKind({ kind }: WithList): RowsKind {
   if (kind === "overview") return "failures";
   return kind === "endpoint" ? "deliveries" : kind;
 }
 
-/** Changes the list of a place without knowing what its rows are. */
+/** Changes the list of a place without knowing the type of its rows. */
 export function onList<P extends Place>(place: P, change: <T>(list: List<T>, keyOf: KeyOf<T>) => List<T>): P {
   if (place.kind === "event") return place;
   const keyOf = KEY_OF[rowsKind(place)] as KeyOf<unknown>;
@@ -42,7 +42,7 @@ export function changeHere(state: State, change: (place: Place) => Place): State
   return changed === place ? state : put(state, [...state.tabs[state.tab].slice(0, -1), changed]);
 }
 
-/** Every place, or the one with this number. */
+/** Changes every place, or the one with this number. */
 export function changePlaces(state: State, change: (place: Place) => Place, number?: number): State {
   let tabs = state.tabs;
   for (const tab of Object.keys(tabs) as Tab[]) {
@@ -64,7 +64,7 @@ export function back(state: State): State {
 
 export function showTab(state: State, tab: Tab): State {
   if (tab !== state.tab) return { ...state, tab, lastTab: state.tab, focus: "list", paneTop: 0 };
-  // The same key again is the way back to the list.
+  // The same key again goes back to the list.
   return withStack(state, state.tabs[tab].slice(0, 1));
 }
 

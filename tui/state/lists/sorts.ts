@@ -1,20 +1,20 @@
-/** The orders in which each list can be read; the first is the one it begins with. */
+/** Defines the orders in which each list can be read. The first is the default. */
 import type { FailureGroup } from "../../../src/client/operations.ts";
 import { causeText } from "../../../src/domain/deliveries/attempt.ts";
 import type { List, RowsKind } from "../../model/list.ts";
 import type { Known } from "../../model/known.ts";
 
 export interface Sort {
-  /** Kept with the list. */
+  /** The name that is kept with the list. */
   readonly name: string;
-  /** As it is said: `oldest first`. */
+  /** The text on the screen, such as `oldest first`. */
   readonly text: string;
-  /** The column that it goes by, and whether the greatest of what that shows comes first. */
+  /** The column that shows the order. `falls` is true if its greatest value comes first. */
   readonly head: string;
   readonly falls: boolean;
-  /** What the daemon is asked for; of a list that it gives as a whole nothing. */
+  /** The parameters of the request. Null for a list that the daemon returns as a whole. */
   readonly query: { readonly order: "newest" | "oldest" } | { readonly sort: string } | null;
-  /** Of a list that the daemon gives as a whole: sorted here. */
+  /** Sorts a list that the daemon returns as a whole. */
   readonly compare?: (one: never, other: never, known: Known) => number;
 }
 
@@ -75,14 +75,14 @@ export function sortOf(kind: RowsKind, { sort }: Sorted): Sort {
   return SORTS[kind].find(({ name }) => name === sort) ?? SORTS[kind][0]!;
 }
 
-/** Null for the one that it begins with. */
+/** Returns the next order, or null for the default. */
 export function nextSort(kind: RowsKind, list: Sorted): string | null {
   const all = SORTS[kind];
   const next = (all.indexOf(sortOf(kind, list)) + 1) % all.length;
   return next === 0 ? null : all[next]!.name;
 }
 
-/** What a page is asked for with; from the other end of the list the other way round. */
+/** Returns the parameters of a page. The order is reversed if the list is read from its other end. */
 export function sortQuery(
   kind: RowsKind,
   list: Pick<List<unknown>, "sort" | "edge">,
@@ -94,7 +94,7 @@ export function sortQuery(
   return { order: query.order === "newest" ? "oldest" : "newest" };
 }
 
-/** Rows of a list that the daemon gives as a whole, in its order. */
+/** Sorts the rows of a list that the daemon returns as a whole. */
 export function sorted<T>(kind: RowsKind, list: Sorted, rows: readonly T[], known: Known): readonly T[] {
   const { compare } = sortOf(kind, list);
   if (compare === undefined || list.sort === null) return rows;

@@ -1,4 +1,4 @@
-/** Where most is missing, over all causes. */
+/** Finds the endpoints with most missing deliveries, over all causes. */
 import type { FailureGroup } from "../../../src/client/operations.ts";
 
 export interface WorstEndpoint {
