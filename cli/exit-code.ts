@@ -1,7 +1,7 @@
-/** The meanings of exit codes. Scripts rely on them, so they never change. */
+/** The meanings of exit codes, which are a contract with scripts. */
 export const EXIT = {
   ok: 0,
-  /** The command was refused or failed, and there is no code of its own for that. */
+  /** The command was refused or failed, and no other code fits. */
   refused: 1,
   /** The usage or the configuration is wrong. Nothing was done. */
   usage: 2,
@@ -14,7 +14,7 @@ export const EXIT = {
   /** The command worked, and the answer is no. */
   answer_is_no: 8,
   wait_ran_out: 9,
-  /** The data is damaged or does not belong together. */
+  /** The data is corrupt. */
   data_corrupt: 65,
   bug: 70,
   storage_failed: 74,

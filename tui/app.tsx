@@ -29,7 +29,7 @@ export function App({ program, onReady }: AppProps) {
     // the cost of a frame.
     <Box flexDirection="column" height={lines.length} overflowY="hidden">
       {lines.map((line, index) => (
-        // The index is the place on the screen, which is what a row is.
+        // A row is identified by its place on the screen, which is the index.
         // oxlint-disable-next-line react/no-array-index-key
         <Row key={index} line={line} />
       ))}

@@ -23,8 +23,8 @@ export interface DashboardOptions {
 const AUTOWRAP_OFF = "\x1b[?7l";
 const AUTOWRAP_ON = "\x1b[?7h";
 /**
- * The alternate screen begins at the cursor. Without this, keys typed too early would be echoed before the first row
- * and break it.
+ * Clears the cursor's line. The alternate screen begins where the cursor is, so text that was typed too early would
+ * break the first row.
  */
 const EMPTY_LINE = "\r\x1b[K";
 /** Reports clicks and the wheel, but not movement alone, in the form whose end can be recognised (SGR). */

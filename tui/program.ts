@@ -19,7 +19,7 @@ const HURRY_MS = 1000;
 /** Responses to the requests of one message arrive this close together, so they share a frame. */
 const GATHER_MS = 30;
 
-/** Everything that the program needs of the process. */
+/** Everything that the program needs from the process. */
 export interface Surroundings {
   /** Epoch milliseconds. */
   now(): number;
@@ -216,7 +216,7 @@ export class Program {
     this.#told.push(message);
     if (this.#forgetFlush !== null) return;
     const wait = Math.max(0, this.#flushed + refreshMs(this.#state) - this.#around.now());
-    // Messages in the same chunk as the first one arrive before this runs, even after 0 ms.
+    // Even with 0 ms, messages in the same chunk as the first one arrive before this runs.
     this.#forgetFlush = this.#around.after(wait, () => this.#flush());
   }
 

@@ -7,7 +7,7 @@ import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
 
-/** Returns the halts that are trouble. An operator's pause and a stop are wanted. Older daemons report no halts. */
+/** Returns the halts that are trouble, so not an operator's pause or a stop. Older daemons report no halts. */
 export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "not_sending">>): readonly Halt[] {
   return halts.filter(({ reason }) => reason !== "operator" && reason !== "stopping");
 }

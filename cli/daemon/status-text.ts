@@ -139,7 +139,7 @@ export function sendingLines(status: Status, now: number): string[] {
   ];
 }
 
-/** A daemon older than this command says nothing of it. */
+/** An older daemon does not report `store_outage`. */
 function outageLines({ store_outage: outage }: Partial<Status>, now: number): string[] {
   if (!outage) return [];
   const lasting = span(Math.max(0, (now - Date.parse(outage.since)) / 1000));
@@ -181,7 +181,7 @@ function moveLines(status: Partial<Status> & Pick<Status, "disk">, now: number):
   ];
 }
 
-/** Names every node, and each one that is behind. */
+/** Names every node on one line, and adds a line for each node that is behind. */
 function nodeLines(nodes: readonly Node[], now: number): string[] {
   if (nodes.length === 0) return [];
   const states = nodes.map((node) => `${node.name} ${nodeStateText(node)}${node.this ? " (this one)" : ""}`);

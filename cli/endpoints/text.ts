@@ -41,7 +41,7 @@ export function repairOf(id: string, parts: readonly EndpointPart[]): string {
 
 type EndpointPart = NonNullable<Endpoint["damaged"]>["parts"][number];
 
-/** Flags of `endpoints update` that set a damaged part anew. */
+/** Flags of `endpoints update` that replace a damaged part. */
 const FLAGS: { readonly [P in EndpointPart]?: string } = {
   headers: "--headers-from FILE",
   url: "--to URL",

@@ -1,5 +1,5 @@
 /**
- * Runs a daemon of its own and two receivers, one of which fails at first. Everything is in a folder that is removed at
+ * Runs a separate daemon and two receivers, one of which fails at first. Everything is in a folder that is removed at
  * the end.
  */
 import { mkdtempSync, rmSync } from "node:fs";

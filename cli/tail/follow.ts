@@ -113,7 +113,7 @@ export class Following {
       }
     }
     yield* this.#list(latest.map(changeOf));
-    // Use the daemon's clock if a delivery has shown it.
+    // Without a delivery no time of the daemon's clock is known, so use this host's.
     if (latest.length === 0) this.#seenAt = this.#io.now();
   }
 

@@ -96,10 +96,7 @@ interface Key {
   readonly whose: string | null;
 }
 
-/**
- * Returns the right key first. If receivers can sign with the secret, too, the wrong keys that they may derive from it
- * follow.
- */
+/** Returns the right key first. If the secret can sign, the wrong keys that receivers may derive from it follow. */
 function keysOf(secret: string, isStandard: boolean): Key[] {
   const key = verifyingKey(secret);
   const right = { key, fault: null, whose: null };
@@ -146,7 +143,7 @@ function hexReadings(signature: string): Reading[] {
 
 function isCut(text: string, whole: string): boolean {
   if (text.length < LEAST || text.length >= whole.length) return false;
-  // The text may be the beginning and the end of the whole, with a part missing between them.
+  // Accept a beginning, an end, or both with a part missing between them.
   let start = 0;
   while (text[start] === whole[start]) start++;
   return whole.endsWith(text.slice(start));

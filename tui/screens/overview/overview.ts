@@ -165,7 +165,7 @@ function nextRow({ known, settings: { look } }: State, width: number): string {
   return spanRow(look, [name, { text: bars, style: "cyan" }, { text: bars === "" ? words : `  ${words}` }], width);
 }
 
-/** Lists the endpoints with most missing deliveries, and whether they ever worked better. */
+/** Lists the endpoints with most missing deliveries, and when each of them last worked. */
 function worstRows(state: State, list: List<FailureGroup>, width: number, height: number): string[] {
   const { look } = state.settings;
   const worst = worstEndpoints(list.rows, height - 2);
