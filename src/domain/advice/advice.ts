@@ -1,17 +1,20 @@
-/** What to do about a delivery that does not arrive, by what its latest attempt came to and for how long. */
+/**
+ * Advises what to do about a delivery that does not arrive, by the result of its latest attempt and by how long it has
+ * failed.
+ */
 import type { AttemptError, Phases } from "../deliveries/attempt.ts";
 import { type Blame, BY_ERROR, type CommandKey, COMMANDS, type Row, type Subject } from "./by-error.ts";
 import { BY_STATUS, OTHER_STATUS } from "./by-status.ts";
 
-/** A failure, as far as it is known. */
+/** The facts about a failure that advice depends on. */
 export interface Trouble {
   readonly error: AttemptError | null;
   readonly status: number | null;
   /** For how long attempts have failed like this, in milliseconds. */
   readonly lastsMs: number;
-  /** All of it has failed for good. */
+  /** True if all of its deliveries have failed for good. */
   readonly isOver?: boolean;
-  /** The latest attempt, where it has been read. Its sentence names the code of a TLS fault. */
+  /** The latest attempt, if it was read. Its detail names the code of a TLS fault. */
   readonly sample?: {
     readonly url: string;
     readonly detail: string;
@@ -23,12 +26,12 @@ export interface Trouble {
 export interface Advice {
   readonly meaning: string;
   readonly blame: Blame;
-  /** What waiting will do. */
+  /** The effect of waiting. */
   readonly outlook: string;
-  /** What the people who run the receiver must do. */
+  /** Instructions for the people who run the receiver. */
   readonly receiver: string;
   readonly commands: readonly { readonly purpose: string; readonly line: string }[];
-  /** What to tell the customer. */
+  /** A message for the customer. */
   readonly customer: string;
 }
 
@@ -46,7 +49,7 @@ export function adviceOn(trouble: Trouble, subject: Subject): Advice {
     : advice;
 }
 
-/** Said of nothing that has failed for good. */
+/** A promise that is removed once all deliveries have failed for good. */
 const WE_TRY = /We (?:keep trying(?:, and nothing is lost in the meantime)?|will try again)\./;
 
 function outlookOf(kind: Row["kind"], { lastsMs, isOver }: Trouble): string {
@@ -73,7 +76,7 @@ function rowOf({ error, status, sample }: Trouble): Row {
   }
 }
 
-/** An attempt on a kept connection has no step before the answer, but an address. */
+/** An attempt on a kept connection has an address, but no step before the answer. */
 function missedStep({ url, remoteAddress, phases }: NonNullable<Trouble["sample"]>): keyof typeof BY_MISSED_STEP {
   const { dnsMs, connectMs, tlsMs } = phases;
   if (connectMs !== null) return tlsMs === null && url.startsWith("https:") ? "tls" : "answer";
@@ -81,7 +84,7 @@ function missedStep({ url, remoteAddress, phases }: NonNullable<Trouble["sample"
   return remoteAddress === null ? "dns" : "answer";
 }
 
-/** By the step that was not done when time ran out. */
+/** By the step that was not finished when time ran out. */
 const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>> = {
   dns: {
     kind: "passing",
@@ -118,7 +121,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
   },
 };
 
-/** By the code that the attempt's sentence names. */
+/** By the code that the attempt's detail names. */
 const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
   [
     /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,

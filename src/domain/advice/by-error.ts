@@ -1,7 +1,7 @@
-/** What helps, by the error of the attempt: where no answer came that could be used. And what a row of the advice is. */
+/** Advice by the error of an attempt that got no usable answer, and the type of a row of advice. */
 import type { AttemptError } from "../deliveries/attempt.ts";
 
-/** Whose fault it most likely is. */
+/** The most likely place of the fault. */
 export type Blame = "the receiver" | "the network between" | "this host" | "the settings here";
 
 export interface Row {
@@ -9,23 +9,23 @@ export interface Row {
   readonly kind: "passing" | "standing";
   readonly blame: Blame;
   readonly meaning: string;
-  /** What the people who run the receiver must do. */
+  /** Instructions for the people who run the receiver. */
   readonly receiver: string;
-  /** What to type here, the most useful first. */
+  /** The commands to run here, the most useful first. */
   readonly type: readonly CommandKey[];
-  /** What to tell the customer. */
+  /** A message for the customer. */
   readonly customer: string;
 }
 
 export interface Subject {
   readonly endpoint: string;
-  /** Null where its id is not known. */
+  /** Null if its id is not known. */
   readonly attempt: string | null;
 }
 
 export type CommandKey = keyof typeof COMMANDS;
 
-/** Each with what it is for. */
+/** Each command with its purpose. */
 export const COMMANDS = {
   answer: [
     "see what came back",

@@ -1,4 +1,4 @@
-/** What helps where the receiver answered, by its status. */
+/** Advice by the status with which the receiver answered. */
 import type { Row } from "./by-error.ts";
 
 export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[] = [
