@@ -1,33 +1,31 @@
-/** What one HTTP request to a receiver came to. A receiver's fault is a value here, never an exception. */
+/** The result of one HTTP request to a receiver. A receiver's fault is a value here, never an exception. */
 
 /**
- * What the end of an attempt says of this host's own way out, beside what it says of the receiver.
- *
- * - `answer`: someone out there said something, if only no, so the way out works.
- * - `silence`: there was no word. The receiver's fault, unless there is no word from any other either.
- * - `no_look_up`: no DNS had a word on the name. The receiver's fault, unless this host's resolvers say nothing at all.
- * - `cut_off`: this host itself knows no way out. Our fault, even where there is one receiver.
+ * What the end of an attempt says about this host's own network, beside what it says about the receiver.
+ * - `answer`: something out there answered, if only with a refusal, so the network works.
+ * - `silence`: nothing answered. The receiver's fault, unless no other receiver answers either.
+ * - `no_look_up`: no DNS server answered for the name. The receiver's fault, unless this host's resolvers answer nothing.
+ * - `cut_off`: this host itself has no route. Our fault, even if there is only one receiver.
  * - `shortage`: this process or host ran out of something. Our fault.
  * - `none`: no receiver was asked.
  */
 export type Evidence = "answer" | "silence" | "no_look_up" | "cut_off" | "shortage" | "none";
 
-/** What is known of an error without looking at the attempt. */
+/** The facts about an error that do not depend on the attempt. */
 interface Known {
   /** The cause that `failures` shows. */
   readonly cause: string;
-  /** For the narrowest column, where the error itself is too long. */
+  /** Shown in the narrowest column, if the error itself is too long. */
   readonly short?: string;
-  /** Where the error is all that is known; what a system's or a resolver's code says in particular goes before. */
+  /** Used if the error is all that is known; the code of the system or a resolver takes precedence. */
   readonly evidence: Evidence;
 }
 
 /**
- * Why an attempt failed; `docs/interface.md` §6 calls this the attempt's `error`. Beside each stands the file that
- * detects it, under `src/delivery` if nothing else is said.
- *
- * A new one is a row at the end, because the order is on disk (`domain/tally.ts`); there is room for 24. After that
- * `domain/advice/by-error.ts` does not compile until it says what helps.
+ * The reasons why an attempt may fail; `docs/interface.md` §6 calls this the attempt's `error`. Beside each stands the
+ * file that detects it, under `src/delivery` unless it says otherwise. Add a new one at the end, because the order is
+ * on disk (`domain/tally.ts`), which has capacity for 24. `domain/advice/by-error.ts` then does not compile until it
+ * has advice for it.
  */
 const ERRORS = {
   http_status: { cause: "failed", evidence: "answer" }, // http/exchange.ts, by status
@@ -54,7 +52,7 @@ export type AttemptError = keyof typeof ERRORS;
 
 export const ATTEMPT_ERRORS = Object.keys(ERRORS) as [AttemptError, ...AttemptError[]];
 
-/** For people: `error` as the API says it; null for what it does not know. */
+/** Text for people, from an `error` of the API; null stands for an error that is not known. */
 export function causeText(error: string | null, statusCode: number | null): string {
   if (error === "http_status" || error === null)
     return statusCode === null ? "failed" : `${statusCode} from the receiver`;
@@ -63,7 +61,7 @@ export function causeText(error: string | null, statusCode: number | null): stri
   return statusCode === null ? text : `${statusCode}, ${text}`;
 }
 
-/** The error in the few columns of a list: a word for those that would not fit. */
+/** The error for the few columns of a list: a shorter word if it would not fit. */
 export function shortError(error: string): string {
   const known: Known | undefined = ERRORS[error as AttemptError];
   return known?.short ?? error;
@@ -73,7 +71,7 @@ export function evidenceOf(error: AttemptError | null): Evidence {
   return error === null ? "answer" : ERRORS[error].evidence;
 }
 
-/** Whether an attempt that ended so may be no fault of its receiver's. */
+/** True if an attempt that ended like this may not be its receiver's fault. */
 export function isUnheard(evidence: Evidence): boolean {
   return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
 }
@@ -82,8 +80,8 @@ export function isUnheard(evidence: Evidence): boolean {
 export type BodyError = "timeout" | "connection_closed" | "bad_response";
 
 /**
- * What may be wrong with a response that counts by its status all the same, because its status line is clear. The
- * attempt's detail names it.
+ * Faults in a response that still counts by its status, because its status line is clear. The attempt's detail names
+ * them.
  */
 const RESPONSE_FAULTS = {
   bare_lf: "a line ends in LF without CR",
@@ -97,17 +95,17 @@ export type ResponseFault = keyof typeof RESPONSE_FAULTS;
 
 export const RESPONSE_FAULT_NAMES = Object.keys(RESPONSE_FAULTS) as ResponseFault[];
 
-/** The attempt's detail, where its response had such faults. */
+/** Adds the faults of the response, if any, to the attempt's detail. */
 export function withFaults(detail: string, faults: readonly ResponseFault[]): string {
   if (faults.length === 0) return detail;
   const words = faults.map((fault) => `${RESPONSE_FAULTS[fault]} (${fault})`).join(", ");
   return `${detail}; the response is malformed: ${words}`;
 }
 
-/** What made the attempt happen: the ladder, a replay's first attempt, an operator's single attempt, a test event. */
+/** The cause of the attempt: the ladder, a replay's first attempt, an operator's single attempt, or a test event. */
 export type Trigger = "ladder" | "replay" | "manual" | "test";
 
-/** Milliseconds since the attempt began at which each step was done; null where it did not happen. */
+/** Milliseconds since the attempt began at which each step was done; null if it did not happen. */
 export interface Phases {
   readonly dnsMs: number | null;
   readonly connectMs: number | null;
@@ -120,30 +118,33 @@ export interface Outcome {
   readonly statusCode: number | null;
   readonly error: AttemptError | null;
   readonly bodyError: BodyError | null;
-  /** One sentence for people; holds no text of the receiver's. */
+  /** One sentence for people. It contains no text of the receiver's. */
   readonly detail: string;
-  /** From the start of the attempt to its decision. */
+  /** Milliseconds from the start of the attempt to its decision. */
   readonly durationMs: number;
   readonly remoteAddress: string | null;
   readonly phases: Phases;
-  /** `content-type`, `content-encoding`, `retry-after`, `server`, `date` and `location` only, each cut to 256 bytes. Outside text. */
+  /**
+   * `content-type`, `content-encoding`, `retry-after`, `server`, `date` and `location` only, each cut to 256 bytes.
+   * Outside text.
+   */
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** At most the bytes that may be kept for this outcome. Outside bytes. */
   readonly responseBody: Uint8Array;
   readonly responseTruncated: boolean;
-  /** What it says of this host's own way out; by its error if it is not said. */
+  /** Left out if the error alone determines it. */
   readonly evidence?: Evidence;
   /** Our own fault (no file descriptors, no network at all, shutdown): uses no rung, the delivery is queued again. */
   readonly ours: boolean;
 }
 
-/** One attempt that has ended, as whoever sent it reports it. */
+/** One attempt that has ended, as its sender reports it. */
 export interface Ended {
   readonly delivery: string;
   readonly endpoint: string;
   readonly url: string;
   readonly startedAt: number;
-  /** Of the secret that signed; null when nothing was signed. */
+  /** The version of the secret that signed; null if nothing was signed. */
   readonly secretVersion: number | null;
   readonly outcome: Outcome;
 }
@@ -153,22 +154,25 @@ export const NO_PHASES: Phases = { dnsMs: null, connectMs: null, tlsMs: null, fi
 const NO_HEADERS: Outcome["responseHeaders"] = {};
 const NO_BODY = new Uint8Array(0);
 
-/** At so many deaths of those who made an attempt it counts as the delivery's failure, although it is our fault. */
+/**
+ * After this many deaths of the process or thread that made the attempt, it counts as the delivery's failure, although
+ * it is our fault.
+ */
 const DEATHS = 3;
 
-/** The outcome of an attempt that killed the process or the sender that made it so often; null if it may be tried again. */
+/** The outcome of an attempt that has killed its process or sender that often; null if it may be tried again. */
 export function deadly(deaths: number, victim: "process" | "sender"): Outcome | null {
   if (deaths < DEATHS) return null;
   const detail = `the ${victim} died ${DEATHS} times while making this attempt`;
   return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
 }
 
-/** Whether `plainSuccess` says all that is worth keeping of it. */
+/** True if `plainSuccess` can express all of it. */
 export function isPlain(outcome: Outcome): boolean {
   return outcome.bodyError === null && isByStatus(outcome);
 }
 
-/** Whether it is a success whose detail says no more than the status. */
+/** True for a success whose detail says no more than the status. */
 export function isByStatus({
   outcome,
   detail,
@@ -177,7 +181,7 @@ export function isByStatus({
   return outcome === "succeeded" && addedDetail(outcome, statusCode, detail) === "";
 }
 
-/** A success with nothing odd about it. */
+/** A success with nothing unusual about it. */
 export function plainSuccess(
   statusCode: number,
   durationMs: number,
@@ -204,12 +208,12 @@ export function answered(statusCode: number | null): string {
   return `the receiver answered ${statusCode}`;
 }
 
-/** What a list says of an attempt beside its status: nothing of a success of which there is nothing more to say. */
+/** The detail that a list shows beside an attempt's status; "" for a success whose detail adds nothing to it. */
 export function addedDetail(outcome: string, statusCode: number | null, detail: string): string {
   return outcome === "succeeded" && detail === answered(statusCode) ? "" : detail;
 }
 
-/** An outcome without a response: the request never left, or nothing that counts came back. */
+/** An outcome without a response: the request was not sent, or nothing that counts came back. */
 export function noResponse(
   error: AttemptError,
   detail: string,

@@ -1,14 +1,13 @@
 /**
- * A delivery is one event owed to one endpoint, and carries the status.
+ * A delivery is one event for one endpoint, and carries the status.
  *
  *   pending ──2xx──────────────► delivered   (final, but for a forced replay)
  *      │ ▲ └──failure, rung left─► pending    (due later)
  *      │ └──replay── failed ◄──failure, no rung left
  *      └──endpoint deleted, or an operator's cancel──► cancelled
  *
- * A manual attempt delivers on 2xx, and else leaves everything as it was.
- *
- * `held` is how a pending delivery of a disabled endpoint is shown; nothing is rewritten for it.
+ * A manual attempt delivers on 2xx; otherwise it leaves everything as it was. A pending delivery of a disabled endpoint
+ * is shown as `held`; nothing is rewritten for that.
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder, askedDelay } from "./due-time.ts";
@@ -18,23 +17,25 @@ export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
 export type ShownStatus = DeliveryStatus | "held";
 export type EventStatus = ShownStatus | "unmatched";
 
-/** What a sender is asked to do: one attempt, and what it is made from beside the endpoint's own settings. */
+/** One attempt for a sender to make, without the endpoint's own settings. */
 export interface Send {
   readonly event: string;
   readonly delivery: string;
   readonly endpoint: string;
   /** The envelope: the exact bytes that are signed and sent, the same on every attempt. */
   readonly body: Uint8Array;
-  /** The number of the attempt to be made: 1 for the first, never restarting. */
+  /** The number of this attempt: 1 for the first, never restarting. */
   readonly number: number;
   readonly trigger: Trigger;
-  /** A first attempt, or one that somebody waits for: it goes by the lane for fresh deliveries, not by the backlog. */
+  /**
+   * True for a first attempt, or one that somebody waits for. It uses the lane for fresh deliveries, not the backlog's.
+   */
   readonly fresh: boolean;
-  /** What the publisher said of its trace: goes out with the request, unsigned. */
+  /** The publisher's trace headers, sent with the request and not signed. */
   readonly trace?: TraceContext | undefined;
-  /** The stored bytes do not match their checksum: it must not be sent. */
+  /** True if the stored bytes do not match their checksum, so that they must not be sent. */
   readonly corrupt?: boolean;
-  /** It belongs to a job, which starts so many a second at each endpoint. */
+  /** Set if it belongs to a job, which limits the starts per second at each endpoint. */
   readonly pace?: JobPace | undefined;
 }
 
@@ -43,33 +44,34 @@ export interface JobPace {
   readonly perSecond: number;
 }
 
-/** A delivery in memory, for an attempt that is to be made. */
+/** A delivery in memory, for an attempt to be made. */
 export interface Claim extends Send {
-  /** 1, and one more at each replay. */
+  /** Counts from 1, and rises with each replay. */
   readonly round: number;
-  /** The place on the ladder, 0 for the first attempt of a round. */
+  /** The place on the ladder: 0 for the first attempt of a round. */
   readonly retry: number;
-  /** Infinity for a manual attempt of what is not due at all. */
+  /** Infinity for a manual attempt of a delivery that is not due at all. */
   readonly dueAt: number;
 }
 
-/** Where a pending delivery stands in its endpoint's order of due times. */
+/** The position of a pending delivery in its endpoint's order of due times. */
 export interface Position {
   readonly dueAt: number;
   readonly event: string;
 }
 
-/** What an attempt's outcome makes of its delivery. */
+/** The effect of an attempt's outcome on its delivery. */
 export type Verdict =
   | { readonly status: "delivered" }
   | { readonly status: "failed" }
-  /** Whatever it was: on the same rung, due when it was due. */
+  /** The delivery stays as it was: on the same rung, due at the same time. */
   | { readonly status: "unchanged" }
   | { readonly status: "pending"; readonly retry: number; readonly dueAt: number };
 
 /**
- * The state machine's one step. `endedAt` is when the attempt ended: every rung is counted from there. A receiver's
- * `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter` (`docs/interface.md` §6).
+ * The one transition of the state machine. `endedAt` is when the attempt ended; every rung counts from there. A
+ * receiver's `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter`
+ * (`docs/interface.md` §6).
  */
 export function settle(
   claim: Claim,
@@ -80,7 +82,7 @@ export function settle(
 ): Verdict {
   if (outcome.outcome === "succeeded") return { status: "delivered" };
   if (outcome.error === "payload_corrupt") return { status: "failed" };
-  // Outside the ladder: only a success counts.
+  // A manual attempt is outside the ladder, so only a success counts.
   if (claim.trigger === "manual") return { status: "unchanged" };
   if (outcome.outcome === "interrupted") return { status: "pending", retry: claim.retry, dueAt: endedAt };
   if (claim.trigger === "test") return { status: "failed" };
@@ -90,7 +92,7 @@ export function settle(
   return { status: "pending", retry: claim.retry + 1, dueAt: endedAt + Math.max(delay, asked) };
 }
 
-/** How an event's status follows from its deliveries: one slow endpoint never hides another's failure. */
+/** Derives an event's status from its deliveries, such that one slow endpoint never hides another's failure. */
 export function eventStatus(deliveries: Iterable<ShownStatus>): EventStatus {
   const seen = new Set(deliveries);
   for (const status of ["failed", "pending", "held", "delivered", "cancelled"] as const) {
@@ -106,7 +108,7 @@ interface LoggedAttempt {
 }
 
 /**
- * The fields of the line for an attempt: all that is needed to find it and its like again. `tenant` is null while the
+ * The fields of an attempt's log line: all that is needed to find it and similar ones. `tenant` is null while the
  * endpoint is not known.
  */
 export function attemptFields({ claim, outcome, verdict }: LoggedAttempt, tenant: string | null): object {
@@ -128,7 +130,7 @@ export function attemptFields({ claim, outcome, verdict }: LoggedAttempt, tenant
 }
 
 function stateOf(claim: Claim, verdict: Verdict): { status: string; next_attempt_at: string | null } {
-  // A manual attempt that failed leaves what is due as it is, and what has failed is due never.
+  // After a failed manual attempt, a pending delivery is due as before, and a failed one is never due.
   const due = verdict.status === "pending" ? verdict.dueAt : verdict.status === "unchanged" ? claim.dueAt : Infinity;
   if (due !== Infinity) return { status: "pending", next_attempt_at: new Date(due).toISOString() };
   return { status: verdict.status === "unchanged" ? "failed" : verdict.status, next_attempt_at: null };

@@ -1,35 +1,35 @@
-/** When a delivery is due: by the ladder, by what its receiver asked for, and by a clock that was set. */
+/** Computes when a delivery is due, from the ladder, a receiver's `Retry-After`, and a clock that was set. */
 import type { Outcome } from "./attempt.ts";
 
 /**
- * The retry ladder: delays in milliseconds. Retry n (1-based) starts `delays[n - 1]` after the end of the attempt before
- * it. Its default is in `config/schema/sending.ts`.
+ * The retry ladder: delays in milliseconds. Retry n (1-based) starts `delays[n - 1]` after the end of the attempt
+ * before it. Its default is in `config/schema/sending.ts`.
  */
 export type Ladder = readonly number[];
 
-/** Milliseconds to wait after attempt `retry` (0 = the first of its round) failed; null when the ladder is exhausted. */
+/** Milliseconds to wait after attempt `retry` (0 = the first of its round) failed; null if the ladder is exhausted. */
 export function nextDelay(ladder: Ladder, retry: number): number | null {
   return ladder[retry] ?? null;
 }
 
-/** Milliseconds between the end of the attempt before and the attempt at this place; 0 for the first of a round. */
+/** Milliseconds between the end of the previous attempt and the attempt at this place; 0 for the first of a round. */
 export function delayBefore(ladder: Ladder, retry: number): number {
   return ladder[retry - 1] ?? 0;
 }
 
-/** What a delivery may wait for. */
+/** The limits on how long a delivery may wait. */
 export interface Waits {
   readonly ladder: Ladder;
-  /** Milliseconds by which a receiver may put off its next attempt. */
+  /** The most milliseconds by which a receiver may postpone its next attempt. */
   readonly maxRetryAfter: number;
 }
 
-/** The clock was set by less without anybody noticing. */
+/** A clock that is set by less than this goes unnoticed. */
 const UNNOTICED_MS = 2000;
 
 /**
- * The latest instant at which a delivery at this place of the ladder may be due: its attempt before has ended by now, and
- * the first of a round is due at once, whether it was published, replayed or interrupted. Of a longer ladder that was in
+ * The latest instant at which a delivery at this place of the ladder may be due. Its previous attempt has ended by now,
+ * and the first of a round is due at once, whether it was published, replayed or interrupted. If a longer ladder was in
  * force before, the last rung of this one counts.
  */
 export function latestDue({ ladder, maxRetryAfter }: Waits, retry: number, now: number): number {
@@ -37,7 +37,7 @@ export function latestDue({ ladder, maxRetryAfter }: Waits, retry: number, now: 
   return now + Math.ceil(Math.max(delayBefore(ladder, Math.min(retry, ladder.length)), maxRetryAfter));
 }
 
-/** What is due after it was put off, by a clock that was ahead. */
+/** A delivery that is due after this instant was put off by a clock that was ahead. */
 export function putOffAfter(waits: Waits, retry: number, now: number): number {
   return latestDue(waits, retry, now) + UNNOTICED_MS;
 }
@@ -46,14 +46,14 @@ const DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const LONG_DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day";
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
 const TIME = String.raw`\d\d:\d\d:\d\d`;
-/** The three forms of RFC 9110 5.6.7; the last one leaves out that it is GMT. */
+/** The three forms of RFC 9110 5.6.7; the last one does not state that it is GMT. */
 const HTTP_DATE = new RegExp(
   String.raw`^(?:${DAY}, \d\d ${MONTH} \d{4} ${TIME} GMT|${LONG_DAY}, \d\d-${MONTH}-\d\d ${TIME} GMT|(${DAY} ${MONTH} [ \d]\d ${TIME} \d{4}))$`,
 );
 
 /**
- * `Retry-After` (RFC 9110 10.2.3): milliseconds from `endedAt` for which a 429 or 503 asks; 0 when it asks for nothing
- * that can be understood.
+ * `Retry-After` (RFC 9110 10.2.3): the milliseconds from `endedAt` that a 429 or 503 asks for; 0 if it asks for nothing
+ * valid.
  */
 export function askedDelay({ statusCode, responseHeaders }: Outcome, endedAt: number): number {
   const text = statusCode === 429 || statusCode === 503 ? responseHeaders["retry-after"] : undefined;
@@ -65,35 +65,36 @@ export function askedDelay({ statusCode, responseHeaders }: Outcome, endedAt: nu
   return Number.isNaN(instant) ? 0 : Math.max(0, instant - endedAt);
 }
 
-/** The wall clock was set, and due times that were reckoned by it must follow. */
+/** The wall clock was set, so due times that were computed with it must move. */
 export interface ClockChange {
   /**
-   * By so many milliseconds: forward, or back if negative. Null where nobody knows, but back it was: then no retry waits
+   * Milliseconds forward, or back if negative. Null if the clock was set back by an unknown amount; then no retry waits
    * longer than its rung.
    */
   readonly by: number | null;
-  /** What the clock showed then. */
+  /** The time on the clock then. */
   readonly at: number;
   readonly ladder: Ladder;
 }
 
-/** Whether due times move to later. All of them move the same way. */
+/** True if due times move to later. All of them move the same way. */
 export function movesLater({ by }: ClockChange): boolean {
   return by !== null && by > 0;
 }
 
-/** What is due by this instant stays: what was due on the old clock is due now, whatever the new one says. */
+/** Deliveries due by this instant stay: they were due on the old clock and are due now, whatever the new one says. */
 export function staysUntil({ by, at }: ClockChange): number {
   return by === null ? at : Math.min(at, at - by);
 }
 
-/** Where a delivery goes that is due then at this place of the ladder. */
+/** The new due time of a delivery that was due at `dueAt`, at this place of the ladder. */
 export function movedDue({ by, at, ladder }: ClockChange, dueAt: number, retry: number): number {
   const delay = delayBefore(ladder, retry);
   if (by === null) return Math.ceil(Math.min(dueAt, at + delay));
-  // The old clock never showed what the new one shows now: by that, what was reckoned since can be told.
+  // The old clock never reached the present time of the new one, so a due time beyond that was computed since, with the
+  // new clock.
   if (by > 0 && dueAt - delay >= at) return dueAt;
-  // One that was published since, and that an earlier setting moved back, must not be put off: the first of a round is
-  // due at once.
+  // The first of a round is due at once. One that was published since, and that an earlier setting moved back, must not
+  // be postponed.
   return Math.ceil(retry === 0 ? Math.min(dueAt + by, at) : dueAt + by);
 }

@@ -1,4 +1,6 @@
-/** What does not arrive, grouped: deliveries to one endpoint whose latest attempt failed the same way are one trouble. */
+/**
+ * Groups deliveries that do not arrive: those to one endpoint whose latest attempt failed the same way are one group.
+ */
 import type { AttemptError } from "./attempt.ts";
 
 /** A delivery that has not arrived, with the attempt that says why. Instants are epoch milliseconds. */
@@ -7,7 +9,7 @@ export interface Failure {
   readonly status: "failed" | "pending" | "held";
   readonly error: AttemptError;
   readonly statusCode: number | null;
-  /** When attempts of this round first failed so, and when they last did. */
+  /** When attempts of this round first failed like this, and when they last did. */
   readonly firstAt: number;
   readonly lastAt: number;
   /** The key of its event. */
@@ -23,13 +25,13 @@ export interface FailureGroup {
   readonly held: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** How many failed last in each part of the period. */
+  /** For each part of the period, how many deliveries failed last in it. */
   readonly series: readonly number[];
-  /** Id of the latest of the attempts. */
+  /** The id of the latest attempt. */
   readonly sampleAttempt: string;
 }
 
-/** `parts` parts of `stepMs` each; what lies before or after them counts in the first or last one. */
+/** `parts` parts of `stepMs` each. Failures before or after them count in the first or last one. */
 export interface Parts {
   readonly from: number;
   readonly stepMs: number;
@@ -43,7 +45,7 @@ interface Growing extends Omit<FailureGroup, "sampleAttempt"> {
   firstAt: number;
   lastAt: number;
   readonly series: number[];
-  /** Of the latest attempt. */
+  /** The event of the latest attempt. */
   event: number;
 }
 
@@ -68,7 +70,7 @@ export class FailureGroups {
     grow(group, failure, 1);
   }
 
-  /** Many at once, which have the same status: of `all` the first instant, and the latest with its event. */
+  /** Adds many with the same status at once. `all` has their first instant, and the latest with its event. */
   addCounted(all: Failure, series: readonly number[]): void {
     const count = series.reduce((sum, each) => sum + each, 0);
     if (count === 0) return;
@@ -77,7 +79,7 @@ export class FailureGroups {
     grow(group, all, count);
   }
 
-  /** Those of whom most is missing come first. `attemptOf`: the last attempt's id of that delivery; null once it is removed. */
+  /** The largest groups, first. `attemptOf` returns the id of a delivery's last attempt, or null once it is removed. */
   largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string | null): FailureGroup[] {
     const weight = ({ failed, pending, held }: Growing) => failed + pending + held;
     return [...this.#groups.values()]
@@ -91,7 +93,7 @@ export class FailureGroups {
 
   #of({ endpoint, error, statusCode }: Failure): Growing {
     const last = this.#last;
-    // They come group by group.
+    // Failures arrive group by group, so the last group mostly fits.
     if (last?.endpoint === endpoint && last.error === error && last.statusCode === statusCode) return last;
     const key = nameOf({ endpoint, error, statusCode });
     let group = this.#groups.get(key);

@@ -1,4 +1,4 @@
-/** A response body as text, for people: the bytes that are kept stay as they came. */
+/** Decodes a response body as text, for people. The stored bytes stay as they arrived. */
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 type Decoder = InstanceType<typeof TextDecoder>;
@@ -6,9 +6,9 @@ type Decoder = InstanceType<typeof TextDecoder>;
 const CHARSET = /;[\t ]*charset[\t ]*=[\t ]*["']?([^"';\t ]+)/i;
 
 /**
- * By the charset that its content-type declares, and without one as UTF-8; what does not fit comes as U+FFFD. Of a
- * compressed body only its size is told: its beginning would be noise, and to decompress what a stranger sent could fill
- * the memory.
+ * Decodes by the charset of the content-type, or as UTF-8 without one; invalid bytes become U+FFFD. Of a compressed
+ * body it returns only the size: its beginning would be noise, and decompressing a stranger's data could fill the
+ * memory.
  */
 export function responseText(
   body: Uint8Array,
@@ -22,7 +22,7 @@ export function responseText(
   return decoderOf(headers["content-type"] ?? "").decode(body);
 }
 
-/** The latest one: the responses of a list mostly are of one kind. */
+/** The latest decoder, because the responses of a list mostly share a charset. */
 let last = { charset: "utf-8", decoder: utf8 };
 
 function decoderOf(type: string): Decoder {
