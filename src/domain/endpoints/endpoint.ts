@@ -1,10 +1,10 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
 
-/** Why the daemon disabled an endpoint by itself: its receiver answered 410, or nothing has succeeded for too long. */
+/** Why the daemon itself disabled an endpoint: its receiver answered 410, or nothing has succeeded for too long. */
 export const DISABLED_REASONS = ["gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** What of an endpoint's row may turn out not to be what was written, by the names that callers know. */
+/** The parts of an endpoint's row that may turn out damaged, by the names that callers know. */
 export const ENDPOINT_PARTS = [
   "signing_secret",
   "next_signing_secret",
@@ -19,14 +19,16 @@ export const ENDPOINT_PARTS = [
 ] as const;
 export type EndpointPart = (typeof ENDPOINT_PARTS)[number];
 
-/** What of an endpoint cannot be read. Until that is mended nothing is sent to it, and what it is owed waits. */
+/**
+ * The parts of an endpoint that cannot be read. Until they are repaired nothing is sent to it, and its deliveries wait.
+ */
 export interface Damage {
   readonly parts: readonly EndpointPart[];
-  /** For people. */
+  /** Text for people. */
   readonly reason: string;
 }
 
-/** How many attempts an endpoint may have in flight before anything is known of its receiver. */
+/** The attempts that an endpoint may have in flight before anything is known about its receiver. */
 export const INITIAL_CAP = 16;
 
 export interface Endpoint {
@@ -38,26 +40,26 @@ export interface Endpoint {
   readonly events: readonly string[];
   readonly description: string;
   readonly enabled: boolean;
-  /** Null unless the daemon disabled it by itself. */
+  /** Null unless the daemon itself disabled it. */
   readonly disabledReason: DisabledReason | null;
-  /** Whether deliveries for a disabled endpoint are kept (`hold`) or never made (`skip`). */
+  /** While the endpoint is disabled, `hold` keeps its deliveries and `skip` creates none. */
   readonly whenDisabled: "hold" | "skip";
-  /** Names only: values are secrets and leave the store in a `Target` alone. */
+  /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   /** When the next secret takes over, epoch milliseconds; null unless a rotation is under way. */
   readonly secretSwitchesAt: number | null;
-  /** Null while all of it can be read; what cannot has its default here. */
+  /** Null if all of it can be read. A damaged part has its default here. */
   readonly damaged: Damage | null;
-  /** Another one after every change of its settings or secrets. */
+  /** Differs after every change of its settings or secrets. */
   readonly revision: string;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** What a registration fixes and a later change may alter, header values in the clear. */
+/** The settings that a registration sets and an update may change, header values in the clear. */
 export interface EndpointSettings {
   readonly uid: string | null;
   readonly url: string;
@@ -71,7 +73,7 @@ export interface EndpointSettings {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What a registration may leave out. */
+/** Defaults for settings that a registration leaves out. */
 export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   uid: null,
   description: "",
@@ -90,10 +92,10 @@ export interface NewEndpoint extends EndpointSettings {
   readonly signingSecret: string;
 }
 
-/** An endpoint that its uid names, as it is before it has settings. */
+/** An endpoint registered by its uid, before it has settings. */
 export type NamedEndpoint = Pick<NewEndpoint, "id" | "tenant" | "signingSecret"> & { readonly uid: string };
 
-/** The secrets of an endpoint in the clear: never logged, answered only in scope `secrets`. */
+/** The secrets of an endpoint in the clear: never logged, returned only in scope `secrets`. */
 export interface SigningSecrets {
   readonly current: string;
   /** Null unless a rotation is under way. */
@@ -106,7 +108,7 @@ export interface NextSecret {
   readonly switchesAt: number;
 }
 
-/** An endpoint as the sender needs it, secrets in the clear: never logged, never answered. */
+/** An endpoint as the sender needs it, secrets in the clear: never logged, never returned by the API. */
 export interface Target {
   readonly endpoint: string;
   readonly tenant: string;
@@ -116,13 +118,15 @@ export interface Target {
   readonly signingSecret: string;
   /** Counts the secrets that the endpoint has had. */
   readonly secretVersion: number;
-  /** During a rotation, the secret that will take over. */
+  /** The secret that will take over; null unless a rotation is under way. */
   readonly nextSigningSecret: string | null;
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
 }
 
-/** An endpoint of which something cannot be read, in the place of its target: whatever it says, nothing is sent to it. */
+/**
+ * Takes the place of a target if part of the endpoint cannot be read. Nothing is sent to it, whatever its settings say.
+ */
 export interface DamagedTarget {
   readonly endpoint: string;
   readonly tenant: string;
@@ -135,13 +139,13 @@ export function isDamaged(target: Target | DamagedTarget): target is DamagedTarg
   return "damaged" in target;
 }
 
-/** How an endpoint fares: tests left out. */
+/** The endpoint's recent results, without tests. */
 export interface EndpointHealth {
   readonly lastSuccessAt: number | null;
   readonly lastFailureAt: number | null;
-  /** Failed attempts since the last success, or since it was enabled. */
+  /** Failed attempts since the last success, or since the endpoint was enabled. */
   readonly consecutiveFailures: number;
-  /** Deliveries that are so now; each is counted up to `HEALTH_COUNT_LIMIT`. */
+  /** Deliveries with that status now; each count stops at `HEALTH_COUNT_LIMIT`. */
   readonly pending: number;
   readonly held: number;
   readonly failed: number;

@@ -1,15 +1,14 @@
 /**
- * Signing secrets: what they look like, how one is made and signs, and what receivers verify with. All else passes them on
- * as texts, whose kind is told by how they begin.
- *
- * To sign in another way, add a row to `KINDS`. The checks of secrets, the sender, what the API shows, how it describes the
- * headers, and the receiver's commands follow from the row. The store needs no column: it seals the text.
+ * Signing secrets: their forms, how they are made and sign, and what receivers verify with. All other code passes
+ * secrets on as text; the beginning of the text tells its kind. To sign in another way, add a row to `KINDS`: the
+ * checks of secrets, the sender, the secrets that the API shows, its description of the headers, and the receiver's
+ * commands follow from the row. The store needs no column, because it seals the text.
  */
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 
 type Bytes = Uint8Array | string;
 
-/** A secret, ready to sign. Keep it as long as the secret: making it costs more than a signature. */
+/** A secret, ready to sign. Keep it as long as the secret, because creating it costs more than a signature. */
 export interface SigningKey {
   /** The value of `X-Service-Signature`, over the exact bytes of the body. */
   signBody(body: Bytes): string;
@@ -17,42 +16,48 @@ export interface SigningKey {
   signStandard(id: string, timestampSeconds: number, body: Bytes): string;
 }
 
-/** What a receiver has, ready to verify. */
+/** A receiver's key, ready to verify. */
 export interface VerifyingKey {
-  /** How its entries of `webhook-signature` begin, before the comma. */
+  /** The beginning of its entries in `webhook-signature`, before the comma. */
   readonly version: string;
-  /** Null where a receiver can only verify. */
+  /** Null if a receiver can only verify. */
   readonly signs: SigningKey | null;
-  /** In constant time. */
+  /** Compares in constant time. */
   verifyBody(body: Bytes, signature: string): boolean;
-  /** In constant time, against each entry of the header; entries of other versions are ignored. Freshness is the caller's. */
+  /**
+   * Compares in constant time with each entry of the header; entries of other versions are ignored. The caller checks
+   * freshness.
+   */
   verifyStandard(id: string, timestampSeconds: number, body: Bytes, header: string): boolean;
 }
 
-/** What a text looks like. */
+/** The form of a secret's text. */
 interface Form {
-  /** How it begins; of two kinds that fit, the first holds. */
+  /** The prefix of the text. If two kinds fit, the first one counts. */
   readonly prefix: string;
-  /** For people, after "a secret is". */
+  /** Text for people, to follow "a secret is". */
   readonly words: string;
-  /** Whether a text that begins like this is one. */
+  /** Returns true if a text with this prefix is valid. */
   fits(text: string): boolean;
 }
 
 interface Kind {
   readonly secret: Form;
-  /** What receivers verify with, made of a secret; without it they verify with the secret itself. */
+  /** The key that receivers verify with, derived from a secret. Without it, they verify with the secret itself. */
   readonly publicKey?: Form & { of(secret: string): string };
-  /** From a cryptographic source of bytes; without it such secrets are only brought along. */
+  /** Makes a secret from a cryptographic source of bytes. Without it, such secrets can only be imported. */
   make?(random: (bytes: number) => Uint8Array): string;
-  /** What of a secret must be hard to guess. */
+  /** The part of a secret that must be hard to guess. */
   bytes(secret: string): Uint8Array;
   signingKey(secret: string): SigningKey;
-  /** Of what receivers verify with. */
+  /** Takes the text that receivers verify with. */
   verifyingKey(shown: string): VerifyingKey;
-  /** The arm of a shell's `case` that makes the hex `key` of what is shown, for HMAC by openssl; or that says why not. */
+  /**
+   * The arm of a shell's `case` that derives the hex `key` for HMAC by openssl from the shown text, or explains why it
+   * cannot.
+   */
   readonly shell: string;
-  /** For the description of the API: the headers, and what the value of the first one looks like, in `words` for people. */
+  /** The headers in the description of the API, and the form of the first one's value, with `words` for people. */
   readonly headers?: {
     readonly body: string;
     readonly pattern: string;
@@ -61,12 +66,12 @@ interface Kind {
   };
 }
 
-/** Standard Webhooks' own: `whsec_` and the base64 of the key. */
+/** The prefix of Standard Webhooks: `whsec_` and the base64 of the key. */
 export const SECRET_PREFIX = "whsec_";
 /** Canonical base64 with padding. */
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Nothing verifies with it. */
+/** A key that verifies nothing. */
 const NOTHING: VerifyingKey = {
   version: "v1",
   signs: null,
@@ -103,8 +108,8 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
     },
   },
   {
-    // Brought along from another provider. The last row, because any text begins like this. Whoever brings an Ed25519 key
-    // of Standard Webhooks expects no HMAC with it, and the public one is no secret.
+    // Secrets imported from another provider. This is the last row because any text has its prefix. It excludes Ed25519
+    // keys of Standard Webhooks: their owner does not expect an HMAC, and the public one is no secret.
     secret: {
       prefix: "",
       words: "16 to 256 visible ASCII characters (but not whsk_ or whpk_, which are keys of Ed25519)",
@@ -112,13 +117,13 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
     },
     bytes: (secret) => Buffer.from(secret, "utf8"),
     signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
-    // A key of Ed25519 may be public: whoever knows it could make the HMAC.
+    // An Ed25519 key may be public, and then anybody who knows it could make the HMAC.
     verifyingKey: (secret) => (/^\s*wh[sp]k_/.test(secret) ? NOTHING : hmacKey(Buffer.from(secret, "utf8"))),
     shell: '*) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
   },
 ];
 
-/** What a secret is, for people; and what receivers may verify with. */
+/** Descriptions, for people, of valid secrets and of the keys that receivers may verify with. */
 export const SECRET_FORMS = KINDS.map(({ secret }) => secret.words).join(", or ");
 export const VERIFYING_FORMS = KINDS.flatMap(({ secret, publicKey }) => [secret, publicKey ?? []].flat())
   .map(({ words }) => words)
@@ -130,23 +135,23 @@ export const SIGNED_HEADERS = KINDS.flatMap(({ headers }) => headers ?? []);
 /** The arms of a shell's `case`. */
 export const SHELL_KEYS = KINDS.map(({ shell }) => shell);
 
-/** `random` gives bytes from a cryptographic source. */
+/** `random` returns bytes from a cryptographic source. */
 export function newSigningSecret(random: (bytes: number) => Uint8Array): string {
   return KINDS[0].make(random);
 }
 
-/** Whether a text, perhaps one brought along, can sign. */
+/** True if the text is a valid secret, perhaps an imported one. */
 export function isSigningSecret(text: string): boolean {
   const { secret } = kindOf(text);
   return text.startsWith(secret.prefix) && secret.fits(text);
 }
 
-/** For people, after what was brought. */
+/** Text for people, to follow the name of the input. */
 export const GUESSABLE = "is easy to guess: make one with `openssl rand -base64 32`";
 
 /**
- * Whether a secret that was brought along is no secret: few different bytes, the same ones again and again, or a row such
- * as 0123…. Of 16 random bytes, in hex or base64, it is true less than once in 10^18.
+ * True if an imported secret is too simple: few different bytes, the same ones repeated, or a sequence such as 0123….
+ * For 16 random bytes, in hex or base64, it is true less than once in 10^18.
  */
 export function isGuessable(secret: string): boolean {
   const bytes = kindOf(secret).bytes(secret);
@@ -155,7 +160,7 @@ export function isGuessable(secret: string): boolean {
 }
 
 const FEWEST_DIFFERENT = 4;
-/** A row of letters or digits goes in steps of one, with a leap between 9 and 0 or between 9 and a. */
+/** A sequence of letters or digits has steps of one, with a leap between 9 and 0 or between 9 and a. */
 const FEWEST_STEPS = 3;
 
 function isRepeated(bytes: Uint8Array): boolean {
@@ -165,7 +170,7 @@ function isRepeated(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** Whether a receiver can verify with a text: with what is shown to it, or with the secret itself. */
+/** True if a receiver can verify with the text, which is the shown key or the secret itself. */
 export function canVerify(text: string): boolean {
   const { publicKey } = kindOf(text);
   return (
@@ -173,7 +178,7 @@ export function canVerify(text: string): boolean {
   );
 }
 
-/** All of a secret that may be shown to anyone: what receivers verify with. */
+/** The only part of a secret that may be shown to anyone: the key that receivers verify with. */
 export function shownOf(secret: string): string {
   return kindOf(secret).publicKey?.of(secret) ?? secret;
 }
@@ -182,19 +187,19 @@ export function signingKey(secret: string): SigningKey {
   return kindOf(secret).signingKey(secret);
 }
 
-/** Of what is shown of a secret, or of the secret itself. */
+/** Takes the shown key, or the secret itself. */
 export function verifyingKey(text: string): VerifyingKey {
   const kind = kindOf(text);
   return kind.verifyingKey(text.startsWith(kind.secret.prefix) ? shownOf(text) : text);
 }
 
 function kindOf(text: string): Kind {
-  // White space before a public key, which anyone may know, must not make it a plain secret.
+  // White space before a public key, which anyone may know, must not turn it into a plain secret.
   const begins = (form: Form | undefined) => form !== undefined && text.trimStart().startsWith(form.prefix);
   return KINDS.find(({ secret, publicKey }) => begins(secret) || begins(publicKey))!;
 }
 
-/** With these bytes for both headers. */
+/** Uses the same bytes for both headers. */
 export function hmacKey(bytes: Uint8Array): SigningKey & VerifyingKey {
   const key = createSecretKey(bytes);
   return new HmacKey(key, key);
@@ -231,7 +236,7 @@ class HmacKey implements SigningKey, VerifyingKey {
     return `v1,${this.#standardMac(id, timestampSeconds, body).digest("base64")}`;
   }
 
-  /** Anything but 64 hex digits is false. */
+  /** Returns false for anything but 64 hex digits. */
   verifyBody(body: Bytes, signature: string): boolean {
     return (
       /^[0-9a-f]{64}$/i.test(signature) && timingSafeEqual(this.#bodyMac(body).digest(), Buffer.from(signature, "hex"))
@@ -246,7 +251,7 @@ class HmacKey implements SigningKey, VerifyingKey {
     });
   }
 
-  // Not digested here: a text straight from the digest costs a third less than one by way of a buffer.
+  // Returns the undigested HMAC, because text straight from the digest costs a third less than text from a buffer.
   #bodyMac(body: Bytes): Hmac {
     return createHmac("sha256", this.#body).update(body);
   }
