@@ -1,4 +1,4 @@
-/** What happened to deliveries, for whoever looks on: one by one while it is little, counted when it is much. */
+/** Changes to deliveries, for watchers: kept one by one while they are few, and counted when they are many. */
 import type { AttemptError, Outcome } from "../deliveries/attempt.ts";
 import type { DeliveryStatus } from "../deliveries/delivery.ts";
 
@@ -9,7 +9,7 @@ export interface Change {
   readonly endpoint: string;
   readonly event: string | null;
   readonly delivery: string | null;
-  /** What the delivery became; null where that did not change. Pending is also what a disabled endpoint holds. */
+  /** The new status of the delivery; null if it did not change. A held delivery counts as pending here. */
   readonly status: DeliveryStatus | null;
   /** Null unless it is an attempt. */
   readonly attempt: AttemptResult | null;
@@ -24,7 +24,7 @@ export interface AttemptResult {
   readonly nextAttemptAt: number | null;
 }
 
-/** Changes of one kind that were not kept one by one. */
+/** The number of changes of one kind that were not kept one by one. */
 export interface ChangeCount {
   readonly kind: Change["kind"];
   readonly endpoint: string;
@@ -39,7 +39,7 @@ export class FoldedChanges {
   readonly changes: Change[] = [];
   readonly #counts = new Map<string, { -readonly [K in keyof ChangeCount]: ChangeCount[K] }>();
 
-  /** So many are kept one by one. */
+  /** `limit` is how many changes are kept one by one. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -69,16 +69,18 @@ export class FoldedChanges {
 export interface Numbered {
   /** Counts the batches, from 1. */
   readonly number: number;
-  /** How much of the room it takes. */
+  /** The part of the ring's capacity that it takes. */
   readonly size: number;
 }
 
-/** The latest batches, so that anyone who was cut off for a moment misses nothing. Bounded, by what they hold. */
+/**
+ * Keeps the latest batches, so that a watcher who was cut off for a moment misses nothing. Their total size is bounded.
+ */
 export class BatchRing<B extends Numbered> {
   readonly #room: number;
   #batches: B[] = [];
   #held = 0;
-  /** The number of the last batch that is no longer here. */
+  /** The number of the last batch that was dropped. */
   #gone = 0;
 
   constructor(room: number) {
@@ -95,12 +97,12 @@ export class BatchRing<B extends Numbered> {
     this.#batches = this.#batches.slice(first);
   }
 
-  /** All that came after that one; null when some of them are gone. */
+  /** All batches after that number; null if some of them were dropped. */
   after(number: number): readonly B[] | null {
     return number < this.#gone ? null : this.#batches.filter((batch) => batch.number > number);
   }
 
-  /** Forgets everything, up to that number. */
+  /** Drops everything up to that number. */
   clear(upTo: number): void {
     this.#batches = [];
     this.#held = 0;

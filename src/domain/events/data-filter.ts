@@ -1,15 +1,15 @@
 /**
- * What is looked for in events' data: `customer.id:cus_123`, a path and the value at its end. Data is kept as the bytes
- * that were published, which no index knows; most events are told by a look at their bytes, without reading the JSON.
+ * Searches events' data by a path and the value at its end, such as `customer.id:cus_123`. Data is stored as the
+ * published bytes, without an index; most events can be ruled out by looking at their bytes, without parsing the JSON.
  */
 import { scanJson } from "../json/json.ts";
 import type { JsonNode } from "../json/json-token.ts";
 
 export interface DataCondition {
-  /** Keys, or places in arrays. An array that is not named on the way is looked at item by item. */
+  /** Keys, or indexes in arrays. An array that the path does not name is searched item by item. */
   readonly path: readonly string[];
   readonly value: string;
-  /** Only a string, for `"123"`; without the quotes the number is meant, too. */
+  /** True for `"123"`, which matches only a string; without the quotes the number matches too. */
   readonly isText: boolean;
 }
 
@@ -18,7 +18,7 @@ const MAX_CONDITIONS = 5;
 const MAX_VALUE = 256;
 const MAX_DEPTH = 16;
 
-/** Conditions with spaces between them, all of which must hold; null for anything else. */
+/** Parses conditions separated by spaces, all of which must hold; null for anything else. */
 export function parseDataFilter(text: string): readonly DataCondition[] | null {
   const conditions: DataCondition[] = [];
   const rest = text.trim();
@@ -45,21 +45,21 @@ function textOf(quoted: string): string | undefined {
 }
 
 /**
- * Some of these bytes are in every event whose data meets the condition: the value as it is written as a rule, and the
- * beginning of an escape that could stand for a part of it.
+ * Returns byte strings, at least one of which occurs in every event that meets the condition: the value as it is
+ * usually written, and the beginning of any escape that could stand for a part of it.
  */
 export function tracesOf({ value, isText }: DataCondition): readonly Buffer[] {
   const written = [JSON.stringify(value).slice(1, -1)];
   const number = isText ? null : decimalOf(value);
   if (number !== null && !value.includes(number)) written.push(number);
-  // A shorter one is found wherever the longer one is.
+  // The shorter form is found wherever the longer one occurs.
   const least = number !== null && value.includes(number) ? [number] : written;
   const isPlain = /^[\x20-\x7e]+$/.test(value) && !/["\\]/.test(value);
   const escapes = [isPlain ? "\\u00" : "\\u", ...(value.includes("/") ? ["\\/"] : [])];
   return [...least, ...escapes].map((text) => Buffer.from(text));
 }
 
-/** Whether this data, which was checked when it was published, meets all of them. */
+/** Returns true if the data meets all conditions. It was validated when it was published. */
 export function meets(data: Uint8Array, conditions: readonly DataCondition[]): boolean {
   const outline = MAX_DEPTH * 4;
   const root = scanJson(data, { outline, maxDepth: Number.MAX_SAFE_INTEGER, maxValues: Number.MAX_SAFE_INTEGER });
@@ -77,7 +77,7 @@ function has(data: Buffer, node: JsonNode, path: readonly string[], condition: D
   if (key === undefined)
     return node.members === null && isValue(data.toString("utf8", node.start, node.end), condition);
   if (node.members === null) return false;
-  // A key may have a dot of its own.
+  // A key may contain a dot itself.
   return path.some((_, end) => {
     const member = node.members!.get(path.slice(0, end + 1).join("."));
     return member !== undefined && has(data, member, path.slice(end + 1), condition);
@@ -92,8 +92,8 @@ function isValue(json: string, { value, isText }: DataCondition): boolean {
 }
 
 /**
- * The number in its shortest form, so that 1.10 is 1.1; with all its digits, where a float would lose some. Null for one
- * with an exponent: `tracesOf` could not say how it is written.
+ * The number in its shortest form, so that 1.10 equals 1.1, but with all its digits, where a float would lose some.
+ * Null for a number with an exponent, because `tracesOf` could not know how it is written.
  */
 function decimalOf(json: string): string | null {
   const [, sign, whole, fraction = ""] = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/.exec(json) ?? [];

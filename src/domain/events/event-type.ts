@@ -1,4 +1,4 @@
-/** What an event may be of: a type, and those of the specification. */
+/** Event types, and those that the specification defines. */
 
 /** JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -6,9 +6,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface EventType {
   readonly name: string;
   readonly description: string;
-  /** Whether the specification fixes the data, or the sample is no more than an example. */
+  /** `specified` if the specification fixes the data; `example` if the sample is only an example. */
   readonly source: "specified" | "example";
-  /** What `data` has to be; looked at only with `[events] validate`. */
+  /** The schema of `data`, checked only with `[events] validate`. */
   readonly schema: JsonSchema;
   /** The `data` of a test event. */
   readonly sample: Readonly<Record<string, unknown>>;
@@ -34,9 +34,9 @@ function data(properties: Readonly<Record<string, JsonSchema>>, required: readon
 }
 
 /**
- * The event types of the specification. It fixes their names, and of their data only that of `transaction.enriched`;
- * the other samples are ours. So the schemas of those ask for no field: they only say what a field of the sample holds.
- * With those of the configuration they make the catalogue.
+ * The event types of the specification. It fixes all their names, but the data only of `transaction.enriched`; the
+ * other samples are ours. So the schemas of those require no field and only give the types of the sample's fields.
+ * Together with the configured types they form the catalogue.
  */
 export const BUILT_IN_TYPES: readonly EventType[] = [
   {
@@ -147,7 +147,10 @@ export const BUILT_IN_TYPES: readonly EventType[] = [
   },
 ];
 
-/** Words parted by dots. The name stands unescaped in the envelope, so nothing that JSON would escape is let in. */
+/**
+ * Words separated by dots. The name is written unescaped into the envelope, so no character is allowed that JSON would
+ * escape.
+ */
 const NAME = /^(?=.{1,128}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 
 /** The prefix of our own operational events. */
@@ -160,7 +163,10 @@ export function nameFault(name: string): string | null {
   return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
 }
 
-/** The built-in and the configured ones by name. Throws a `RangeError` for a name that may not be added or stands twice. */
+/**
+ * The built-in and the configured types by name. Throws a `RangeError` for a name that may not be added or that occurs
+ * twice.
+ */
 export function catalogue(extra: Iterable<EventType> = []): Map<string, EventType> {
   const types = new Map(BUILT_IN_TYPES.map((type) => [type.name, type]));
   for (const type of extra) {

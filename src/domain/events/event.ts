@@ -1,4 +1,7 @@
-/** An event: one thing that happened. Immutable; its body bytes are fixed at publish and the same on every attempt. */
+/**
+ * An event: one thing that happened. It is immutable; its body is fixed at publish and has the same bytes on every
+ * attempt.
+ */
 import type { Idempotency } from "./idempotency.ts";
 import { formatInstant } from "../time/instant.ts";
 
@@ -9,41 +12,41 @@ export interface EventDraft {
   readonly createdAt: number;
   /** The caller's own bytes of `data`, one JSON object, already validated. */
   readonly data: Uint8Array;
-  /** What the publisher finds it by; undefined where there is nothing. */
+  /** The labels by which the publisher finds it; undefined if there are none. */
   readonly labels?: EventLabels | undefined;
-  /** Passed on with each attempt. */
+  /** Sent with each attempt. */
   readonly trace?: TraceContext | undefined;
-  /** Given for a test event: it goes to this endpoint alone, enabled or not, once. */
+  /** Set for a test event, which goes once, to this endpoint alone, enabled or not. */
   readonly testFor?: string;
-  /** Given when the publish may come again; known per tenant. */
+  /** Set if the publish may be repeated; keys are per tenant. */
   readonly idempotency?: Idempotency;
 }
 
-/** The publisher's own names for an event. Receivers are not told of them. */
+/** The publisher's own names for an event. Receivers do not get them. */
 export interface EventLabels {
   /** The publisher's id. Two events may have the same one. */
   readonly publisherId: string | null;
-  /** At most `MAX_TAGS`, none of them twice. */
+  /** At most `MAX_TAGS`, without duplicates. */
   readonly tags: readonly string[];
 }
 
 export const NO_LABELS: EventLabels = { publisherId: null, tags: [] };
 export const MAX_TAGS = 5;
-/** Visible ASCII, so that they can be typed as words of a filter. */
+/** Visible ASCII, so that it can be typed as a word of a filter. */
 export const PUBLISHER_ID = /^[\x21-\x7e]{1,128}$/;
-/** A list of them is separated by commas. */
+/** Without commas, because they separate the tags of a list. */
 export const TAG = /^[\x21-\x2b\x2d-\x7e]{1,64}$/;
 
 const COMMA_DATA = ',"data":';
 const CLOSE = 0x7d;
 
 /**
- * The envelope, `{"id","type","created_at","data"}` in that order, compact; inside `data` nothing is altered, because
- * a round trip through JSON.parse changes numbers, key order and escapes.
+ * The envelope, `{"id","type","created_at","data"}` in that order, compact. The bytes of `data` are copied unchanged,
+ * because a round trip through JSON.parse changes numbers, key order and escapes.
  */
 export function envelope(id: string, type: string, createdAt: number, data: Uint8Array): Buffer {
   const head = headText(id, type, createdAt);
-  // Neither an id nor the name of a type has a character that takes more than a byte.
+  // Ids and type names contain only one-byte characters.
   const body = Buffer.allocUnsafe(head.length + data.length + 1);
   body.write(head, "latin1");
   body.set(data, head.length);
@@ -51,7 +54,7 @@ export function envelope(id: string, type: string, createdAt: number, data: Uint
   return body;
 }
 
-/** The envelope as far as its data. */
+/** The beginning of the envelope, up to its data. */
 export function headOf(id: string, type: string, createdAt: number): Buffer {
   return Buffer.from(headText(id, type, createdAt), "latin1");
 }
@@ -68,8 +71,8 @@ export function dataOf(body: Uint8Array, id: string, type: string): Uint8Array {
 }
 
 /**
- * W3C Trace Context: what a publisher's request says of the trace that it belongs to. Receivers get it as it came, as
- * from any hop that takes no part in the trace; what is malformed is as if it had not been sent.
+ * W3C Trace Context: the trace that a publisher's request belongs to. Receivers get it unchanged, as from any hop that
+ * takes no part in the trace. A malformed one is treated as if it had not been sent.
  */
 export interface TraceContext {
   readonly traceparent: string;
@@ -79,23 +82,23 @@ export interface TraceContext {
 /** Version, trace id, parent id and flags; a version after 00 may append more. `ff` and ids of zeros are invalid. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
 const LENGTH_00 = 55;
-/** Longer ones are of no version that there is. */
+/** No existing version is longer. */
 const MAX_LENGTH = 256;
 
 const MEMBER = /^([a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 const MAX_MEMBERS = 32;
-/** What any hop has to pass on. */
+/** The length that every hop must pass on. */
 const MAX_STATE = 512;
 const LONG_MEMBER = 128;
 
-/** The values of the two headers, each as one text; undefined for a trace that cannot be told. */
+/** Takes the values of the two headers, each as one text. Returns undefined for an invalid traceparent. */
 export function traceContext(traceparent: string, tracestate: string | undefined): TraceContext | undefined {
   if (!TRACEPARENT.test(traceparent) || traceparent.length > MAX_LENGTH) return undefined;
   if (traceparent.startsWith("00") && traceparent.length !== LENGTH_00) return undefined;
   return { traceparent, tracestate: tracestate === undefined ? null : stateOf(tracestate) };
 }
 
-/** Null when it is malformed, which does no harm to the traceparent, or empty. */
+/** Returns null if it is empty or malformed, which does not affect the traceparent. */
 function stateOf(text: string): string | null {
   const members = text
     .split(",")
@@ -107,7 +110,7 @@ function stateOf(text: string): string | null {
   return fitting.length === 0 ? null : fitting.join(",");
 }
 
-/** Whole members, the long ones removed first and then the last ones. */
+/** Keeps whole members, removing the long ones first and then the last ones. */
 function fit(members: readonly string[]): readonly string[] {
   const fits = (list: readonly string[]) => list.join(",").length <= MAX_STATE;
   if (fits(members)) return members;

@@ -1,34 +1,34 @@
-/** What makes a request known when it comes again: `docs/interface.md` §2. */
+/** Recognises a request that is repeated: `docs/interface.md` §2. */
 import { createHash } from "node:crypto";
 import { WebhookdError } from "../errors.ts";
 
-/** A caller's name for one thing to be done once. */
+/** A caller's key for one thing to be done once. */
 export interface Idempotency {
   readonly key: string;
-  /** SHA-256 of what is to be done: the same key with another fingerprint is a mistake of the caller's. */
+  /** SHA-256 of what is to be done. The same key with another fingerprint is the caller's mistake. */
   readonly fingerprint: Uint8Array;
-  /** Epoch milliseconds from which on the key is unknown again. */
+  /** The epoch milliseconds from which the key is forgotten. */
   readonly expiresAt: number;
 }
 
-/** A request that may come again, under a key of its tenant. */
+/** A request that may be repeated, under a key of its tenant. */
 export interface KeyedRequest extends Idempotency {
   readonly tenant: string;
 }
 
 /**
- * Given to a verb of the store, it is remembered in the transaction of what the verb does. Who gives it has asked
- * `recall` before; if the key was taken meanwhile the verb does nothing and rejects, with `overloaded` when the same
- * request took it: asking again finds the answer.
+ * Passed to a method of the store, which saves the key in the same transaction as its work. Call `recall` first. If the
+ * key was taken meanwhile, the method does nothing and rejects: with `overloaded` if the same request took it, and then
+ * asking again finds the answer.
  */
 export interface Once<T> extends KeyedRequest {
-  /** What to remember of the result, without secrets and event data; null for nothing. */
+  /** The part of the result to save, without secrets and event data; null for nothing. */
   readonly answer: (result: T) => string | null;
 }
 
-/** The key was used, and for something else. */
+/** The key was used for something else. */
 export class IdempotencyMismatch extends WebhookdError {
-  /** Which of several drafts has the key; null for the key of the request itself. */
+  /** The index of the draft with that key; null for the key of the request itself. */
   readonly index: number | null;
 
   constructor(index: number | null) {
@@ -47,14 +47,14 @@ export function isIdempotencyKey(text: string): boolean {
   return IDEMPOTENCY_KEY.test(text);
 }
 
-/** Of a whole request. */
+/** The fingerprint of a whole request. */
 export function requestFingerprint(method: string, path: string, body: Uint8Array): Uint8Array {
   return createHash("sha256").update(`${method} ${path}\n`).update(body).digest();
 }
 
 /**
- * Of one event, by what it says: so an outbox may send again in a batch, or as a line, what it first sent alone.
- * `createdAt` is null where the caller gave none, because then each request has its own.
+ * The fingerprint of one event, by its content, so that an outbox may repeat in a batch, or as a line, what it first
+ * sent alone. `createdAt` is null if the caller gave none, because each request then gets a time of its own.
  */
 export function eventFingerprint(
   type: string,
@@ -63,7 +63,7 @@ export function eventFingerprint(
   labels?: string,
 ): Uint8Array {
   const hash = createHash("sha256").update(`event ${type} ${createdAt ?? "-"}\n`);
-  // Without any it is as it was before there were any.
+  // Without labels the fingerprint stays the same as before labels existed.
   if (labels !== undefined) hash.update(`labels ${labels}\n`);
   return hash.update(data).digest();
 }

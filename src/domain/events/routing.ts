@@ -1,7 +1,7 @@
 /**
  * Routing decides what a publish adds: which endpoints receive each event, which drafts repeat an earlier one, and what
- * is refused because it is too much. A store reads the facts inside its transaction, asks here, and writes what comes
- * back.
+ * is refused because it is too much. A store reads the facts inside its transaction, calls `route`, and writes the
+ * result.
  */
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
@@ -13,12 +13,18 @@ export interface Subscriber {
   readonly whenDisabled: "hold" | "skip";
 }
 
-/** The endpoints that receive an event, of those that subscribe to its type. A test goes to its one endpoint as it is. */
+/**
+ * The endpoints that receive an event, of those that subscribe to its type. Not used for a test, which goes to its one
+ * endpoint.
+ */
 export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
   return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
 }
 
-/** A delivery of a new event starts at once, or waits on disk. Somebody waits for the answer of a test. */
+/**
+ * True if a delivery of a new event starts at once; otherwise it waits on disk. A test starts at once, because somebody
+ * waits for its result.
+ */
 export function startsAtOnce(
   endpoint: Pick<Subscriber, "enabled"> & { readonly id: string },
   isTest: boolean,
@@ -27,38 +33,38 @@ export function startsAtOnce(
   return isTest || (endpoint.enabled && hasRoom(endpoint.id));
 }
 
-/** What a key of the tenant is remembered for. */
+/** The request that a key of the tenant is remembered for. */
 export type Remembered<Answer> =
   | { readonly isSame: true; readonly answer: Answer }
   /** The key was used for something else. */
   | { readonly isSame: false };
 
-/** How many deliveries a tenant has pending, and how many it may have. */
+/** The pending deliveries of a tenant, and their limit. */
 export interface Backlog {
   readonly pending: number;
   /** 0: no limit. */
   readonly limit: number;
 }
 
-/** What a publish is decided from. */
+/** The facts on which a publish is decided. */
 export interface Facts<Endpoint, Answer> {
-  /** By the place of the draft: who receives it. */
+  /** The recipients of each draft, by its index. */
   readonly recipients: readonly (readonly Endpoint[])[];
-  /** By the place of the draft: what its key is remembered for. Null if none of the drafts has a key. */
+  /** For each draft, by its index, what its key is remembered for. Null if none of the drafts has a key. */
   readonly remembered: readonly (Remembered<Answer> | null)[] | null;
-  /** By tenant: those that have a limit. */
+  /** The backlogs of tenants that have a limit. */
   readonly backlogs: ReadonlyMap<string, Backlog>;
 }
 
-/** What a draft becomes: an event, or nothing, because it repeats an earlier one. */
+/** A draft becomes an event, or nothing, because it repeats an earlier one. */
 export type Routed<Endpoint, Answer> =
   | { readonly recipients: readonly Endpoint[] }
-  /** An answer from before, or the place of the draft that it repeats in the same request. */
+  /** An earlier answer, or the index of the draft that it repeats in the same request. */
   | { readonly repeats: Answer | number };
 
 /**
- * What each draft of one request becomes, or why the request is refused as a whole. Only what is new counts against the
- * limits: a repeated request is answered as the first one was, whatever has been registered since.
+ * Decides what each draft of a request becomes, or why the whole request is refused. Only new events count against the
+ * limits: a repeated request gets the same answer as the first one, whatever has been registered since.
  */
 export function route<Endpoint, Answer extends object>(
   drafts: readonly EventDraft[],
@@ -77,7 +83,10 @@ export function route<Endpoint, Answer extends object>(
   return refusal ?? routed;
 }
 
-/** How many deliveries each tenant gets that count against its limit. A test is a single one, and somebody waits for it. */
+/**
+ * Counts each tenant's new deliveries, for its limit. A test is not counted: it is a single one, and somebody waits for
+ * it.
+ */
 export function countByTenant(
   drafts: readonly EventDraft[],
   routed: readonly Routed<unknown, unknown>[],
@@ -130,9 +139,13 @@ function overfull(
   return null;
 }
 
-/** Deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it. */
+/**
+ * The most deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it.
+ */
 export const MAX_FAN_OUT = 20_000;
-/** A caller who is refused asks again then: what is pending goes down with the attempts, not with the asking. */
+/**
+ * A refused caller should ask again after this long; only attempts reduce the backlog, so asking sooner does not help.
+ */
 const RETRY_AFTER_SECONDS = 10;
 
 function refusedFanOut(deliveries: number): WebhookdError | null {
@@ -142,7 +155,7 @@ function refusedFanOut(deliveries: number): WebhookdError | null {
   );
 }
 
-/** A refusal to ask again after, unless these deliveries are more than the limit by themselves. */
+/** The refusal asks the caller to retry, unless these deliveries alone exceed the limit. */
 function refusedPending(tenant: string, deliveries: number, { pending, limit }: Backlog): WebhookdError | null {
   if (deliveries === 0 || limit === 0 || pending + deliveries <= limit) return null;
   const where = "see [limits] max_pending_per_tenant and [tenants.NAME] max_pending";
