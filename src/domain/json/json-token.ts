@@ -1,7 +1,7 @@
 /**
- * Where things stand in a JSON text, whose bytes are known to be UTF-8: its tokens (RFC 8259), its lines, the keys of one
- * object. A function for a token takes the place where it begins and returns the place after it, or -1 where no such
- * token stands there.
+ * The positions of things in a JSON text whose bytes are known to be UTF-8: its tokens (RFC 8259), its lines, the keys
+ * of one object. A function for a token takes the position where it begins and returns the position after it, or -1 if
+ * there is no such token.
  */
 
 /** Bytes `start` to `end` (exclusive) of the scanned text, without the white space around. */
@@ -14,13 +14,19 @@ export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "n
 
 export interface JsonNode extends Span {
   readonly kind: JsonKind;
-  /** Of an object inside the outline; null for everything else. Keys are unescaped, in the order of the text. */
+  /**
+   * The members of an object inside the outline; null for everything else. Keys are unescaped, in the order of the
+   * text.
+   */
   readonly members: ReadonlyMap<string, JsonNode> | null;
-  /** Of an array inside the outline. */
+  /** The items of an array inside the outline. */
   readonly items: readonly JsonNode[] | null;
 }
 
-/** Long work that stops before each piece of it, so that others have their turn, and says how many bytes come next. */
+/**
+ * Long work in pieces. It yields before each piece, with the number of bytes in it, so that other work can run in
+ * between.
+ */
 export type Pieces<T> = Generator<number, T>;
 export const PIECE_BYTES = 256 * 1024;
 
@@ -32,7 +38,10 @@ const STOPS_STRING = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
 
-/** What `endOfString` returns for an escaped surrogate without its other half: grammatical, but it has no UTF-8 form. */
+/**
+ * Returned by `endOfString` for an escaped surrogate without its other half, which is grammatical but has no UTF-8
+ * form.
+ */
 export const LONE_SURROGATE = -2;
 
 export function bufferOf(bytes: Uint8Array): Buffer {
@@ -54,7 +63,7 @@ export function endOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
   let at = from + 1;
   while (at < length) {
-    // Four at a time: most of what is published lies in strings.
+    // Four at a time, because most published bytes are in strings.
     while (at + 3 < length && stopsIn4(bytes, at) === 0) at += 4;
     const byte = bytes[at]!;
     if (STOPS_STRING[byte] === 0) at++;
@@ -95,7 +104,7 @@ export function endOfLiteral(bytes: Uint8Array, from: number, literal: Uint8Arra
   return from + literal.length;
 }
 
-/** At least one digit. */
+/** Requires at least one digit. */
 function endOfDigits(bytes: Uint8Array, from: number): number {
   let at = from;
   while (at < bytes.length && bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
@@ -144,8 +153,8 @@ function hexUnit(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * The lines of an NDJSON text that are not blank, the first `limit` of them; each is scanned by itself. A raw line break
- * cannot be in a string.
+ * The first `limit` lines of an NDJSON text that are not blank. Each is scanned by itself; a string cannot contain a
+ * raw line break.
  */
 export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): Span[] {
   const lines: Span[] = [];
@@ -158,9 +167,12 @@ export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): 
   return lines;
 }
 
-/** Up to here comparing bytes is cheaper than making strings; it also bounds what an object of long keys may cost. */
+/**
+ * Up to this many keys, comparing bytes is cheaper than creating strings; it also limits the cost of an object with
+ * long keys.
+ */
 const FEW = 32;
-/** Longer keys are compared natively: a call costs as much as so many bytes here. */
+/** Longer keys are compared natively: the call costs as much as comparing this many bytes here. */
 const LONG = 32;
 
 /** The keys of one JSON object, to refuse a repeated one: receivers' parsers disagree about which of the two counts. */
@@ -174,7 +186,7 @@ export class JsonKeys {
     this.#names = null;
   }
 
-  /** False when the object has this key already. The span lies between the quotes. */
+  /** Returns false if the object has this key already. The span lies between the quotes. */
   add(text: Buffer, start: number, end: number): boolean {
     const names = this.#names ?? (this.#fits(text, start, end) ? null : this.#decodeAll(text));
     if (names !== null) {

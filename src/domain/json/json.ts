@@ -1,6 +1,7 @@
 /**
- * Strict JSON over bytes: RFC 8259 in UTF-8 without a byte-order mark, unique keys, no lone surrogates, bounded depth and
- * number of values. Numbers keep their text: who needs the caller's bytes takes the spans, not the parsed values.
+ * Strict JSON over bytes: RFC 8259 in UTF-8 without a byte-order mark, unique keys, no lone surrogates, bounded depth
+ * and number of values. Use the spans rather than the parsed values to keep the caller's bytes, such as the digits of a
+ * number.
  */
 import { isUtf8 } from "node:buffer";
 import { WebhookdError, type FieldCode } from "../errors.ts";
@@ -27,24 +28,30 @@ export interface JsonLimits {
 
 export interface JsonOptions extends Partial<JsonLimits> {
   /**
-   * How many levels are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
-   * `{"events":[{…}]}`. The limits count anew within each value at this level, as they hold for each event's `data`.
+   * The number of levels that are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
+   * `{"events":[{…}]}`. The limits apply separately to each value at this level, so that each event's `data` has its
+   * own.
    */
   readonly outline?: number;
-  /** Where the text stands in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line. */
+  /**
+   * The position of the text in the request, put before the pointers of errors: `/events/3` for the fourth NDJSON line.
+   */
   readonly pointer?: string;
 }
 
 export const JSON_LIMITS: JsonLimits = { maxDepth: 64, maxValues: 50_000 };
 
-/** Throws `invalid_json` with a field code: `invalid_syntax`, `invalid_utf8`, `duplicate_key`, `too_deep`, `too_many_values`. */
+/**
+ * Throws `invalid_json` with a field code: `invalid_syntax`, `invalid_utf8`, `duplicate_key`, `too_deep`,
+ * `too_many_values`.
+ */
 export function scanJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode {
   const scan = new JsonScan(bytes, options);
   scan.advance(scan.begin(), Number.POSITIVE_INFINITY);
   return scan.root!;
 }
 
-/** The same for a text that may be long. */
+/** As `scanJson`, in pieces, for a text that may be long. */
 export function* scanInPieces(bytes: Uint8Array, options: JsonOptions = {}): Pieces<JsonNode> {
   const scan = new JsonScan(bytes, options);
   for (let at = scan.begin(); at >= 0;) {
@@ -73,7 +80,7 @@ export function parseJson(bytes: Uint8Array, options: Omit<JsonOptions, "outline
   return parseSpan(bytes, { start: 0, end: bytes.length });
 }
 
-/** The value of a span that a scan of the same bytes gave. */
+/** The value of a span from a scan of the same bytes. */
 export function parseSpan(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(bufferOf(bytes).toString("utf8", span.start, span.end));
 }
@@ -89,13 +96,13 @@ const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
 
-/** Longer pointers end early: an answer must not carry a key of megabytes back. */
+/** Longer pointers are cut, because a response must not return a key of megabytes. */
 const MAX_POINTER = 1000;
 
-/** An open container. Frames are kept for the next container at their depth. */
+/** An open container. Frames are reused for the next container at their depth. */
 class Frame {
   closer = 0;
-  /** The current member or item, from 0; -1 before the first. */
+  /** The index of the current member or item; -1 before the first. */
   index = -1;
   /** -1 while the key itself is being read. */
   keyStart = 0;
@@ -112,7 +119,9 @@ interface Outlined {
   items: JsonNode[] | null;
 }
 
-/** One pass over the text, without recursion and without building its values: what is not outlined costs no memory. */
+/**
+ * One pass over the text, without recursion and without building its values: parts outside the outline cost no memory.
+ */
 class JsonScan {
   readonly #text: Buffer;
   readonly #maxDepth: number;
@@ -133,7 +142,7 @@ class JsonScan {
     this.#pointer = options.pointer ?? "";
   }
 
-  /** Where the first value begins. */
+  /** Returns where the first value begins. */
   begin(): number {
     const text = this.#text;
     if (!isUtf8(text)) throw this.#invalid("invalid_utf8", "the body is not UTF-8");
@@ -143,14 +152,17 @@ class JsonScan {
     return skipSpace(text, 0);
   }
 
-  /** From one value to the first that begins at `end` or later: returns where, or -1 after the whole text. */
+  /**
+   * Scans from one value to the first one that begins at `end` or later. Returns its position, or -1 after the whole
+   * text.
+   */
   advance(from: number, end: number): number {
     let at = from;
     while (at >= 0 && at < end) at = this.#next(this.#value(at));
     return at;
   }
 
-  /** A value begins at `at`: returns the place after it, or after its opening bracket. */
+  /** Reads the value at `at`. Returns the position after it, or after its opening bracket. */
   #value(at: number): number {
     this.#count();
     const text = this.#text;
@@ -172,7 +184,7 @@ class JsonScan {
     }
   }
 
-  /** After a value or an opening bracket: returns where the next value begins, or -1 after the whole text. */
+  /** Called after a value or an opening bracket. Returns where the next value begins, or -1 after the whole text. */
   #next(from: number): number {
     const text = this.#text;
     let at = skipSpace(text, from);
@@ -195,7 +207,7 @@ class JsonScan {
     return -1;
   }
 
-  /** A key begins at `at`: returns where its value begins. */
+  /** Reads the key at `at`. Returns where its value begins. */
   #key(frame: Frame, at: number): number {
     const text = this.#text;
     frame.keyStart = -1;
@@ -284,7 +296,7 @@ class JsonScan {
     return new WebhookdError("invalid_json", pointer === "" ? detail : `${detail}, at ${pointer}`, more);
   }
 
-  /** RFC 6901, from the open containers. */
+  /** Builds an RFC 6901 pointer from the open containers. */
   #where(): string {
     let pointer = this.#pointer;
     for (const frame of this.#frames.slice(0, this.#depth)) {
