@@ -1,21 +1,25 @@
 /**
- * Addresses and blocks of them: reading, matching, the IPv4 addresses that IPv6 ones carry, and which a delivery may go to. The table is ours: `ipaddr.js` parses and matches, but its `range()` calls
- * `::7f00:1`, `4000::1` and Azure's `168.63.129.16` unicast.
+ * IP addresses and blocks: parsing, matching, the IPv4 addresses embedded in IPv6 ones, and which addresses a delivery
+ * may go to. The table of blocks is ours: `ipaddr.js` parses and matches, but its `range()` calls `::7f00:1`, `4000::1`
+ * and Azure's `168.63.129.16` unicast.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
 /** Plain data, so that it can be sent to a thread. */
 export interface AddressRules {
-  /** Opened beside the public addresses. A metadata or own address needs an entry of exactly that address. */
+  /**
+   * Allowed in addition to the public addresses. A metadata address or an own one needs an entry of exactly that
+   * address.
+   */
   readonly allowCidrs: readonly string[];
   /** Refused before everything else. */
   readonly denyCidrs: readonly string[];
-  /** Opened to some tenants alone. */
+  /** Networks allowed for some tenants only. */
   readonly tenants: readonly TenantNetworks[];
-  /** `--dev`: 127.0.0.0/8 and ::1 are open, own addresses or not. */
+  /** `--dev` allows 127.0.0.0/8 and ::1, even as own addresses. */
   readonly allowLoopback: boolean;
-  /** The port of our own API, which nothing opens on an address of this host. 0 while it is not known. */
+  /** The port of our own API, which is never allowed on an address of this host. 0 while it is not known. */
   readonly ownPort: number;
 }
 
@@ -26,7 +30,7 @@ export interface TenantNetworks {
 
 export type AddressFault = "address_not_public" | "address_metadata" | "address_denied" | "address_self";
 
-/** What is to be dialled, and on behalf of which tenant. */
+/** An address to be dialled, and the tenant that it is dialled for. */
 export interface Call {
   readonly ip: string;
   readonly port: number;
@@ -35,7 +39,7 @@ export interface Call {
 
 interface Opened {
   readonly allow: readonly Cidr[];
-  /** The entries of `allow` that name one address. */
+  /** The entries of `allow` that name a single address. */
   readonly named: readonly Cidr[];
 }
 
@@ -73,7 +77,7 @@ const NOT_PUBLIC_V6 = cidrs([
   "3fff::/20", // documentation
 ]);
 
-/** Cloud metadata services; Azure's WireServer and Oracle's stand in space that looks public or half public. */
+/** Cloud metadata services. Azure's WireServer and Oracle's are in space that looks public or half public. */
 const METADATA = cidrs([
   "169.254.169.254",
   "169.254.170.2",
@@ -90,7 +94,7 @@ const METADATA = cidrs([
 ]);
 
 const LOOPBACK = cidrs(["127.0.0.0/8", "::1"]);
-/** Whatever the interfaces say; an unspecified address leads to this host too. */
+/** Counts as this host whatever the interfaces say. An unspecified address leads to this host too. */
 const THIS_HOST = [...LOOPBACK, ...cidrs(["0.0.0.0/8", "::"])];
 
 /** The one place that judges addresses, for registrations, deliveries, alerts and probes. */
@@ -103,7 +107,7 @@ export class AddressPolicy {
   #lastRead: readonly string[] = [];
   #own: readonly Cidr[] = THIS_HOST;
 
-  /** `ownAddresses` is asked at each check, because they change while the daemon runs. */
+  /** `ownAddresses` is called at each check, because they change while the daemon runs. */
   constructor(rules: AddressRules, ownAddresses: () => readonly string[]) {
     this.#rules = rules;
     this.#deny = cidrs(rules.denyCidrs);
@@ -115,11 +119,11 @@ export class AddressPolicy {
     }
   }
 
-  /** Null when a delivery may go there. Text that is no address is not public. */
+  /** Returns null if a delivery may go there. Text that is no address counts as not public. */
   check(call: Call): AddressFault | null {
     const address = parseAddress(call.ip);
     if (address === null) return "address_not_public";
-    // A gateway sends on to the address inside.
+    // A gateway forwards to the embedded address, so check that too.
     const ways = [address, ...carriedBy(address)];
     if (ways.some((each) => within(each, this.#deny))) return "address_denied";
     const { allow, named } = this.#openedFor(call.tenant);
@@ -134,7 +138,10 @@ export class AddressPolicy {
     return isOwn && call.port === this.#rules.ownPort ? "address_self" : null;
   }
 
-  /** Of a connection: one that begins where it ends did not leave this host, whatever was known of its addresses. */
+  /**
+   * Checks an open connection. If its two ends have the same address, it did not leave this host, whatever was known of
+   * the host's addresses.
+   */
   checkEnds(call: Call, localAddress: string): AddressFault | null {
     const address = parseAddress(call.ip);
     const local = parseAddress(localAddress);
@@ -161,7 +168,7 @@ export class AddressPolicy {
   }
 }
 
-/** Whether the text can stand in `allowCidrs` or `denyCidrs`: an address, or an address and a prefix length. */
+/** True if the text may be an entry of `allowCidrs` or `denyCidrs`: an address, or an address and a prefix length. */
 export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;
 }
@@ -197,12 +204,12 @@ export function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
 
-/** Whether it is an ordinary address of the public network; false for what is no address. */
+/** True for an ordinary address of the public network; false for text that is no address. */
 export function isGlobal(text: string): boolean {
   return parseAddress(text)?.range() === "unicast";
 }
 
-/** From its 4 or 16 bytes, as the kernel spells it. */
+/** Formats an address from its 4 or 16 bytes, as the kernel does. */
 export function addressOf(bytes: Uint8Array): string {
   return ipaddr.fromByteArray([...bytes]).toString();
 }
@@ -223,7 +230,7 @@ export function cidrs(list: readonly string[]): Cidr[] {
   });
 }
 
-/** Whether a block is a single address. */
+/** True if a block is a single address. */
 export function isSingle([network, prefix]: Cidr): boolean {
   return prefix === bitsOf(network);
 }
@@ -234,7 +241,7 @@ function bitsOf(address: Address): number {
 
 interface Carrier {
   readonly blocks: readonly Cidr[];
-  /** The IPv4 addresses in the sixteen bytes. */
+  /** Reads the IPv4 addresses from the sixteen bytes. */
   readonly read: (bytes: readonly number[]) => number[][];
 }
 
@@ -253,10 +260,10 @@ const CARRIERS: readonly Carrier[] = [
     read: (bytes) => [bytes.slice(4, 8), bytes.slice(12).map((byte) => byte ^ 0xff)],
   },
 ];
-/** They lie within the compatible addresses, and carry nothing. */
+/** These lie within the block of compatible addresses, but embed nothing. */
 const NO_CARRIERS = cidrs(["::", "::1"]);
 
-/** The IPv4 addresses that an IPv6 address stands for on its way, if any. */
+/** The IPv4 addresses embedded in an IPv6 address, to which a gateway would forward. */
 export function carriedBy(address: Address): Address[] {
   if (isV4(address) || within(address, NO_CARRIERS)) return [];
   const carrier = CARRIERS.find(({ blocks }) => within(address, blocks));
@@ -264,8 +271,8 @@ export function carriedBy(address: Address): Address[] {
 }
 
 /**
- * NAT64 by a prefix of the operator's own (RFC 8215), whose length does not show: 96, 64, 56 or 48 bits (RFC 6052 §2.2).
- * Each reading counts that is an address which a host can have.
+ * NAT64 with a prefix of the operator's own (RFC 8215), whose length cannot be seen: 96, 64, 56 or 48 bits (RFC 6052
+ * §2.2). Every reading counts that yields an address which a host can have.
  */
 function readLocalNat64(bytes: readonly number[]): number[][] {
   const readings = [

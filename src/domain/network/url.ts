@@ -1,42 +1,45 @@
 /**
- * Which URLs may be registered. The WHATWG parser repairs what it reads: it drops tabs and newlines inside a host, turns
- * `\` into `/`, decodes percent signs, reads `0x7f.1` as an address. So the raw text is judged before it, the parsed form
- * after it, in the order of `docs/interface.md` (Codes); the first fault wins. The guard that counts stands at the
- * connection.
+ * Checks which URLs may be registered. The WHATWG parser repairs its input: it drops tabs and newlines inside a host,
+ * turns `\` into `/`, decodes percent signs, reads `0x7f.1` as an address. So the raw text is checked before parsing
+ * and the parsed form after it, in the order of `docs/interface.md` (Codes); the first fault is reported. The guard
+ * that protects the network is the one at the connection.
  */
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy } from "./address.ts";
 import type { FieldCode } from "../errors.ts";
 
 export interface UrlPolicy {
-  /** `http://` too, on port 80 or an allowed one. */
+  /** Allows `http://` too, on port 80 or an allowed one. */
   readonly allowHttp: boolean;
-  /** `"any"` still leaves out the Fetch standard's bad ports. */
+  /** `"any"` still excludes the Fetch standard's bad ports. */
   readonly ports: readonly number[] | "any";
   readonly allowIpHosts: boolean;
   readonly address: AddressPolicy;
-  /** Whose endpoint it is to be. */
+  /** The tenant of the endpoint to be registered. */
   readonly tenant: string;
-  /** `--dev`: the host name `localhost` and any port. */
+  /** `--dev` allows the host name `localhost` and any port. */
   readonly dev: boolean;
 }
 
 export interface UrlFault {
   readonly code: FieldCode;
   readonly detail: string;
-  /** The setting that decides it: for operators, because a customer can change nothing about it. */
+  /** The setting that causes the refusal. It is shown only to operators, because a customer cannot change it. */
   readonly setting?: string;
 }
 
 export const MAX_URL_BYTES = 2048;
 const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_URL_BYTES} bytes`);
 
-/** Controls, white space, what is invisible or dropped by the parser (soft hyphen, zero width, bidi), lone surrogates. */
+/**
+ * Controls, white space, characters that are invisible or that the parser drops (soft hyphen, zero width, bidi), lone
+ * surrogates.
+ */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\\]/u;
-/** What joins emoji and some scripts: in a path or query it is percent-encoded, and harmless. */
+/** Characters that join emoji and some scripts. In a path or query they are percent-encoded, and harmless. */
 const JOINING = /\u200c|\u200d|[\ufe00-\ufe0f]/gu;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
-/** From the beginning to where its host ends, however it is written. */
+/** The text from its beginning to the end of the host, however that is written. */
 const HOST_PART = /^[^/?#\\]*[/\\]*[^/?#\\]*/;
 const AUTHORITY = /^[a-z]+:\/\/([^/?#]+)/i;
 
@@ -73,7 +76,7 @@ const SPECIAL_USE = [
   "alt",
 ];
 
-/** The Fetch standard's "bad ports": other protocols listen there and could be spoken to by a crafted request. */
+/** The Fetch standard's "bad ports": other protocols listen there, and a crafted request could speak to them. */
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
@@ -88,7 +91,7 @@ const ADDRESS_FAULT: Record<AddressFault, readonly [detail: string, setting?: st
   address_self: ["the address belongs to this host"],
 };
 
-/** The URL in its WHATWG form, which is what is stored and used, or its first fault. */
+/** Returns the URL in its WHATWG form, which is what is stored and used, or its first fault. */
 export function checkEndpointUrl(raw: string, policy: UrlPolicy): { readonly url: string } | UrlFault {
   const rawFault = checkRaw(raw, policy);
   if (rawFault !== null) return rawFault;
@@ -134,7 +137,10 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
   return null;
 }
 
-/** Names are judged by spelling alone: registration asks no DNS. `name` is what the URL parser made of the host: ASCII, lower case, no address literal. */
+/**
+ * Judges a name by its spelling alone, because registration asks no DNS. `name` is the output of the URL parser: ASCII,
+ * lower case, no address literal.
+ */
 function checkHostName(name: string): UrlFault | null {
   if (name.endsWith(".")) return fault("host_trailing_dot", "the host name ends with a dot");
   if (name.length > MAX_NAME || !name.split(".").every((label) => LABEL.test(label))) {
@@ -167,7 +173,7 @@ export function portOf(url: URL): number {
   return url.protocol === "https:" ? 443 : 80;
 }
 
-/** Whether a host, by its name or address, can be nobody but this one. */
+/** True if a host name or address can only be this host. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
@@ -181,7 +187,7 @@ function fault(code: FieldCode, detail: string, setting?: string): UrlFault {
   return setting === undefined ? { code, detail } : { code, detail, setting };
 }
 
-/** For operators. */
+/** The full detail, for operators. */
 export function wholeDetail({ detail, setting }: UrlFault): string {
   return setting === undefined ? detail : `${detail}; ${setting}`;
 }
