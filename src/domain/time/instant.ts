@@ -1,9 +1,9 @@
-/** Instants as text: RFC 3339 in; ISO 8601, UTC, milliseconds out. */
+/** Instants as text: reads RFC 3339; writes ISO 8601 in UTC, with milliseconds. */
 
 let lastInstant = Number.NaN;
 let lastText = "";
 
-/** Remembers the last one: what is published together mostly has one instant, and each is written twice. */
+/** Remembers the last one: events that are published together mostly share an instant, and each is written twice. */
 export function formatInstant(instant: number): string {
   if (instant !== lastInstant) {
     lastText = new Date(instant).toISOString();
@@ -15,12 +15,15 @@ export function formatInstant(instant: number): string {
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** Epoch milliseconds, what is finer cut off; null for anything but an existing instant of the years 0000 to 9999 UTC. */
+/**
+ * Returns epoch milliseconds, with finer digits cut off; null for anything but an existing instant of the years 0000 to
+ * 9999 UTC.
+ */
 export function parseInstant(text: string): number | null {
   const match = RFC3339.exec(text);
   if (match === null || !isDay(Number(match[1]), Number(match[2]), Number(match[3]))) return null;
   const instant = Date.parse(text.toUpperCase());
-  // An offset may carry the instant out of the years that ISO 8601 writes with four digits, and the envelope's
+  // An offset may move the instant out of the years that ISO 8601 writes with four digits, but the envelope's
   // created_at has a fixed width.
   return new Date(instant).toISOString().length === 24 ? instant : null;
 }

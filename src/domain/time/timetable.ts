@@ -1,14 +1,14 @@
-/** Whose time comes first: that of those who wait for an instant, and of those who wait for a turn. */
+/** Schedules by time (`Timetable`), and shares turns among tenants (`TenantTurns`, `Rests`). */
 
-/** What can stand in a timetable; in one at a time. */
+/** A member of a timetable; of at most one at a time. */
 export interface Scheduled {
-  /** The instant it waits for, in whatever clock its timetable is kept. */
+  /** The instant it waits for, on the clock of its timetable. */
   wakeAt: number;
-  /** Its place in the heap, -1 while it is in none. */
+  /** Its index in the heap; -1 while it is in none. */
   heapAt: number;
 }
 
-/** Those that wait for an instant: a binary heap whose members know their place, so that any of them can leave early. */
+/** A binary heap of members that wait for an instant. Each knows its index, so that any of them can leave early. */
 export class Timetable<T extends Scheduled> {
   readonly #heap: T[] = [];
 
@@ -16,19 +16,19 @@ export class Timetable<T extends Scheduled> {
     return this.#heap[0];
   }
 
-  /** When the first one is due; Infinity when none waits. */
+  /** When the first member is due; Infinity if there is none. */
   get wakeAt(): number {
     return this.#heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** One that stands here already is moved. */
+  /** A member that is here already is moved. */
   add(member: T, wakeAt: number): void {
     this.remove(member);
     member.wakeAt = wakeAt;
     this.#rise(member, this.#heap.length);
   }
 
-  /** Takes out the first one if it is due by `now`. */
+  /** Takes out the first member if it is due by `now`. */
   take(now: number): T | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.wakeAt > now) return undefined;
@@ -36,7 +36,7 @@ export class Timetable<T extends Scheduled> {
     return first;
   }
 
-  /** Does nothing for one that is not here. */
+  /** Does nothing for a member that is not here. */
   remove(member: T): void {
     const at = member.heapAt;
     if (at === -1) return;
@@ -77,47 +77,47 @@ export class Timetable<T extends Scheduled> {
   }
 }
 
-/** `[tenants.NAME]`: what one tenant may take of what all of them share. */
+/** `[tenants.NAME]`: one tenant's part of what all tenants share. */
 export interface TenantShare {
-  /** 1 unless it is to have more turns, or fewer, than the others. */
+  /** 1 unless the tenant has more turns, or fewer, than the others. */
   readonly weight: number;
   /** Events a second; null for no limit of its own. */
   readonly ratePerSecond: number | null;
-  /** Deliveries that may be pending; null for what holds for every tenant. */
+  /** The most pending deliveries; null for the limit that applies to every tenant. */
   readonly maxPending: number | null;
 }
 
-/** By the tenant's name, of those that have a section. Always the same map, whose entries change. */
+/** The tenants that have a section, by name. Always the same map, whose entries change. */
 export type TenantShares = ReadonlyMap<string, TenantShare>;
 
-/** What waits for a turn: for whom, and how much of what is shared it takes, in any unit. */
+/** An item that waits for its turn, with the tenant and the cost, in any unit. */
 export interface Waiting {
   readonly tenant: string;
   readonly cost: number;
 }
 
-/** All of one tenant's that waits, as it came. */
+/** All waiting items of one tenant, in the order of their arrival. */
 class Line<T> implements Scheduled {
   readonly items: T[] = [];
-  /** By weight, what the tenant has had. */
+  /** The cost that the tenant has used, divided by its weight. */
   had = 0;
   wakeAt = 0;
   heapAt = -1;
 }
 
-/** Up to here what is small comes before what is large, if neither tenant has had more. */
+/** Up to this cost, small items go before large ones if neither tenant has used more. */
 const LARGE = 64 * 1024;
 
 /**
- * Next comes what belongs to the tenant that has had least, by its weight. So what one of them asks for delays the others
- * by one item at most, however much it is. Nothing is saved up for a tenant that was away, and all
- * begin anew when nothing waits (start-time fair queueing).
+ * Gives the next turn to the tenant that has used the least, by its weight. So one tenant's items delay the others by
+ * at most one item, however many they are. An absent tenant saves up nothing, and all begin anew when nothing waits
+ * (start-time fair queueing).
  */
 export class TenantTurns<T extends Waiting> {
   readonly #shares: TenantShares;
   readonly #lines = new Map<string, Line<T>>();
   readonly #table = new Timetable<Line<T>>();
-  /** By weight, what a tenant has had that always waited for more. */
+  /** The weighted cost used by a tenant that always had items waiting. */
   #had = 0;
   #size = 0;
 
@@ -138,13 +138,13 @@ export class TenantTurns<T extends Waiting> {
     this.#place(line, item);
   }
 
-  /** Takes the next one, if `fits`. */
+  /** Takes the next item, if it `fits`. */
   take(fits: (item: T) => boolean = () => true): T | undefined {
     const line = this.#table.first;
     return line === undefined || !fits(line.items[0]!) ? undefined : this.#takeOf(line);
   }
 
-  /** Takes the next one that `fits`, past tenants whose own next one does not. */
+  /** Takes the next item that `fits`, past tenants whose own next item does not. */
   takeFirst(fits: (item: T) => boolean): T | undefined {
     const next = this.take(fits);
     if (next !== undefined) return next;
@@ -180,18 +180,18 @@ export class TenantTurns<T extends Waiting> {
   }
 }
 
-/** Whoever has had something small so recently is likely to want more. */
+/** A tenant that had a small item this recently is likely to have more. */
 const PRESENT_MS = 1000;
-/** The longest rest, whatever held up what came before it. */
+/** The longest pause, whatever took the time before it. */
 const MOST_REST_MS = 50;
 
 /**
- * How long nobody begins anything large, because that has just taken as long; only while another tenant wants something
- * small. So what is large takes half of the time at most, and what is small rarely waits for two of them.
+ * Decides how long no large item may begin after one that took as long, while another tenant has small items. So large
+ * items take at most half of the time, and a small item rarely waits for two of them.
  */
 export class Rests {
   readonly #shares: TenantShares;
-  /** Whose was the last that was large. */
+  /** The tenant of the last large item. */
   #tenant = "";
   #until = Number.NEGATIVE_INFINITY;
   #othersAt = Number.NEGATIVE_INFINITY;
@@ -200,7 +200,7 @@ export class Rests {
     this.#shares = shares;
   }
 
-  /** Whether another tenant than that of the last that was large is there. */
+  /** True if a tenant other than that of the last large item is active. */
   isShared(now: number): boolean {
     return now - this.#othersAt <= PRESENT_MS;
   }
@@ -218,7 +218,7 @@ export class Rests {
     if (tenant !== this.#tenant) this.#othersAt = now;
   }
 
-  /** What else held up everybody, such as a move of what was large into the database. */
+  /** Adds time that was lost to everybody otherwise, such as by moving a large item into the database. */
   add(ms: number, now: number): void {
     const weight = this.#shares.get(this.#tenant)?.weight ?? 1;
     this.#until = Math.min(Math.max(this.#until, now - ms) + ms + ms / weight, now + MOST_REST_MS);

@@ -1,9 +1,8 @@
 /**
- * A rate limit: tokens come at an even pace, and at most `burst` of them are saved up while nobody takes any. So any
- * window of time sees at most `burst` starts more than its length times the rate.
- *
- * What is stored is not the number of tokens but when the bucket will be full again, so nothing has to be refilled
- * (the generic cell rate algorithm, ITU-T I.371). Times are monotonic milliseconds.
+ * A rate limit. Tokens arrive at an even pace, and at most `burst` of them are saved up while nobody takes any. So in
+ * any window of time there are at most `burst` more starts than its length times the rate. It stores not the number of
+ * tokens but when the bucket will be full again, so nothing has to be refilled (the generic cell rate algorithm, ITU-T
+ * I.371). Times are monotonic milliseconds.
  */
 export class TokenBucket {
   #perSecond: number;
@@ -17,24 +16,24 @@ export class TokenBucket {
     return this.#perSecond;
   }
 
-  /** From this instant on a token can be taken. */
+  /** A token can be taken from this instant on. */
   readyAt(burst: number): number {
     return this.#fullAt - (burst - 1) * this.#interval;
   }
 
-  /** Whole tokens that can be taken now, of at most `burst`. */
+  /** Whole tokens that can be taken now, at most `burst`. */
   left(burst: number, now: number): number {
     const missing = Math.max(0, this.#fullAt - now) / this.#interval;
-    // Times are sums of intervals: what is short of a whole token by their rounding is one.
+    // Times are sums of intervals, so allow for their rounding errors.
     return Math.max(0, Math.floor(burst - missing + 1e-6));
   }
 
-  /** More than there are may be taken: then nobody takes any until they have come back. */
+  /** More tokens than there are may be taken; then none can be taken until they are made up for. */
   take(now: number, count = 1): void {
     this.#fullAt = Math.max(this.#fullAt, now) + count * this.#interval;
   }
 
-  /** Changes the pace. As many tokens are missing afterwards as before, but no more than the new pace ever saves up. */
+  /** Changes the pace. The number of missing tokens stays the same, but is no more than the new pace ever saves up. */
   setRate(perSecond: number, now: number): void {
     const missing = Math.min(Math.max(0, this.#fullAt - now) / this.#interval, Math.max(1, perSecond));
     this.#perSecond = perSecond;
@@ -42,20 +41,20 @@ export class TokenBucket {
   }
 
   get #interval(): number {
-    // Never Infinity, however small the rate: the tokens missing would not be a number any more.
+    // Never Infinity, however small the rate, because the number of missing tokens would become NaN.
     return Math.min(1000 / this.#perSecond, Number.MAX_SAFE_INTEGER);
   }
 }
 
-/** A timer may be so late without costing a start, where the bound has room for it; */
+/** A timer may be this late without losing a start, as far as the bound allows; */
 const LATE_MS = 10;
-/** and so late at the price of a slower pace, where it has not. */
+/** and this late at the price of a slower pace, where it does not. */
 const LATE_AT_A_PRICE_MS = 4;
 
 /**
- * A pace: starts come evenly, and any second, wherever it begins, holds at most one second's allowance plus one. What a
- * late timer missed is made up for as far as that bound has room: half a start. Beyond 125 a second that is too little,
- * and a few may come at once, for which the pace is slower by as many a second: 0.4 % at most.
+ * A pace: starts are spread evenly, and any second, wherever it begins, holds at most one second's allowance plus one.
+ * Starts that a late timer missed are made up for as far as that bound allows, which is half a start. Above 125 a
+ * second that is too little, so a few may start at once, and the pace is slower by as many a second: 0.4 % at most.
  */
 export class EvenPace {
   readonly #bucket: TokenBucket;
@@ -66,7 +65,7 @@ export class EvenPace {
     this.#bucket = new TokenBucket(this.#evenly);
   }
 
-  /** From this instant on the next may start. */
+  /** The next start is allowed from this instant on. */
   get readyAt(): number {
     return this.#bucket.readyAt(1 + this.#spare + this.#more);
   }
@@ -84,7 +83,7 @@ export class EvenPace {
     return this.#perSecond - this.#more;
   }
 
-  /** In a second there are then fewer than the next whole number above the allowance plus one. */
+  /** This keeps the starts in a second below the next whole number above the allowance plus one. */
   get #spare(): number {
     return Math.min(0.5 * (1 - (this.#perSecond % 1)), (this.#perSecond * LATE_MS) / 1000);
   }
