@@ -1,6 +1,6 @@
 /**
- * What an operator has to hear of, folded: of each kind at most one notice a minute, which names at most a hundred and
- * counts all. So 40,000 failures in a minute are a few posts, whoever they belong to.
+ * Folds what an operator must be notified of. At most one notice of each type is sent per minute, which names at most a
+ * hundred items and counts all. So 40,000 failures in a minute are a few posts, whichever tenants they belong to.
  */
 import type { Trouble } from "./advice/advice.ts";
 import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
@@ -18,28 +18,28 @@ export const ALERT_TYPES = [
 
 export type AlertType = (typeof ALERT_TYPES)[number];
 
-/** Whose the endpoint and the events of alerts are; no tenant of a customer's may have this name. */
+/** The tenant of the endpoint and the events of alerts. No customer's tenant may have this name. */
 export const ALERT_TENANT = "webhookd:alerts";
 
 export const FAILURES_IN_A_ROW = 20;
 export const FAILING_MS = 5 * 60_000;
 export const ALERT_PACE_MS = 60_000;
 export const NAMED = 100;
-/** Groups of failed deliveries that are kept apart. */
+/** The most groups of failed deliveries that are kept apart. */
 const MAX_GROUPS = 1000;
 
-/** Instants are wall clock, epoch milliseconds; paces are monotonic. */
+/** Instants are wall clock, in epoch milliseconds; the pace of notices uses the monotonic clock. */
 export interface Moment {
   readonly wall: number;
   readonly monotonic: number;
 }
 
-/** What an attempt came to, as far as advice needs it. */
+/** The result of an attempt, as far as advice needs it. */
 export type Why = Omit<Trouble, "lastsMs">;
 
 export interface FailingEndpoint {
   readonly endpoint: string;
-  /** The latest failure. */
+  /** The result of the latest failure. */
   readonly why: Why;
   readonly consecutiveFailures: number;
   readonly failingSince: number;
@@ -47,7 +47,7 @@ export interface FailingEndpoint {
 
 export interface FailedDeliveries {
   readonly endpoint: string;
-  /** The first of them. */
+  /** The result of the first failure. */
   readonly why: Why;
   readonly count: number;
   readonly firstDelivery: string;
@@ -55,7 +55,7 @@ export interface FailedDeliveries {
 }
 
 type Told = Pick<FailingEndpoint, "endpoint" | "failingSince">;
-/** `total` counts those that are not named too. */
+/** `total` also counts the endpoints that are not named. */
 interface Endpoints<Type extends AlertType, One> {
   readonly type: Type;
   readonly total: number;
@@ -76,26 +76,29 @@ export type Notice =
   | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string }
   | { readonly type: "webhookd.storage_fault"; readonly detail: string };
 
-/** How an endpoint must fail before people are told. */
+/** True once an endpoint has failed often or long enough to be reported. */
 export function isWorthTelling(failures: number, lastsMs: number): boolean {
   return failures >= FAILURES_IN_A_ROW || lastsMs >= FAILING_MS;
 }
 
 interface Streak {
   failures: number;
-  /** Null until it fails again, where another node has told of it. */
+  /** Null until it fails again, if another node has reported it. */
   why: Why | null;
   readonly since: Moment;
-  /** The operator knows. */
+  /** True once the operator was notified. */
   told: boolean;
 }
 
 export class AlertFolder {
   readonly #streaks = new Map<string, Streak>();
   readonly #failing = new Set<string>();
-  /** Since when they had been failing. */
+  /** Endpoints that recovered, and since when they had been failing. */
   readonly #recovered = new Map<string, Moment>();
-  /** Since the last notices, of those that are not known to fail: `moved` may still say that they did. */
+  /**
+   * Endpoints that succeeded since the last notices and are not known to fail. `moved` may still say that they were
+   * failing.
+   */
   readonly #succeeded = new Set<string>();
   readonly #disabled = new Map<string, DisabledReason>();
   readonly #damaged = new Map<string, Damage>();
@@ -115,7 +118,7 @@ export class AlertFolder {
     let streak = this.#streaks.get(endpoint);
     if (streak === undefined) {
       const since = this.#recovered.get(endpoint);
-      // It recovered and fails again before anybody heard of the first: it has been failing all the while.
+      // It recovered and failed again before the recovery was reported, so it counts as failing all the while.
       this.#streaks.set(endpoint, (streak = { failures: 0, why, since: since ?? now, told: since !== undefined }));
       this.#recovered.delete(endpoint);
     }
@@ -138,9 +141,12 @@ export class AlertFolder {
     addTo(this.#failed, { endpoint, why, count: 1, firstDelivery: delivery, firstAt: now.wall });
   }
 
-  /** Endpoints have come from other nodes or a former process, or gone; people were told that these are failing. */
+  /**
+   * The endpoints of this process changed: they moved between nodes, or came from the last process. `told` are those
+   * already reported as failing.
+   */
   moved(owns: (id: string) => boolean, told: readonly Told[], { wall, monotonic }: Moment): void {
-    // What is about to be reported still is.
+    // Keep what is about to be reported.
     for (const endpoint of this.#streaks.keys()) {
       if (!owns(endpoint) && !this.#failing.has(endpoint)) this.#streaks.delete(endpoint);
     }
@@ -157,7 +163,7 @@ export class AlertFolder {
     }
   }
 
-  /** It fails no more, nor does it succeed. */
+  /** A disabled endpoint neither fails nor succeeds any more. */
   endpointDisabled(endpoint: string, reason: DisabledReason): void {
     this.#streaks.delete(endpoint);
     this.#failing.delete(endpoint);
@@ -169,7 +175,10 @@ export class AlertFolder {
     this.#damaged.set(endpoint, damage);
   }
 
-  /** Low is less than twice the floor, so that there is time to act; told once, until there is three times as much. */
+  /**
+   * Space is low below twice the floor, so that there is time to act. It is reported once, until there is three times
+   * the floor again.
+   */
   space({ freeBytes, floorBytes }: { readonly freeBytes: number | null; readonly floorBytes: number }): void {
     if (freeBytes === null || freeBytes >= 3 * floorBytes) this.#space = null;
     else if (freeBytes < 2 * floorBytes) this.#space = { freeBytes, floorBytes, told: this.#space?.told ?? false };
@@ -183,7 +192,7 @@ export class AlertFolder {
     this.#storageFault = detail;
   }
 
-  /** The notices that are due, whose matter is thereby told. The last time, all are due. */
+  /** Returns the notices that are due, and counts them as sent. With `isLast`, all of them are due. */
   take(now: Moment, isLast = false): Notice[] {
     if (isLast) this.#posted.clear();
     this.#succeeded.clear();
@@ -260,7 +269,7 @@ export class AlertFolder {
   }
 }
 
-/** Those of one endpoint that failed alike are one group, which keeps what was first. */
+/** Deliveries of one endpoint that failed alike form one group, which keeps the first of them. */
 function addTo(groups: Map<string, FailedDeliveries>, some: FailedDeliveries): void {
   const key = `${some.endpoint} ${some.why.error} ${some.why.status}`;
   const before = groups.get(key);
@@ -268,7 +277,7 @@ function addTo(groups: Map<string, FailedDeliveries>, some: FailedDeliveries): v
   groups.set(key, { ...some, ...before, count: some.count + (before?.count ?? 0) });
 }
 
-/** Two of one type. Of what has no list, the later one says it. */
+/** Joins two notices of one type. If the type has no list, the later one replaces the earlier. */
 export function joined(one: Notice, other: Notice): Notice {
   if (!("total" in one && "total" in other)) return other;
   const total = one.total + other.total;

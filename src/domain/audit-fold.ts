@@ -1,10 +1,13 @@
-/** Which calls have a row of the audit log each, and which are counted in one: a caller in a loop must not fill the disk. */
+/**
+ * Decides which calls get a row of the audit log and which are only counted in one, so that a caller in a loop cannot
+ * fill the disk.
+ */
 import type { AuditEntry } from "./caller.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Of calls of one kind within so long, so many have rows of their own; the last of these counts the others. */
+/** In each window, the first `rows` calls of a kind get rows of their own; the last of these counts the others. */
 export interface FoldRule {
   readonly kind: string;
   readonly rows: number;
@@ -12,9 +15,9 @@ export interface FoldRule {
 }
 
 /**
- * A kind is what one caller does to one object, with one outcome. A refused call may name any object, so its kind has
- * none. A read or a repeated request changes nothing: its time is told by the first and the last. Of changes the first
- * three a minute have rows, more than anybody makes by hand.
+ * A kind is what one caller does to one object, with one outcome. A refused call may name any object, so the object is
+ * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. Of
+ * changes, the first three a minute get rows, which is more than anybody makes by hand.
  */
 export function foldRuleOf({ actor, uid, action, object, outcome }: AuditEntry): FoldRule {
   const kind = `${actor} ${uid ?? ""} ${action} ${outcome}`;
@@ -26,5 +29,5 @@ export function foldRuleOf({ actor, uid, action, object, outcome }: AuditEntry):
   };
 }
 
-/** Refused calls of one caller that have rows, whatever they are. */
+/** The limit on rows for all refused calls of one caller, whatever their kind. */
 export const REFUSED_ROWS = { rows: 30, windowMs: MINUTE_MS };

@@ -1,6 +1,7 @@
 /**
- * Who asks, and what the audit log keeps of it. An API key is a token, scopes, a tenant and an optional expiry. The token
- * is `whk_`, the key's 26 id characters, `_`, and 32 random bytes as 52 characters. It is shown once and stored hashed.
+ * API keys, the limits of callers, and audit entries. An API key is a token, scopes, a tenant and an optional expiry.
+ * The token is `whk_`, the key's 26 id characters, `_`, and 32 random bytes as 52 characters. It is shown once and
+ * stored hashed.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { decodeBytes, encodeBytes, isId } from "./id.ts";
@@ -9,11 +10,14 @@ import { type ErrorCode, WebhookdError } from "./errors.ts";
 export const SCOPES = ["publish", "read", "replay", "manage", "secrets", "metrics", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the key of a portal link may be good for, the least first. Never publishing: a customer receives. */
+/**
+ * The scopes that the key of a portal link may have, the narrowest first. It never publishes, because a customer only
+ * receives.
+ */
 export const PORTAL_SCOPES = ["read", "replay", "manage", "secrets"] as const satisfies readonly Scope[];
 export type PortalScope = (typeof PORTAL_SCOPES)[number];
 
-/** Who has one of these scopes may do what the scope before them allows. */
+/** The wider scopes that include each scope. */
 const WIDER: Readonly<Record<Scope, readonly Scope[]>> = {
   publish: ["admin"],
   read: ["replay", "manage", "admin"],
@@ -28,25 +32,25 @@ export function includesScope(scopes: readonly Scope[], wanted: Scope): boolean 
   return scopes.includes(wanted) || WIDER[wanted].some((wider) => scopes.includes(wider));
 }
 
-/** What the key of a portal link has beside what any key has. */
+/** The additional fields of a portal link's key. */
 export interface PortalLink {
-  /** Ids; null for all of the tenant's. */
+  /** Endpoint ids; null for all of the tenant's endpoints. */
   readonly endpoints: readonly string[] | null;
   /** The URL that the page links back to. */
   readonly returnUrl: string | null;
-  /** The key that asked for it, and ends it when it is revoked; null for the unix socket. */
+  /** The key that created the link; revoking it ends the link. Null for the unix socket. */
   readonly madeBy: string | null;
 }
 
-/** How many portal links work at some instant. */
+/** The number of portal links that are valid at some instant. */
 export interface LinksAlive {
-  /** Of the tenant. */
+  /** Links of the same tenant. */
   readonly ofTenant: number;
-  /** Made by the same key; 0 for the unix socket, whose caller has no limit. */
+  /** Links created by the same key; 0 for the unix socket, whose caller has no limit. */
   readonly ofMaker: number;
 }
 
-/** Why there is no room for another portal link; null if there is. */
+/** The reason why no further portal link may be created, or null. */
 export function linksRefusal({ ofTenant, ofMaker }: LinksAlive, most: number): WebhookdError | null {
   const whose = ofTenant >= most ? "its tenant" : ofMaker >= most ? "the key that asks for it" : null;
   if (whose === null) return null;
@@ -66,7 +70,7 @@ export interface NewApiKey {
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly expiresAt: number | null;
-  /** Only of a portal link. */
+  /** Set only for a portal link. */
   readonly portal?: PortalLink | null;
 }
 
@@ -77,33 +81,36 @@ export interface ApiKey extends NewApiKey {
   readonly portal: PortalLink | null;
 }
 
-/** Whether the key opens something at that instant. */
+/** True if the key is valid at that instant. */
 export function isUsable({ revokedAt, expiresAt }: Pick<ApiKey, "revokedAt" | "expiresAt">, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt > now);
 }
 
-/** What the account of a caller follows from. */
+/** The facts that determine a caller's account. */
 export interface Paying {
-  /** Null for whoever may open the unix socket. */
+  /** Null for a caller on the unix socket. */
   readonly keyId: string | null;
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly isPortal: boolean;
-  /** The key that made the portal link; null for the unix socket, and for any other key. */
+  /** The key that created the portal link; null for the unix socket, and for any other key. */
   readonly madeBy: string | null;
 }
 
-/** Whose limits a call counts against. Every limit is kept by one of these names. */
+/** The names under which a call's limits are counted. */
 export interface Account {
-  /** Has `rate_limit` requests a second: the key, or for a portal link the key that made it. */
+  /** Has `rate_limit` requests a second: the key, or for a portal link the key that created it. */
   readonly payer: string;
-  /** Takes its turn among others: the key, or all links that one key made for one tenant. */
+  /** Takes turns with other callers: the key, or all links that one key created for one tenant. */
   readonly caller: string;
-  /** Has a share of what may be under way: the tenant, or a key of every tenant. */
+  /** Has a share of the requests in progress: the tenant, or a key for every tenant. */
   readonly share: string;
 }
 
-/** Null for the operator, who has no limit. Links can be made by the thousand, so none of them counts for itself alone. */
+/**
+ * Null for the operator, who has no limit. Links of one key share an account, because they can be created by the
+ * thousand.
+ */
 export function accountOf({ keyId, tenant, isPortal, madeBy }: Paying): Account | null {
   if (keyId === null) return null;
   const caller = isPortal ? `links of ${madeBy ?? "socket"} for ${tenant}` : keyId;
@@ -126,7 +133,10 @@ export function createToken(idChars: string, random: Uint8Array): string {
   return `whk_${idChars}_${encodeBytes(random)}`;
 }
 
-/** Null for anything `createToken` does not make. The length is looked at first, so a long header costs nothing. */
+/**
+ * Returns null for anything that `createToken` does not make. The length is checked first, so a long header costs
+ * nothing.
+ */
 export function parseToken(text: string): Token | null {
   if (text.length !== LENGTH || !text.startsWith("whk_") || text[30] !== "_") return null;
   const keyId = `key_${text.slice(4, 30)}`;
@@ -139,15 +149,15 @@ export function hashSecret(secret: Uint8Array): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function matchesHash(secret: Uint8Array, hash: Uint8Array): boolean {
   const digest = hashSecret(secret);
   return digest.length === hash.length && timingSafeEqual(digest, hash);
 }
 
 /**
- * A route that changes something, or shows a secret, names one of these. Publishes are not audited. The log says who asked
- * for what change, and what came of it; never what the change held: no secret, no payload.
+ * A route that changes something, or shows a secret, names one of these. Publishes are not audited. The log records the
+ * caller, the change and its outcome, but never the content: no secret, no payload.
  */
 export const AUDIT_ACTIONS = [
   "endpoint.register",
@@ -183,29 +193,35 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface AuditEntry {
-  /** `key_…`, or `socket` for whoever opened the unix socket. */
+  /** `key_…`, or `socket` for a caller on the unix socket. */
   readonly actor: string;
-  /** Of a caller over the unix socket, as the kernel says it; null of a key, and where the kernel cannot be asked. */
+  /**
+   * The uid of a caller on the unix socket, as the kernel reports it; null for a key, and if the kernel cannot be
+   * asked.
+   */
   readonly uid: number | null;
-  /** The login name of that uid, as it was then; null without one. */
+  /** The login name of that uid at the time; null if it has none. */
   readonly user: string | null;
-  /** Whose data it was about, one name or `*`; null where only the object can tell. */
+  /** The tenant whose data it was about, or `*`; null if that is known only from the object. */
   readonly tenant: string | null;
   readonly action: AuditAction;
-  /** The id of what it was done to; null for the daemon as a whole, and for what never came to be. */
+  /** The id of the object; null for the daemon as a whole, and for an object that was not created. */
   readonly object: string | null;
   readonly requestId: string;
-  /** `repeated`: an idempotency key had been used before, so nothing was done. Else the code of the refusal. */
+  /**
+   * `repeated` means that an idempotency key had been used before, so nothing was done. Anything but `ok` and
+   * `repeated` is the code of the refusal.
+   */
   readonly outcome: "ok" | "repeated" | ErrorCode;
 }
 
-/** As it was written down. */
+/** An audit entry as it is stored. */
 export interface AuditRecord extends AuditEntry {
-  /** `*` where nobody could tell. */
+  /** `*` if the tenant could not be determined. */
   readonly tenant: string;
-  /** Of the first call. */
+  /** The time of the first call. */
   readonly at: number;
   readonly lastAt: number;
-  /** How many calls of the kind it stands for (audit-fold.ts). */
+  /** The number of calls that this entry stands for (audit-fold.ts). */
   readonly count: number;
 }

@@ -1,4 +1,4 @@
-/** What a caller did wrong, or what we cannot do now: one list of codes for HTTP, CLI and documents. */
+/** Errors that a caller can act on: one list of codes for HTTP, the command line and the documents. */
 
 /** The coarse codes, stable for ever: `docs/interface.md` §2. */
 export const PROBLEMS = {
@@ -44,7 +44,7 @@ export const PROBLEMS = {
 
 export type ErrorCode = keyof typeof PROBLEMS;
 
-/** The fault of one field, in `errors[].code`. */
+/** Codes for a single field, in `errors[].code`. */
 export const FIELD_CODES = [
   "invalid_utf8",
   "duplicate_key",
@@ -92,20 +92,22 @@ export const FIELD_CODES = [
 export type FieldCode = (typeof FIELD_CODES)[number];
 
 export interface FieldError {
-  /** RFC 6901 JSON pointer into the body, `""` for all of it; `?name` for a query parameter. */
+  /** An RFC 6901 JSON pointer into the body, `""` for all of it; `?name` for a query parameter. */
   readonly pointer: string;
   readonly code: FieldCode;
   readonly detail: string;
 }
 
-/** An error the caller can act on; anything else that is thrown is our bug or our disk. `detail` is shown to the caller. */
+/**
+ * An error the caller can act on; anything else that is thrown is our bug or our disk. `detail` is shown to the caller.
+ */
 export class WebhookdError extends Error {
   override readonly name = "WebhookdError";
   readonly code: ErrorCode;
   readonly detail: string;
   readonly errors: readonly FieldError[];
   readonly retryAfterSeconds: number | undefined;
-  /** Where in the bytes that were sent, if it is about one place. */
+  /** The offset in the bytes that were sent, if the error is about one place. */
   readonly at: number | undefined;
 
   constructor(

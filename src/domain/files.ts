@@ -1,4 +1,4 @@
-/** Who may change a file, and how many connections to receivers the limit of open files leaves room for. */
+/** Rules about file permissions, and about how many connections to receivers the limit of open files allows. */
 
 /** A file's owner and the bits of its mode. */
 export interface Access {
@@ -8,7 +8,10 @@ export interface Access {
 
 const WRITE_OF_OTHERS = 0o022;
 
-/** Who else than the trusted users may change the file, as the rest of a sentence about it; null when nobody may. */
+/**
+ * Returns why users other than the trusted ones can change the file, as the end of a sentence about it; null if none
+ * can.
+ */
 export function changeableBy({ uid, mode }: Access, trusted: readonly number[]): string | null {
   if (!trusted.includes(uid)) return `belongs to user ${uid}, who can change it`;
   return (mode & WRITE_OF_OTHERS) === 0 ? null : `can be changed by other users (mode ${modeText(mode)})`;
@@ -18,22 +21,22 @@ export function modeText(mode: number): string {
   return `0${(mode & 0o777).toString(8).padStart(3, "0")}`;
 }
 
-/** The store's files, threads, listeners and look-ups, and what is opened for a moment. */
+/** Reserved for the store's files, threads, listeners and look-ups, and for files opened briefly. */
 const OWN = 48;
-/** Clients of the API: a part of what is left, and no more than are let in. */
+/** Reserved for clients of the API: a part of the others, up to the number of clients that are accepted. */
 const CLIENTS_SHARE = 1 / 4;
 const CLIENTS = 512;
-/** Of the connections to receivers; the others may rest until they are used again. */
+/** The share of the connections to receivers that attempts may use; the others may stay idle for reuse. */
 const IN_FLIGHT_SHARE = 4 / 5;
 
 export interface Room {
-  /** Attempts at once. */
+  /** The most attempts at once. */
   readonly inFlight: number;
-  /** Connections that are kept though nothing is sent on them. */
+  /** The most idle connections that are kept. */
   readonly resting: number;
 }
 
-/** A soft limit, as Linux says it in `/proc/PID/limits`; null where it does not. */
+/** A soft limit from the text of Linux's `/proc/PID/limits`; null if it is not there. */
 export function softLimitOf(limits: string, name: "open files" | "file size" = "open files"): number | null {
   const [, soft] = new RegExp(`^Max ${name}\\s+(\\d+|unlimited)`, "m").exec(limits) ?? [];
   return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
@@ -47,7 +50,7 @@ export function roomWithin(openFiles: number | null): Room {
   return { inFlight, resting: Math.max(0, connections - inFlight) };
 }
 
-/** The limit from which on so many attempts may be made at once. */
+/** The limit of open files that this many attempts at once need. */
 export function openFilesFor(inFlight: number): number {
   const connections = Math.ceil(inFlight / IN_FLIGHT_SHARE);
   return OWN + connections + Math.min(CLIENTS, Math.ceil((connections * CLIENTS_SHARE) / (1 - CLIENTS_SHARE)));

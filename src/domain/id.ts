@@ -1,4 +1,7 @@
-/** Ids, and the names of tenants. An id is a prefix, `_`, and 26 characters of lower-case Crockford base32 whose text order is the order of their making. */
+/**
+ * Ids, and the names of tenants. An id is a prefix, `_`, and 26 characters of lower-case Crockford base32. Ids sort as
+ * text in the order of their creation.
+ */
 import { randomFillSync } from "node:crypto";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -6,13 +9,13 @@ const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
 const BEGINNING = /^[0-9a-hjkmnp-tv-z]{6,25}$/;
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
-/** Milliseconds in 10 characters, then 80 random bits in 16. `random` gives at least 10 bytes. */
+/** Milliseconds in 10 characters, then 80 random bits in 16. `random` must hold at least 10 bytes. */
 export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError("an id needs 10 random bytes");
   return `${prefix}_${encodeBase32(now, 10)}${encodeBytes(random.subarray(0, 10))}`;
 }
 
-/** For the random part of ids: one call of the generator for many of them. */
+/** Returns random bytes for ids from a pool, so that many ids need only one call of the generator. */
 export function pooledRandom(): (length: number) => Uint8Array {
   let pool = Buffer.alloc(0);
   let used = 0;
@@ -26,21 +29,29 @@ export function pooledRandom(): (length: number) => Uint8Array {
   };
 }
 
-/** Whether the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused. */
+/**
+ * True if the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused.
+ */
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
 }
 
-/** Whether an id may begin so, and enough of it is there to look for it. */
+/** True if an id may begin with this text, and the text is long enough to search for. */
 export function isBeginning(prefix: string, text: string): boolean {
   return text.startsWith(`${prefix}_`) && BEGINNING.test(text.slice(prefix.length + 1));
 }
 
-/** An event's id begins with when it was received: 42 bits of milliseconds (until 2109), and 11 bits of counter. */
+/**
+ * An event's id begins with the time when it was received: 42 bits of milliseconds (until 2109), and 11 bits of
+ * counter.
+ */
 export const EVENTS_PER_MS = 2048;
 const EVENT_CHARS = 11;
 
-/** When events were received whose ids begin so after their prefix, as `since` and `until` take it. */
+/**
+ * The period in which events were received whose ids begin with this text (without the prefix), as `since` and `until`
+ * take it.
+ */
 export function receivedWithin(beginning: string): { readonly since: string; readonly until: string } {
   const known = beginning.slice(0, EVENT_CHARS);
   const low = decodeBase32(known.padEnd(EVENT_CHARS, "0")) ?? Number.MAX_SAFE_INTEGER;
@@ -49,17 +60,17 @@ export function receivedWithin(beginning: string): { readonly since: string; rea
   return { since: instant(Math.floor(low / EVENTS_PER_MS)), until: instant(Math.floor(high / EVENTS_PER_MS) + 1) };
 }
 
-/** What `isId` takes, for those who describe it. */
+/** The pattern of the ids that `isId` accepts, for descriptions of the API. */
 export function idPattern(prefix: string): RegExp {
   return new RegExp(`^${prefix}_${BODY.source.slice(1)}`);
 }
 
-/** Whether the text has the form of any of our ids. */
+/** True if the text has the form of any of our ids. */
 export function isAnyId(text: string): boolean {
   return ANY.test(text);
 }
 
-/** A non-negative safe integer, most significant character first, padded with zeros to `chars`. */
+/** Encodes a non-negative safe integer, most significant character first, padded with zeros to `chars`. */
 export function encodeBase32(value: number, chars: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError("not a non-negative safe integer");
   let text = "";
@@ -86,7 +97,7 @@ export function decodeBase32(text: string): number | null {
   return value;
 }
 
-/** Bytes as base32, five bits a character, the last one padded with zero bits: 32 bytes make 52 characters. */
+/** Encodes bytes as base32, five bits a character, the last one padded with zero bits: 32 bytes make 52 characters. */
 export function encodeBytes(bytes: Uint8Array): string {
   let text = "";
   let held = 0;
@@ -120,7 +131,7 @@ export function decodeBytes(text: string): Uint8Array | null {
       held &= (1 << bits) - 1;
     }
   }
-  // Five or more bits left make a character too many; bits that are not zero would be a second spelling.
+  // Five or more bits left over mean a character too many; non-zero ones would be a second spelling of the same bytes.
   return bits >= 5 || held !== 0 ? null : bytes;
 }
 

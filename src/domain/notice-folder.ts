@@ -1,13 +1,15 @@
 import { ALERT_PACE_MS, joined, type AlertType, type Moment, type Notice } from "./alert.ts";
 
-/** Of an endpoint only the latest of these is true. */
+/** Only the latest of these is true of an endpoint. */
 const STATES: readonly AlertType[] = [
   "webhookd.endpoint_failing",
   "webhookd.endpoint_recovered",
   "webhookd.endpoint_disabled",
 ];
 
-/** Folds notices that wait, of several nodes or for a store that takes none now: of each kind there is one at most. */
+/**
+ * Folds notices that wait, from several nodes or while the store accepts none, so that at most one of each type waits.
+ */
 export class NoticeFolder {
   readonly #waiting = new Map<AlertType, Notice>();
   readonly #posted = new Map<AlertType, number>();
@@ -18,7 +20,7 @@ export class NoticeFolder {
     this.#waiting.set(notice.type, before === undefined ? notice : joined(before, notice));
   }
 
-  /** Those that are due: of each kind one a minute, for all nodes. The last time, all are. */
+  /** Returns the notices that are due: one a minute of each type, for all nodes. With `isLast`, all of them are due. */
   take({ monotonic }: Moment, isLast = false): Notice[] {
     if (isLast) this.#posted.clear();
     const isDue = ({ type }: Notice) =>
@@ -31,7 +33,7 @@ export class NoticeFolder {
     return due;
   }
 
-  /** All of them, without the pace. */
+  /** Returns all notices, whatever the pace. */
   takeAll(): Notice[] {
     const all = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -1,17 +1,20 @@
 /**
- * Outside text made safe to show: response bodies, header values, descriptions, error messages. What could steer a
- * terminal or reorder a line is replaced by a visible `<U+001B>`, not removed, so that an attack is seen (CWE-150, CWE-117).
+ * Makes outside text safe to show: response bodies, header values, descriptions, error messages. Characters that could
+ * steer a terminal or reorder a line are replaced by a visible `<U+001B>`, not removed, so that an attack is seen
+ * (CWE-150, CWE-117).
  */
 
 export interface PrintableOptions {
-  /** The most UTF-16 units to return; what is cut ends with `…`. */
+  /** The most UTF-16 units to return; text that is cut ends with `…`. */
   readonly max?: number;
-  /** Line breaks stay, CR LF as LF; without it they are shown as code points. */
+  /** Keeps line breaks, with CR LF as LF; otherwise they are shown as code points. */
   readonly keepNewlines?: boolean;
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;
-/** Controls but the line feed, bidi and zero-width characters, line separators, byte-order mark, tags, lone surrogates. */
+/**
+ * Controls but the line feed, bidi and zero-width characters, line separators, byte-order mark, tags, lone surrogates.
+ */
 const FORBIDDEN =
   /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
 /** The ninth combining mark on a character and those after it. */
@@ -22,7 +25,7 @@ const TAB = "  ";
 export function printable(text: string, options: PrintableOptions = {}): string {
   const max = options.max ?? Number.POSITIVE_INFINITY;
   if (text.length <= max && PLAIN.test(text)) return text;
-  // Cut before the work: two units make at least one, and that only where CR LF is folded.
+  // Cut before the work. Two units yield at least one, and only one if CR LF is folded.
   let shown = text.slice(0, 2 * max + 1);
   shown = options.keepNewlines ? shown.replaceAll("\r\n", "\n") : shown.replaceAll("\n", visible);
   shown = shown.replaceAll("\t", TAB).replace(FORBIDDEN, visible).replace(EXCESS_MARK, visible);
@@ -36,6 +39,6 @@ function visible(char: string): string {
 function cut(text: string, max: number): string {
   if (max < 1) return "";
   const head = text.slice(0, max - 1);
-  // Not between the halves of a pair: a lone surrogate would be a forbidden character.
+  // Do not cut between the halves of a pair: a lone surrogate would be a forbidden character.
   return (/[\ud800-\udbff]$/.test(head) ? head.slice(0, -1) : head) + "…";
 }

@@ -1,12 +1,13 @@
 /**
- * What attempts came to, counted: one row of numbers, which costs a few increments an attempt and adds up over endpoints
- * and minutes. Tests and what we interrupted ourselves say nothing of a receiver.
+ * Counts the results of attempts in one row of numbers, which costs a few increments per attempt and can be added up
+ * over endpoints and minutes. Tests, and attempts that we interrupted ourselves, do not count for or against a
+ * receiver.
  */
 import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from "./deliveries/attempt.ts";
 
-/** How often values fell into which bucket. To add one costs a few comparisons and an increment. */
+/** Counts how many values fell into each bucket. Adding one costs a few comparisons and an increment. */
 export class Histogram {
-  /** The upper bounds of the buckets, ascending; a last bucket takes what is above. */
+  /** The upper bounds of the buckets, ascending; a last bucket takes everything above. */
   readonly bounds: readonly number[];
   readonly counts: number[];
   sum = 0;
@@ -28,7 +29,7 @@ export function bucketOf(bounds: readonly number[], value: number): number {
   return at;
 }
 
-/** Milliseconds: the upper bounds of buckets, the last of which has none. */
+/** The upper bounds of the buckets, in milliseconds; the last bucket has none. */
 export const DURATION_BOUNDS: readonly number[] = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000,
 ];
@@ -36,7 +37,7 @@ export const DELAY_BOUNDS: readonly number[] = [
   2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 300_000, 1_800_000,
 ];
 
-/** Places in the row. They are on disk: a block only ever grows at its end, into the room after it. */
+/** Indexes in the row. They are on disk, so a block may only grow at its end, into the gap after it. */
 const SUCCEEDED = 0;
 const INTERRUPTED = 1;
 const DELIVERED = 2;
@@ -46,14 +47,14 @@ const DURATIONS = 56;
 const DELAYS = 88;
 const LENGTH = 112;
 
-/** Of an attempt that has ended, what is counted. */
+/** The part of an ended attempt that is counted. */
 export interface Ended {
   readonly claim: { readonly number: number; readonly trigger: Trigger; readonly dueAt: number };
   readonly startedAt: number;
   readonly outcome: Pick<Outcome, "outcome" | "error" | "durationMs">;
 }
 
-/** What one attempt adds, so that it is found out once for all the rows it goes into. A place is -1 for nothing. */
+/** The indexes that one attempt increments, computed once for all the rows that count it. -1 for none. */
 export interface Marks {
   readonly result: number;
   readonly duration: number;
@@ -65,11 +66,11 @@ export interface Marks {
 
 const INTERRUPTION: Marks = { result: INTERRUPTED, duration: -1, delay: -1, end: -1, durationMs: 0, delayMs: 0 };
 
-/** `ends` says what the attempt made of its delivery; null when it did not end it. */
+/** `ends` is the final status that the attempt gave its delivery, or null if the delivery goes on. */
 export function marksOf({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): Marks {
   if (outcome.outcome === "interrupted") return INTERRUPTION;
   const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
-  // A replay's first attempt has a later number, and a manual one waits for nothing.
+  // The first attempt of a replay has a later number, and a manual one waits for nothing.
   const waited = claim.number === 1 && claim.trigger === "ladder";
   const delayMs = waited ? Math.max(0, startedAt - claim.dueAt) : 0;
   return {
@@ -84,7 +85,7 @@ export function marksOf({ claim, startedAt, outcome }: Ended, ends: "delivered" 
 
 export class Tally {
   readonly #counts = new Float64Array(LENGTH);
-  /** Milliseconds in all; not kept on disk. */
+  /** The sum, in milliseconds; not kept on disk. */
   durationMs = 0;
   delayMs = 0;
 
@@ -98,7 +99,7 @@ export class Tally {
     this.delayMs += delayMs;
   }
 
-  /** A delivery that failed without anything having been sent. */
+  /** Counts a delivery that failed without an attempt. */
   failedUnsent(error: AttemptError): void {
     this.#counts[DELIVERIES_FAILED + ATTEMPT_ERRORS.indexOf(error)]!++;
   }
@@ -117,7 +118,7 @@ export class Tally {
     return this.#counts[INTERRUPTED]!;
   }
 
-  /** Attempts that failed, by error; only what there was. */
+  /** Failed attempts by error, without zeros. */
   get failed(): Map<AttemptError, number> {
     return this.#byError(FAILED);
   }
@@ -126,12 +127,12 @@ export class Tally {
     return this.#counts[DELIVERED]!;
   }
 
-  /** Deliveries that failed, by the error of their last attempt. */
+  /** Failed deliveries by the error of their last attempt. */
   get deliveriesFailed(): Map<AttemptError, number> {
     return this.#byError(DELIVERIES_FAILED);
   }
 
-  /** One for each of `DURATION_BOUNDS`, and one above. */
+  /** One count for each of `DURATION_BOUNDS`, and one above. */
   get durations(): readonly number[] {
     return [...this.#counts.subarray(DURATIONS, DURATIONS + DURATION_BOUNDS.length + 1)];
   }
@@ -140,7 +141,7 @@ export class Tally {
     return [...this.#counts.subarray(DELAYS, DELAYS + DELAY_BOUNDS.length + 1)];
   }
 
-  /** Places and counts by turns, of what is not zero. */
+  /** Alternating indexes and counts, without zeros. */
   toPairs(): number[] {
     const pairs: number[] = [];
     for (let at = 0; at < LENGTH; at++) if (this.#counts[at] !== 0) pairs.push(at, this.#counts[at]!);
@@ -163,7 +164,10 @@ export function sum(counts: Iterable<number>): number {
   return total;
 }
 
-/** Read off the buckets, evenly within one, so it is off by a fifth at most; null when nothing was counted. */
+/**
+ * Estimates a percentile, assuming that values are spread evenly within a bucket, so it is off by at most a fifth. Null
+ * if nothing was counted.
+ */
 export function percentile(bounds: readonly number[], counts: readonly number[], part: number): number | null {
   let left = sum(counts) * part;
   if (left === 0) return null;

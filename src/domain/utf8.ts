@@ -1,13 +1,13 @@
 /**
- * Bytes from outside as text. Node's own decoding puts U+FFFD in the place of what is not UTF-8, so that different bytes
- * become the same text: a wrong passphrase would open a backup, and a folder beside the real one would be made.
+ * Decodes bytes from outside as text. Node's own decoding replaces invalid UTF-8 by U+FFFD, so that different bytes
+ * become the same text: a wrong passphrase could open a backup, and a folder could be created beside the real one.
  */
 import { isUtf8 } from "node:buffer";
 
-/** The message goes on after the name of what was read: `FILE:2: is not UTF-8`. */
+/** The message continues the name of the input: `FILE:2: is not UTF-8`. */
 export class NotUtf8 extends Error {
   override readonly name = "NotUtf8";
-  /** From 1. */
+  /** Counts from 1. */
   readonly line: number;
 
   constructor(line: number) {
@@ -22,12 +22,15 @@ export function utf8Of(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }
 
-/** Whether Node may have replaced bytes in a text that it decoded before we could see them: words, variables, names. */
+/**
+ * True if Node may have replaced bytes of a text that it decoded before we could check it: arguments, variables, file
+ * names.
+ */
 export function mayBeReplaced(text: string): boolean {
   return text.includes("\ufffd");
 }
 
-/** No character of several bytes contains a line end, so each line can be judged alone. */
+/** No multi-byte character contains a line end, so each line can be checked alone. */
 function wrongLine(bytes: Uint8Array): number {
   let line = 1;
   let start = 0;

@@ -1,17 +1,20 @@
-/** What the API, the command line and the dashboard say in the same words. */
+/** Phrases that the API, the command line and the dashboard share. */
 
 /** "1 delivery", "1,204 deliveries". */
 export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }
 
-/** "a", "a or b", "a, b, or c". Intl.ListFormat says the same, but reads the tables of every language to be made: 13 ms. */
+/**
+ * "a", "a or b", "a, b, or c". Intl.ListFormat gives the same, but loads the tables of every language, which takes 13
+ * ms.
+ */
 export function listed(names: readonly string[], last: "and" | "or"): string {
   if (names.length < 3) return names.join(` ${last} `);
   return `${names.slice(0, -1).join(", ")}, ${last} ${names.at(-1)}`;
 }
 
-/** "424 KiB", "1.3 MiB": to two digits at least. */
+/** "424 KiB", "1.3 MiB": at least two digits. */
 export function sizeText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const step = bytes < 1 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
@@ -19,23 +22,23 @@ export function sizeText(bytes: number): string {
   return `${value < 10 && step > 0 ? value.toFixed(1) : Math.round(value)} ${units[step]}`;
 }
 
-/** What of a database was damaged. */
+/** A damaged table or index of a database. */
 export interface DamagedPages {
   /** The table or index. */
   readonly name: string;
-  /** Empty where nothing says which they are. */
+  /** Empty if the page numbers are not known. */
   readonly pages: readonly number[];
 }
 
 export interface Lost {
   readonly table: string;
-  /** Null when nothing says how many there were. */
+  /** Null if the number is not known. */
   readonly rows: number | null;
 }
 
 const NAMED = 5;
 
-/** Of the write-ahead log. */
+/** Describes damage to the write-ahead log. */
 export function logDamageText({
   transactions,
   pages,
@@ -47,7 +50,7 @@ export function logDamageText({
   return `the write-ahead log was damaged, and ${all} (${pages} pages) behind the damage ${transactions === 1 ? "is" : "are"} lost, acknowledged events perhaps among them`;
 }
 
-/** What became of a database that was damaged. A daemon of before says nothing of the log. */
+/** Describes a damaged database. An older daemon does not report the log. */
 export function damageText({
   pages,
   lost,
