@@ -8,7 +8,7 @@ import { nameOf, SETTINGS, type SettingName } from "./schema.ts";
 
 export interface FileEntry {
   readonly raw: unknown;
-  /** `webhookd.toml:14`; costs a search. */
+  /** Returns a place such as `webhookd.toml:14`. It searches the file. */
   where(): string;
 }
 
@@ -18,11 +18,11 @@ export interface FileContent {
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly mistakes: readonly Mistake[];
-  /** Those that something wrong may have been meant for. */
+  /** Settings that an unknown or misplaced entry may have been meant for. */
   readonly doubtful: ReadonlySet<SettingName>;
 }
 
-/** What a file gives; anything that is not known is a mistake. `name` is how messages call the file. */
+/** Reads a configuration file. Anything unknown in it is a mistake. `name` is how messages call the file. */
 export function readFileContent(text: string, name: string): FileContent {
   let table: Record<string, unknown>;
   try {
@@ -73,13 +73,13 @@ export function readFileContent(text: string, name: string): FileContent {
   return { settings, eventTypes, egressTenants, tenants, mistakes, doubtful };
 }
 
-/** What a section or key may have been meant for, though it is unknown or in the wrong place. */
+/** The settings that an unknown or misplaced section or key may have been meant for. */
 export function meantBy(word: string): SettingName[] {
   const near = nearest(word, new Set(SETTINGS.map(({ section }) => section)));
   return SETTINGS.filter(({ section, key }) => section === near || key === word).map(nameOf);
 }
 
-/** The one list of sections within a section; what is left of that one is settings. */
+/** Takes out the one list of sections within a section; the other keys of that section are settings. */
 function takeTenants(sections: Record<string, unknown>): unknown {
   const [section, key] = EGRESS_TENANTS.split(".") as [string, string];
   const values = sections[section];
@@ -89,7 +89,7 @@ function takeTenants(sections: Record<string, unknown>): unknown {
   return tenants;
 }
 
-/** Also for variables: the same words for the same mistake. */
+/** Used for variables as well, so that the same mistake gets the same message. */
 export function unknownKey(where: string, section: string, key: string): Mistake {
   const keys = SETTINGS.filter((setting) => setting.section === section).map((setting) => setting.key);
   const near = nearest(key, keys);
@@ -119,7 +119,7 @@ function outsideSections(where: string, key: string): Mistake {
 
 /**
  * The line on which a key begins. smol-toml keeps no positions, so the file is parsed again line by line: the key
- * begins after the longest beginning of the file that parses without it. Only as slow as a mistake may be.
+ * begins after the longest beginning of the file that parses without it. This is slow, but runs only after a mistake.
  */
 function lineOf(text: string, path: readonly string[]): number {
   const lines = text.split("\n");

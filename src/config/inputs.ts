@@ -1,6 +1,5 @@
 /**
- * What a configuration is made from, flags, variables and files, and where things are when none of them says so. Each
- * command loads this.
+ * The inputs of a configuration (flags, variables and files), and the default places of files. Each command loads this.
  */
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fstatSync, lstatSync, openSync, readFileSync, statSync, type Stats } from "node:fs";
@@ -21,11 +20,11 @@ export interface ConfigFlags {
   readonly create?: boolean | undefined;
   /** False with `--no-migrate`. */
   readonly migrate?: boolean | undefined;
-  /** Flags that stand for a setting; the flag's name is for messages. */
+  /** Flags that stand for a setting; messages use the flag's name. */
   readonly settings?: readonly { readonly name: SettingName; readonly flag: string; readonly text: string }[];
 }
 
-/** All that a configuration is made from, so that loading one is a function of it. */
+/** Everything that a configuration is made from, so that loading one is a function of it. */
 export interface ConfigInputs {
   readonly flags: ConfigFlags;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -36,12 +35,12 @@ export interface ConfigInputs {
   /** The checkout's folder; null for the executable. */
   readonly checkout: string | null;
   /**
-   * Null when there is no such file; throws when there is one that cannot be read, and `NotUtf8` when it is no text.
-   * With `onlyOwn`, throws a `ForeignFile` when users other than this one and root may change it.
+   * Returns null if there is no such file. Throws if it cannot be read, and `NotUtf8` if it is not text. With
+   * `onlyOwn`, throws a `ForeignFile` if users other than this one and root can change it.
    */
   readFile(path: string, onlyOwn?: boolean): string | null;
   exists(path: string): boolean;
-  /** Whether this user may not even know if it exists. */
+  /** True if this user is not permitted to know whether the path exists. */
   isHidden(path: string): boolean;
 }
 
@@ -71,16 +70,16 @@ function isHidden(path: string): boolean {
   }
 }
 
-/** How the file can be changed by others, as the rest of a sentence. */
+/** The message says how others can change the file, as the end of a sentence. */
 export class ForeignFile extends Error {}
 
 function readIfThere(path: string, onlyOwn = false): string | null {
   try {
-    // Before it is opened: another user's pipe would block us.
+    // Check before opening: another user's pipe would block us.
     if (onlyOwn) for (const stats of [lstatSync(path), statSync(path)]) requireOwn(stats);
     const file = openSync(path, "r");
     try {
-      // It may have been exchanged since.
+      // The file may have been replaced since the first check.
       if (onlyOwn) requireOwn(fstatSync(file));
       return utf8Of(readFileSync(file));
     } finally {
@@ -96,13 +95,13 @@ function requireOwn(stats: Stats): void {
   const user = process.geteuid?.();
   // Windows has other rules, and no such bits.
   if (user === undefined) return;
-  // The mode of a link says nothing.
+  // The mode of a symbolic link has no meaning.
   const mode = stats.isSymbolicLink() ? 0 : stats.mode;
   const fault = changeableBy({ uid: stats.uid, mode }, [0, user]);
   if (fault !== null) throw new ForeignFile(fault);
 }
 
-/** Where the daemon keeps everything unless it is told: beside the sources in a checkout, else where the system says. */
+/** The default data directory: beside the sources in a checkout, otherwise where the system's conventions put it. */
 export function defaultDataDir({ checkout, env, home, root }: ConfigInputs): string {
   if (checkout !== null) return join(checkout, "data");
   const state = firstOf(env.STATE_DIRECTORY);
@@ -117,7 +116,7 @@ export function defaultSecretKeyFile(dataDir: string, { env, exists }: ConfigInp
   return given !== null && exists(given) ? given : join(dataDir, "secret.key");
 }
 
-/** Empty when no path is short enough: the daemon then has no socket. */
+/** Returns "" if no path is short enough; the daemon then has no socket. */
 export function defaultSocket(dataDir: string, inputs: ConfigInputs): string {
   const runtime = firstOf(inputs.env.RUNTIME_DIRECTORY);
   const path = join(runtime ?? dataDir, "webhookd.sock");
@@ -128,12 +127,12 @@ export function defaultSocket(dataDir: string, inputs: ConfigInputs): string {
   return user !== null && fitsSocket(join(user, name), inputs.platform) ? join(user, name) : "";
 }
 
-/** The kernel keeps a socket's path in a field of fixed size (sun_path), and cuts longer ones short. */
+/** The kernel keeps a socket's path in a field of fixed size (sun_path), and truncates longer ones. */
 export function fitsSocket(path: string, platform: NodeJS.Platform): boolean {
   return Buffer.byteLength(path) <= (platform === "linux" ? 107 : 103);
 }
 
-/** systemd gives lists with colons; a relative path there is to be ignored (XDG base directory specification). */
+/** systemd separates several paths by colons. A relative path must be ignored (XDG base directory specification). */
 function firstOf(paths: string | undefined): string | null {
   const [first = ""] = (paths ?? "").split(":");
   return isAbsolute(first) ? first : null;

@@ -23,14 +23,14 @@ export interface Values {
   readonly int: number;
   readonly mode: number;
   readonly origins: readonly string[];
-  /** Absolute, or "" where the setting leaves the choice to us. */
+  /** Absolute, or "" for the default place. */
   readonly path: string;
   readonly ports: readonly number[] | "any";
   readonly size: number;
   /** "" for the file in the data directory. */
   readonly store: string;
   readonly text: string;
-  /** Of http or https, or "". */
+  /** An http or https URL, or "". */
   readonly url: string;
 }
 
@@ -46,33 +46,33 @@ export interface SettingShape extends Bounds {
   readonly section: string;
   readonly key: string;
   readonly kind: KindName;
-  /** As the file would have it. */
+  /** As it would be written in the file. */
   readonly default: string | boolean | number | readonly string[];
   /** The comment in config.example.toml. */
   readonly sentence: string;
-  /** Whether a running daemon takes up a change of it at SIGHUP. */
+  /** Set if a running daemon applies a change at SIGHUP. */
   readonly live?: true;
-  /** Anyone who knows the whole value can do something with it. */
+  /** Set if knowing the whole value gives access to something. */
   readonly holdsSecret?: true;
 }
 
 interface Kind<T> {
-  /** How a flag's or variable's text is to be understood before `read` sees it. */
+  /** How to parse the text of a flag or variable before it is passed to `read`. */
   readonly form: "text" | "bool" | "int" | "list";
-  /** The value, or throws a `ValueFault`. `folder` is what relative paths start from. */
+  /** Returns the value, or throws a `ValueFault`. Relative paths start from `folder`. */
   read(raw: unknown, bounds: Bounds, folder: string): T;
-  /** As TOML. */
+  /** Writes the value as TOML. */
   write(value: T): string;
 }
 
-/** What a value should have been, as the end of "is not …". */
+/** The message says what the value should have been, as the end of "is not …". */
 export class ValueFault extends Error {}
 
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/;
 const HOST = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 /** `postgres://user:password@host:port,host:port/database?…` */
 const STORE = /^postgres(ql)?:\/\/([^\s@/?#]+@)?[^\s@/?#]+\/[^\s@/?#]+(\?[^\s#]*)?$/;
-/** Headers that HTTP or the rest of the request needs for itself. */
+/** Headers that HTTP or other parts of the request already use. */
 const TAKEN_HEADERS =
   /^(host|content-.*|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|cookie|user-agent|webhook-.*|proxy-.*)$/;
 
@@ -172,7 +172,7 @@ export function printAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** What a flag or an environment variable says, in the form a TOML file would have it. */
+/** Converts the text of a flag or an environment variable to the form it would have in a TOML file. */
 export function fromText(kind: KindName, given: string): unknown {
   const { form } = KINDS[kind];
   if (form === "bool") return given === "true" ? true : given === "false" ? false : given;
@@ -195,7 +195,7 @@ function list(raw: unknown): string[] {
     : fault("a list of strings in quotes");
 }
 
-/** Such text gets into file names, headers and messages, where a control character ends something. */
+/** These texts go into file names, headers and messages, where a control character could end something. */
 function plain(value: string): string {
   return /\p{Cc}/u.test(value) ? fault("free of control characters") : value;
 }

@@ -1,6 +1,6 @@
-/** What is wrong with a configuration, and what was probably meant. */
+/** Mistakes in a configuration, and guesses at what was meant. */
 
-/** One mistake: where it stands, what is wrong, why it matters, what to type instead. Holds outside text. */
+/** One mistake: where it is, what is wrong, why it matters, what to type instead. Contains outside text. */
 export interface Mistake {
   /** `webhookd.toml:14`, `WEBHOOKD_SERVER_LISTEN` or `--listen`. */
   readonly where: string;
@@ -9,7 +9,7 @@ export interface Mistake {
   readonly todo?: string;
 }
 
-/** The configuration cannot be used; every mistake that was found, not just the first. Exit code 2. */
+/** The configuration cannot be used. Lists every mistake that was found, not just the first. Exit code 2. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly exitCode = 2;
@@ -21,7 +21,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** Of a ConfigError, or of one like it from where the configuration is not known; null of any other error. */
+/**
+ * The mistakes of a ConfigError, or of a similar error from code that does not know the configuration; null for any
+ * other error.
+ */
 export function mistakesOf(error: unknown): readonly Mistake[] | null {
   return error instanceof Error && "mistakes" in error ? (error.mistakes as readonly Mistake[]) : null;
 }
@@ -30,9 +33,9 @@ function sentence({ where, what, why, todo }: Mistake): string {
   return [`${where}: ${what}`, why, todo].filter((line) => line !== undefined).join("\n  ");
 }
 
-/** The known name that a mistyped one most likely meant; null when none is near enough to be worth saying. */
+/** The known name that a mistyped one most likely meant; null if none is close enough. */
 export function nearest(typed: string, names: Iterable<string>): string | null {
-  // No name of ours is that long, and the comparison costs the product of both lengths.
+  // None of our names is that long, and the comparison costs the product of both lengths.
   if (typed.length > 64) return null;
   let best: string | null = null;
   let least = Math.max(1, Math.floor(typed.length / 3)) + 1;
@@ -43,7 +46,7 @@ export function nearest(typed: string, names: Iterable<string>): string | null {
   return best;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours between two short texts. */
+/** Counts the insertions, deletions, substitutions and swaps of neighbours between two short texts. */
 function distance(from: string, to: string): number {
   let before: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
 /**
- * Every setting there is, as data: parsing, defaults, variable names, messages and config.example.toml come from here.
- * Only settings that some code reads.
+ * Every setting, as data: parsing, defaults, variable names, messages and config.example.toml are derived from here. It
+ * contains only settings that some code reads.
  */
 import { KINDS, type Bounds, type SettingShape, type Values } from "./kinds.ts";
 import { OPERATION, UPKEEP } from "./schema/operation.ts";
@@ -40,7 +40,7 @@ export function variableOf(setting: Setting): string {
   return `WEBHOOKD_${setting.section}_${setting.key}`.toUpperCase();
 }
 
-/** The value of a setting given as a file would have it; throws a `ValueFault`. */
+/** Reads a setting's value, given as in a file; throws a `ValueFault`. */
 export function readSetting(setting: Setting, raw: unknown, folder: string): Settings[SettingName] {
   return KINDS[setting.kind].read(raw, setting as Bounds, folder) as Settings[SettingName];
 }
@@ -50,7 +50,7 @@ export function writeSetting(setting: Setting, value: Settings[SettingName]): st
   return write(value);
 }
 
-/** Each in a way that is JSON as well as TOML, without what gives access. */
+/** Formats each value as both valid JSON and valid TOML, with secrets masked. */
 export function settingsTexts(values: Settings): Readonly<Record<SettingName, string>> {
   const texts = SETTINGS.map((setting) => {
     const value = values[nameOf(setting)];
@@ -59,7 +59,7 @@ export function settingsTexts(values: Settings): Readonly<Record<SettingName, st
   return Object.fromEntries(texts) as Record<SettingName, string>;
 }
 
-/** An address where path, query or password may be what gives access. */
+/** Masks an address whose path, query or password may give access. */
 function masked(text: string): string {
   const [, scheme, user = "", where] = /^(postgres(?:ql)?:\/\/)([^@]*@)?([^?]*)/.exec(text) ?? [];
   if (scheme !== undefined) return `${scheme}${user.replace(/:.*@/, ":…@")}${where}`;

@@ -21,11 +21,11 @@ import {
 
 export interface LoadedSettings {
   readonly settings: Settings;
-  /** Those that the file adds. */
+  /** The event types that the file adds. */
   readonly eventTypes: readonly EventType[];
   readonly egressTenants: readonly TenantNetworks[];
   readonly tenants: ReadonlyMap<string, TenantShare>;
-  /** The file that was read, if there was one. */
+  /** The file that was read; null if there was none. */
   readonly file: string | null;
   /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
@@ -34,17 +34,17 @@ export interface LoadedSettings {
 interface Given {
   readonly raw: unknown;
   where(): string;
-  /** What a relative path in it starts from. */
+  /** The folder from which relative paths start. */
   readonly folder: string;
 }
 
 /** Kubernetes sets such variables for a service whose name begins with webhookd. */
 const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)$/;
 
-/** With mistakes in it: what is wrong is at its default. */
+/** The settings together with the mistakes. A setting with a wrong value has its default. */
 export interface ReadSettings extends LoadedSettings {
   readonly mistakes: readonly Mistake[];
-  /** False of a setting that is at its default only because what was given is wrong. */
+  /** False for a setting that has its default only because the given value is wrong. */
   isSure(name: SettingName): boolean;
 }
 
@@ -56,8 +56,8 @@ export function loadSettings(inputs: ConfigInputs, known: string | null = null):
 }
 
 /**
- * Flags over variables over the file over the defaults. `known` is the file that was read before: no other is looked
- * for, because without it every setting would be at its default.
+ * Flags override variables, which override the file, which overrides the defaults. `known` is the file that was read
+ * before: no other is searched for, because without it every setting would have its default.
  */
 export function readSettings(inputs: ConfigInputs, known: string | null = null): ReadSettings {
   const { file, given, eventTypes, egressTenants, tenants, mistakes, doubtful } = readConfigFile(inputs, known);
@@ -129,7 +129,7 @@ function readConfigFile(inputs: ConfigInputs, known: string | null): ReadFile {
   };
 }
 
-/** Any setting may be in it. */
+/** An unreadable file may have set any setting. */
 function unread(file: string | null, mistake: Mistake): ReadFile {
   const doubtful = new Set(SETTINGS.map(nameOf));
   const nothing = { given: new Map(), eventTypes: [], egressTenants: [], tenants: new Map() };
@@ -139,7 +139,9 @@ function unread(file: string | null, mistake: Mistake): ReadFile {
 const SAVE_AS_UTF8 = "Save the file as UTF-8.";
 const SET_AS_UTF8 = "Set it in UTF-8.";
 
-/** A file that was found may be another user's, who would say where keys and passphrases go. */
+/**
+ * A file that was found automatically may belong to another user, who could then decide where keys and passphrases go.
+ */
 function readOrSay(
   inputs: ConfigInputs,
   { file, shown }: { readonly file: string; readonly shown: string },
@@ -171,7 +173,9 @@ function missingFile(file: string): Mistake {
   };
 }
 
-/** A misspelt variable would be a setting that silently does nothing, so those with the name of a section, or nearly one's own, must be known. */
+/**
+ * A misspelt variable would silently do nothing. So variables that name a section, or nearly a setting, must be known.
+ */
 function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs) {
   const mistakes: { readonly section: string; readonly mistake: Mistake }[] = [];
   const known = new Map(SETTINGS.map((setting) => [variableOf(setting), setting]));
@@ -207,7 +211,7 @@ function addVariables(given: Map<SettingName, Given>, { env, cwd }: ConfigInputs
   return mistakes;
 }
 
-/** `WEBHOOKD_DATADIR`, or the key of a section that is misspelt. */
+/** Matches `WEBHOOKD_DATADIR`, or a setting's key in a misspelt section. */
 function isMisspelt(variable: string, setting: Setting): boolean {
   const letters = (text: string) => text.replaceAll("_", "");
   if (letters(variable) === letters(variableOf(setting))) return true;
@@ -216,7 +220,7 @@ function isMisspelt(variable: string, setting: Setting): boolean {
 }
 
 function wrongValue(setting: Setting, { raw, where }: Given, wanted: string): Mistake {
-  // Half of a password is too much on a screen.
+  // Even half of a password is too much on a screen.
   if (holdsSecret(setting)) return { where: where(), what: `[${setting.section}] ${setting.key} is not ${wanted}.` };
   const shown = typeof raw === "string" ? `"${raw}"` : Array.isArray(raw) ? JSON.stringify(raw) : String(raw);
   const cut = shown.length > 80 ? `${shown.slice(0, 80)}…` : shown;

@@ -1,4 +1,7 @@
-/** What a file has as sections that the operator names or repeats: `[[event_types]]`, `[[egress.tenant]]`, `[tenants.NAME]`. */
+/**
+ * Reads the sections of a file that the operator names or repeats: `[[event_types]]`, `[[egress.tenant]]`,
+ * `[tenants.NAME]`.
+ */
 import { nameFault, type EventType, type JsonSchema } from "../domain/events/event-type.ts";
 import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
@@ -8,17 +11,17 @@ import { type Mistake, nearest } from "./mistake.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 
 type Table = Readonly<Record<string, unknown>>;
-/** The place of what stands under a path of keys; costs a search. */
+/** Returns the place of a path of keys in the file. It searches the file. */
 type Where = (path: readonly string[]) => string;
 
 export const EVENT_TYPES = "event_types";
 
 const TYPE_FIELDS = ["name", "description", "sample", "schema"] as const;
 const MAX_DESCRIPTION = 256;
-/** Any object is `data`. */
+/** Allows any object as `data`. */
 const ANY: JsonSchema = { $schema: "https://json-schema.org/draft/2020-12/schema", type: "object" };
 
-/** Types beside the built-in ones. */
+/** Reads the event types to add to the built-in ones. */
 export function readEventTypes(
   raw: unknown,
   where: Where,
@@ -84,7 +87,7 @@ function typeOf({ name, description = "", sample = {}, schema = ANY }: Table): E
   };
 }
 
-/** TOML's own dates and times become the text that they were written as. */
+/** TOML's own dates and times become their text. */
 function asJson(value: unknown): Readonly<Record<string, unknown>> {
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 }
@@ -99,7 +102,7 @@ export const EGRESS_TENANTS = "egress.tenant";
 const TENANT_FIELDS = ["names", "allow_cidrs"] as const;
 type TenantField = (typeof TENANT_FIELDS)[number];
 
-/** Networks that only endpoints of some tenants may be in. */
+/** Reads the networks that only endpoints of some tenants may be in. */
 export function readEgressTenants(
   raw: unknown,
   where: Where,
@@ -148,7 +151,7 @@ function unknownField(
 
 export const TENANTS = "tenants";
 
-/** By their key in the file. 0, as for every limit, is none. */
+/** The limits of each field, by its key in the file. 0 means no limit, as for every limit. */
 const SHARE_FIELDS = {
   weight: { min: 1, max: 1000 },
   rate_per_second: { min: 0, max: 1_000_000 },
@@ -156,7 +159,7 @@ const SHARE_FIELDS = {
 } as const;
 type ShareField = keyof typeof SHARE_FIELDS;
 
-/** What single tenants may take of what all of them share. */
+/** Reads the shares of single tenants. */
 export function readTenants(
   raw: unknown,
   where: Where,

@@ -1,4 +1,6 @@
-/** Durations (`100ms 30s 2m 1h 30d`) in milliseconds, sizes (`256KiB`) in bytes. One number and one unit, no fractions. */
+/**
+ * Durations (`100ms 30s 2m 1h 30d`) in milliseconds, sizes (`256KiB`) in bytes. One number and one unit, no fractions.
+ */
 
 const DURATIONS = [
   ["d", 86_400_000],
@@ -18,12 +20,12 @@ const SIZES = [
 
 type Units = readonly (readonly [unit: string, factor: number])[];
 
-/** Null when the text is no duration, or more milliseconds than an integer holds exactly. */
+/** Null if the text is no duration, or more milliseconds than an integer holds exactly. */
 export function parseDuration(text: string): number | null {
   return parse(text, DURATIONS);
 }
 
-/** A day and less is said in hours, as the specification says `24h`. */
+/** Up to a day is printed in hours, as the specification writes `24h`. */
 export function printDuration(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
   return print(milliseconds, milliseconds <= 86_400_000 ? DURATIONS.slice(1) : DURATIONS);

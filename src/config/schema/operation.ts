@@ -1,4 +1,7 @@
-/** What the daemon does on its own, and what the operator sees of it. [endpoints], [retention], [metrics], [alerts], [log], [ui]. */
+/**
+ * Settings for what the daemon does on its own, and for what the operator sees: [endpoints], [retention], [metrics],
+ * [alerts], [log], [ui].
+ */
 import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;

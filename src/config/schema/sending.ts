@@ -1,4 +1,7 @@
-/** How deliveries are made: when, how many at a time, to where, and signed how. [retry], [delivery], [egress], [signature]. */
+/**
+ * Settings for how deliveries are made: when, how many at a time, to where, and how they are signed: [retry],
+ * [delivery], [egress], [signature].
+ */
 import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;

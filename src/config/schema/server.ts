@@ -1,4 +1,4 @@
-/** How the API is reached, and who may call it; and what customers see of it in a browser. [server], [portal]. */
+/** Settings for how the API is reached, who may call it, and what customers see in a browser: [server], [portal]. */
 import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;

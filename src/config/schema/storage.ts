@@ -1,4 +1,4 @@
-/** What is kept where, how much of it is taken, and its copies. [data], [events], [limits], [backup]. */
+/** Settings for where data is kept, how much of it is accepted, and backups: [data], [events], [limits], [backup]. */
 import type { SettingShape } from "../kinds.ts";
 
 const DAY = 86_400_000;
