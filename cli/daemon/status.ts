@@ -130,7 +130,7 @@ async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Pro
   }
 }
 
-/** Returns the last status once the time is over. A daemon that was never reached is still an error. */
+/** Returns the last status once the time is over. A daemon that cannot be reached even then is an error. */
 async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {

@@ -2,9 +2,8 @@
 import { isAnyId } from "../../src/domain/id.ts";
 
 /**
- * The first characters after the prefix that two ids of this kind never share: an event's own number, and for
- * deliveries and attempts their places, too. Other ids are cut to what is unique on screen, but stay long enough to be
- * looked up.
+ * Two ids of these kinds differ within this many characters after the prefix: an event's own number, and for deliveries
+ * and attempts their places, too. Other ids are cut to what is unique on screen, but stay long enough to be looked up.
  */
 const LEAST: Readonly<Record<string, number>> = { evt: 11, dlv: 17, att: 19 };
 const LEAST_OF_OTHERS = 8;

@@ -68,7 +68,7 @@ function lengthOf(widths: readonly number[]): number {
 
 /**
  * Shows everything if it fits. Otherwise uses the brief texts, drops columns by rank, and gives the remaining width to
- * the columns on the left.
+ * the columns of the highest rank first.
  */
 function fit(columns: readonly Measured[], room: number): Measured[] {
   if (lengthOf(columns.map(({ width }) => width)) <= room) return [...columns];
