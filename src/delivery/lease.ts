@@ -139,13 +139,13 @@ export class Lease {
     this.#cancelLapse();
     // The answer may arrive when the lease that it grants has already run out.
     const left = begun + holdsForMs - MARGIN_MS - clock.monotonic();
-    this.#endsAt = begun + holdsForMs;
-    this.#lapsedAt = null;
     const lapse = () => {
-      this.#lapsedAt = clock.monotonic();
+      this.#lapsedAt ??= clock.monotonic();
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       void sending.pause();
     };
+    // Until then, what stopped sending for the lease before stands.
+    if (left > 0) [this.#endsAt, this.#lapsedAt] = [begun + holdsForMs, null];
     if (left <= 0) lapse();
     else if (halts.end("lease")) sending.resume();
     this.#isForGood = holdsForMs === Number.POSITIVE_INFINITY;

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import type { Clock } from "../../src/clock.ts";
 import { around } from "../harness/store.ts";
+import { storageUnavailable } from "../../src/store/files/unavailable.ts";
 import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
@@ -200,4 +202,64 @@ it("what is still looked for is not called lost", async () => {
   late.resolve();
   await expect.poll(() => requests, { interval: 1 }).toBe(1);
   await dispatcher.stop();
+});
+
+it("one whose endpoints others have joins them again if it had stopped in time, and ends if it was suspended", async () => {
+  for (const suspended of [false, true]) {
+    const { store, clock } = await openSqlite();
+    // The timers of a process that is suspended run when it goes on.
+    let delayed: (() => void)[] | null = null;
+    const after: Clock["after"] = (ms, run) =>
+      clock.after(ms, () => {
+        if (delayed === null) run();
+        else delayed.push(run);
+      });
+    const ofProcess: Clock = {
+      after,
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic(),
+      uptime: () => clock.uptime(),
+      nextTurn: (run) => clock.nextTurn(run),
+    };
+    const answer = { endpoints: SHARE, holdsForMs: 5000 };
+    let isLost = false;
+    const done: string[] = [];
+    const comeback = {
+      get isDue() {
+        return isLost;
+      },
+      async rejoin() {
+        done.push("joined");
+        isLost = false;
+        return answer;
+      },
+      giveUp: () => void done.push("ended"),
+    };
+    let late: PromiseWithResolvers<typeof answer> | null = null;
+    const ownership = { ...store.ownership, owns: () => true, comeback };
+    const dispatcher = dispatcherOn({
+      store: around({ ...store, ownership }, (verb, call) => {
+        if (verb !== "ownership.renew") return call();
+        return isLost ? Promise.reject(storageUnavailable()) : (late?.promise ?? Promise.resolve(answer));
+      }),
+      clock: ofProcess,
+      post: async () => answered(200),
+    });
+    await dispatcher.start();
+    // Its answer comes when the lease has run out.
+    late = Promise.withResolvers();
+    const renewing = dispatcher.lease.renew();
+    if (suspended) delayed = [];
+    clock.advance(9000);
+    for (const run of delayed?.splice(0) ?? []) run();
+    delayed = null;
+    late.resolve(answer);
+    await renewing;
+    expect(dispatcher.halts.map(({ reason }) => reason)).toEqual(["lease"]);
+    isLost = true;
+    await dispatcher.lease.renew().catch(() => {});
+    expect(done).toEqual([suspended ? "ended" : "joined"]);
+    expect(dispatcher.halts.map(({ reason }) => reason)).toEqual(suspended ? ["lease"] : []);
+    await dispatcher.stop();
+  }
 });
