@@ -1,6 +1,6 @@
 /**
- * What the daemon does again and again, and when, by cron pattern: all of it, one line each. A run that is still going is
- * not started a second time.
+ * The chores that the daemon repeats, with their cron patterns. A chore that is still running is not started a second
+ * time.
  */
 import { Cron } from "croner";
 import type { Alerts } from "../alerts/alerts.ts";
@@ -17,7 +17,7 @@ import type { Reloaded } from "./reloaded.ts";
 
 export interface Chore {
   readonly name: string;
-  /** Seconds first: `* * * * * *` is each second. */
+  /** The first field is seconds: `* * * * * *` is each second. */
   readonly pattern: string;
   readonly run: () => void | Promise<void>;
 }
@@ -47,7 +47,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
   });
   const hostClock = new ClockWatch(parts);
   const refresh = (endpoint: string) => dispatcher.refresh(endpoint);
-  // Where nodes share the store, one of them does it for all.
+  // Only one of the nodes that share a store runs this chore.
   const first = (run: () => Promise<void>) => async () => {
     if (dispatcher.lease.isFirst) await run();
   };
@@ -81,7 +81,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
   ];
 }
 
-/** In `daemon.tick` these run one after the other, for a test that drives the time. */
+/** `daemon.tick` runs these one after another, for a test that controls the time. */
 export const TICK = ["tick", "secret switch", "damaged endpoints", "alerts", "jobs"];
 
 interface MendingParts {
@@ -97,8 +97,8 @@ export interface SecretSwitchParts {
 }
 
 /**
- * Ends the overlaps of rotations: the next secret takes over in the store first, and then in whoever signs. Made before
- * the first send after a start, too. Until the next pass the old secret goes on signing.
+ * Ends the overlaps of rotations: the next secret takes over in the store first, and then in the senders. Also runs
+ * before the first send after a start. Until it has run, the old secret goes on signing.
  */
 export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts): Promise<void> {
   await unlessFull(async () => {
@@ -110,12 +110,12 @@ export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts
   });
 }
 
-/** Has what was counted written, when no commit of others did it; until then it goes on being counted in memory. */
+/** Writes the counters if no other commit has done so; until then they are kept in memory. */
 export async function saveCounters(store: { readonly statistics: Pick<StatisticsStore, "save"> }): Promise<void> {
   await unlessFull(() => store.statistics.save());
 }
 
-/** A count that is wrong would refuse publishes, or let too many in. */
+/** A wrong count would refuse publishes, or accept too many. */
 export async function mendPending({ log, store }: MendingParts): Promise<void> {
   await unlessFull(async () => {
     const tenants = await store.upkeep.mendPending();
@@ -126,7 +126,7 @@ export async function mendPending({ log, store }: MendingParts): Promise<void> {
   });
 }
 
-/** What the store does not take now (a full disk) waits for the next pass. */
+/** A write that the store refuses now (a full disk) waits for the next run. */
 async function unlessFull(write: () => Promise<void>): Promise<void> {
   try {
     await write();
@@ -139,7 +139,9 @@ export interface Schedule {
   stop(): void;
 }
 
-/** Chores of one pattern share its timer: to reckon the next second costs more than most of them do in it. */
+/**
+ * Chores with the same pattern share a timer, because computing the next second costs more than most of them do in it.
+ */
 export function startSchedule(chores: readonly Chore[], log: Log): Schedule {
   const jobs = [...Map.groupBy(chores, ({ pattern }) => pattern)].map(([pattern, due]) => {
     const runs = due.map((chore) => onceAtATime(chore, log));

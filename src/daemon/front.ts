@@ -1,4 +1,4 @@
-/** Where the API listens: the TCP port, and the unix socket beside it. */
+/** Opens and closes the listeners of the API: the TCP port and the unix socket. */
 import type { createApi } from "../api/api.ts";
 import { openInherited, openListener, type TcpListener } from "../api/server/listen.ts";
 import { closeAll, type Listener, type ListenerParts } from "../api/server/listener.ts";
@@ -9,14 +9,14 @@ import type { Log } from "../log.ts";
 type Api = ReturnType<typeof createApi>;
 type Certificate = Parameters<typeof openListener>[1]["certificate"];
 
-/** How long requests that are under way may take when the daemon stops listening. */
+/** How long open requests may take when the daemon stops listening. */
 const CLOSE_DEADLINE_MS = 2000;
 
 export interface FrontParts {
   readonly config: Config;
   readonly api: Api;
   readonly log: Log;
-  /** Of a TCP socket that listens already; null to open one. */
+  /** The descriptor of a TCP socket that is listening already; null to open one. */
   readonly listenFd: number | null;
   readonly certificate: Certificate;
 }
@@ -32,7 +32,7 @@ export class Front {
 
   static async open({ config, api, log, listenFd, certificate }: FrontParts): Promise<Front> {
     const web: ListenerParts = { log, reject: api.reject };
-    // First: a command that finds no socket goes to the port, where it needs a key.
+    // Open the socket first: a command that finds no socket uses the port, where it needs a key.
     const socket = await openOptionalSocket(config, api, web);
     const place = { ...config.server.listen, ...web, plain: api.plain, certificate };
     try {
@@ -46,7 +46,7 @@ export class Front {
     }
   }
 
-  /** `onClosed` is called once no connection is taken any more. */
+  /** `onClosed` is called once no more connections are accepted. */
   close(onClosed: () => void): Promise<void> {
     const listeners = this.socket === null ? [this.tcp] : [this.tcp, this.socket];
     return closeAll(listeners, CLOSE_DEADLINE_MS, onClosed);

@@ -1,4 +1,7 @@
-/** What a SIGHUP changes of the configuration while the daemon runs, and where endpoints may be by it. */
+/**
+ * Keeps the parts of the configuration that a SIGHUP changes while the daemon runs, and the policies for endpoints'
+ * URLs that follow from them.
+ */
 import { alertChecks } from "../alerts/endpoint.ts";
 import { usableTypes } from "../api/event-types/catalogue.ts";
 import { readCertificate } from "../api/server/certificate.ts";
@@ -16,7 +19,7 @@ import type { UrlPolicy } from "../domain/network/url.ts";
 export class Reloaded {
   readonly shares: Map<string, TenantShare>;
   #current: Config;
-  /** The one that the API listens on, which no endpoint may have. */
+  /** The port that the API listens on. No endpoint may use it on this host. */
   #ownPort: number;
   readonly #policyOf: ReturnType<typeof addressPolicies>;
   #urlPolicy: (tenant: string) => UrlPolicy;
@@ -46,7 +49,7 @@ export class Reloaded {
 
   readonly urlPolicy = (tenant: string): UrlPolicy => this.#urlPolicy(tenant);
 
-  /** Where endpoints might be by a configuration that is not in use yet. */
+  /** The URL policies of a configuration that is not in use yet. */
   policies(config: Config): (tenant: string) => UrlPolicy {
     return urlPolicies(config, this.#ownPort, this.#policyOf);
   }
@@ -59,7 +62,7 @@ export class Reloaded {
 
   readonly departures = (): string[] => departures(this.#current);
 
-  /** The answer is what senders must keep to from now on. */
+  /** Returns the rules that senders must apply from now on. */
   use(config: Config, ownPort: number = this.#ownPort): AddressRules {
     this.#current = config;
     this.shares.clear();
@@ -71,8 +74,8 @@ export class Reloaded {
 }
 
 /**
- * What a start and a SIGHUP would refuse of what is named in a configuration, but for what only a store can tell, and
- * what depends on a value that is wrong.
+ * Returns what a start and a SIGHUP would refuse in the files and URLs that a configuration names. It leaves out what
+ * only a store can tell, and what depends on a wrong value.
  */
 export async function refusals({
   config,

@@ -1,4 +1,4 @@
-/** What makes the attempts: a sender on this thread, or threads of them. */
+/** Sets up what makes the attempts: a sender on this thread, or threads of senders. */
 import { type Clock, DatabaseClock } from "../clock.ts";
 import { type Config, egressSettings } from "../config.ts";
 import { openFilesLimit, type Network } from "../delivery/http/egress.ts";
@@ -15,12 +15,12 @@ import { giveBackMemory } from "../native.ts";
 import { startThread } from "../thread.ts";
 import { version } from "../build.ts";
 
-/** Below it, a thread costs more wake-ups than it saves. */
+/** Below this rate, a thread costs more wake-ups than it saves. */
 const BUSY_PER_SECOND = 1000;
-/** To start one costs as much as some 6,000 events: a burst is better off without. */
+/** Starting a thread costs as much as some 6,000 events, so a short burst is better off without one. */
 const BUSY_IN_ALL = 20_000;
 const REST_MS = 60_000;
-/** A thousand endpoints at once took a third of a second. */
+/** Moving a thousand endpoints at once took a third of a second. */
 const MOVES_PER_SECOND = 400;
 
 export interface SendersParts {
@@ -28,11 +28,14 @@ export interface SendersParts {
   readonly clock: Clock;
   readonly network?: Network;
   readonly startSender?: StartThread;
-  /** Whether a delivery may have killed the process before: then threads send, because they may die alone. */
+  /**
+   * True if a delivery may have killed the process before. Then threads send, because a thread can die without the
+   * process.
+   */
   readonly isSuspicious: boolean;
 }
 
-/** The answer makes them, once it is known who hears of ended attempts. */
+/** Returns a function that makes the senders, given the receiver of ended attempts. */
 export async function loadSenders(
   config: Config,
   { clock, log, network, startSender, isSuspicious }: SendersParts,
@@ -53,7 +56,7 @@ export async function loadSenders(
     const fields = { open_files: openFiles, max_in_flight: maxInFlight };
     log.warn(fields, `at most ${inFlight} attempts are made at once: this process cannot open more files`);
   }
-  // Only with the first send does the main thread load the HTTP client.
+  // The main thread loads the HTTP client only with the first send.
   const load = () => import("../delivery/send/open-sender.ts");
   if (threads === 0) {
     const { openSender } = await load();
