@@ -1,6 +1,6 @@
 /**
- * Trouble that lasts, as the log hears of it: once when it begins, once a minute while it goes on, and how long it
- * lasted. Trouble that comes and goes is told no oftener.
+ * Logs trouble that lasts: once when it begins, once a minute while it goes on, and how long it lasted. Trouble that
+ * begins and ends repeatedly is logged no more often.
  */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
@@ -19,7 +19,7 @@ export class Alarm {
     this.#log = log;
   }
 
-  /** It is so, or so still. */
+  /** Trouble has begun, or goes on. */
   raise(message: string, fields: object = {}): void {
     const now = this.#clock.monotonic();
     this.#since ??= now;
@@ -29,7 +29,7 @@ export class Alarm {
     this.#wasTold = true;
   }
 
-  /** It is over. */
+  /** The trouble is over. */
   clear(message: string): void {
     if (this.#since === null) return;
     const lasted_ms = Math.round(this.#clock.monotonic() - this.#since);

@@ -1,7 +1,7 @@
 /**
- * What scripts/build.ts put beside the program: files of a directory, which in the executable are inside it. Two of them
- * are scripts that were compiled then. To start from their source, V8 would first parse two megabytes and a half, and
- * compile what is called: a third of the time until the daemon listens.
+ * Loads the files that scripts/build.ts put beside the program, in a directory or inside the executable. Two of them
+ * are scripts that were compiled at build time. To start from their source, V8 would first parse two and a half
+ * megabytes, and compile the functions that are called: a third of the time until the daemon listens.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,10 +10,13 @@ import { getRawAsset, isSea } from "node:sea";
 import { Script } from "node:vm";
 import { zstdDecompressSync } from "node:zlib";
 
-/** Room for all of a compressed file, so that it is not put together from pieces. */
+/** Large enough for any decompressed file, so that it is not assembled from pieces. */
 const CHUNK = 4 * 1024 * 1024;
 
-/** Not to be written to: in the executable it may be the executable's own memory. Throws if there is no such file. */
+/**
+ * Returns a file's content. Do not write to it: in the executable it may be the executable's own memory. Throws if
+ * there is no such file.
+ */
 export function asset(name: string, directory = import.meta.dirname): Buffer {
   const kept = isSea() ? Buffer.from(getRawAsset(name)) : readFileSync(join(directory, name));
   return name.endsWith(".zst") ? zstdDecompressSync(kept, { chunkSize: CHUNK }) : kept;
@@ -23,19 +26,19 @@ export function asset(name: string, directory = import.meta.dirname): Buffer {
 export const START = "webhookd.cjs";
 
 /**
- * The commands, what some of them load, and packages that few daemons need: modules by their paths in a checkout or their
- * names, each evaluated when first asked for.
+ * The commands, the modules that some of them load, and packages that few daemons need. Modules are keyed by their path
+ * in a checkout or by name, and evaluated when first used.
  */
 export const SCRIPTS = { program: "program.cjs", parts: "parts.cjs.zst", rare: "rare.cjs.zst" } as const;
 type ScriptName = keyof typeof SCRIPTS;
 type Parts = Readonly<Record<string, () => unknown>>;
-/** Called in place of `import()`, by modules that scripts/build.ts writes. */
+/** Replaces `import()` in modules that scripts/build.ts writes. */
 type Part = (path: string) => unknown;
 
-/** What V8 made of a script; there is none in a bundle for another kind of machine than the one that made it. */
+/** The name of the file with V8's compiled code of a script. A bundle built for another kind of machine has none. */
 export const codeOf = (name: string): string => `${name}.code`;
 
-/** Runs the bundle in `directory`. The answer grows: a script is added when something of it is first loaded. */
+/** Runs the bundle in `directory`. The returned map grows: a script is added when something in it is first loaded. */
 export function runProgram(directory = import.meta.dirname): ReadonlyMap<string, Script> {
   const scripts = new Map<string, Script>();
   const partsOf = (name: ScriptName, part?: Part): Part => {
@@ -55,11 +58,11 @@ export function runProgram(directory = import.meta.dirname): ReadonlyMap<string,
   return scripts;
 }
 
-/** Code of another V8, or for other flags of V8, is passed over by V8 itself. */
+/** V8 itself ignores compiled code of another version, or for other flags, of V8. */
 export function compiled(name: ScriptName, directory: string): Script {
   const source = asset(SCRIPTS[name], directory);
   const cachedData = codeIn(name, directory);
-  // ASCII, so that V8 keeps a byte for each character.
+  // The source is ASCII, and as latin1 V8 keeps one byte per character.
   return new Script(source.toString("latin1"), {
     filename: join(directory, `${name}.cjs`),
     ...(cachedData && { cachedData }),

@@ -1,24 +1,30 @@
 import { uptime } from "node:os";
 
 /**
- * The only reader of time. Wall time gives instants (epoch milliseconds), monotonic time gives durations and
- * deadlines (milliseconds from an arbitrary start; it never jumps).
+ * The only reader of time. Wall time gives instants (epoch milliseconds); monotonic time gives durations and deadlines
+ * (milliseconds from an arbitrary start; it never jumps).
  */
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Milliseconds the machine has been up, suspended time included; coarse, for telling a suspend from a clock that was set. */
+  /**
+   * Milliseconds that the machine has been up, including suspended time. Coarse; it distinguishes a suspended machine
+   * from a clock that was set.
+   */
   uptime(): number;
-  /** Calls `run` once after `delayMs` of monotonic time; the returned function cancels it. For seconds, never for rungs. */
+  /**
+   * Calls `run` once after `delayMs` of monotonic time; the returned function cancels it. Meant for seconds, never for
+   * rungs.
+   */
   after(delayMs: number, run: () => void): () => void;
   /** Calls `run` in a later turn of the event loop, after the I/O that is ready now. */
   nextTurn(run: () => void): void;
 }
 
-/** `performance.now` counts from the start of each thread. With this added, all threads of a process read the same. */
+/** `performance.now` counts from the start of each thread. With this added, all threads of a process agree. */
 const TO_PROCESS = toProcess();
 
-/** The closest of several looks: between the two clocks, the thread may have to wait. */
+/** Takes the closest of several readings, because the thread may be preempted between the two clocks. */
 function toProcess(): number {
   let best = { took: Number.POSITIVE_INFINITY, difference: 0 };
   for (let left = 5; left > 0; left--) {
@@ -43,47 +49,48 @@ export const systemClock: Clock = {
 
 /** Faster than any two clocks drift apart, unless one of them is set. */
 const DRIFT = 0.0005;
-/** What the clock moves by at each answer, if it was off; and what it is off by if the database's was set. */
+/** The most that the clock moves at each answer, and the difference from which the database's clock counts as set. */
 const SLEW_MS = 5;
 const SET_MS = 500;
 
 /**
- * The time of a database that several processes share, so that all of them agree on when something is due, whatever their
- * hosts' clocks say. Each answer of the database bounds its clock's distance from the monotonic one. The bounds of
- * several answers are narrower than those of one, and an answer outside them means that the database's clock was set.
+ * The time of a database that several processes share, so that all of them agree on when something is due, whatever
+ * their hosts' clocks say. Each answer of the database bounds its clock's distance from the monotonic one. The bounds
+ * of several answers together are narrower than those of one, and an answer outside them means that the database's
+ * clock was set.
  */
 export class DatabaseClock implements Clock {
   readonly #host: Clock;
-  /** What to add to the monotonic clock; NaN until the database has answered. */
+  /** The difference to the monotonic clock; NaN until the database has answered. */
   readonly #distance: Float64Array;
   #low = Number.NEGATIVE_INFINITY;
   #high = Number.POSITIVE_INFINITY;
-  /** When the bounds were true, by the monotonic clock. */
+  /** When the bounds were measured, on the monotonic clock. */
   #boundAt = 0;
   #isSettled = false;
 
-  /** `distance`: that of the same clock on another thread, which hears the answers. */
+  /** `distance` comes from the same clock on another thread, which receives the answers. */
   constructor(host: Clock, distance: SharedArrayBuffer = noDistance()) {
     this.#host = host;
     this.#distance = new Float64Array(distance);
   }
 
-  /** For another thread of this process. */
+  /** The shared state, for another thread of this process. */
   get distance(): SharedArrayBuffer {
     return this.#distance.buffer as SharedArrayBuffer;
   }
 
-  /** By how many milliseconds the host's clock is ahead of the database's; null until that has answered. */
+  /** Milliseconds by which the host's clock is ahead of the database's; null until the database has answered. */
   get aheadMs(): number | null {
     return Number.isNaN(this.#distance[0]!) ? null : Math.round(this.#host.now() - this.now());
   }
 
-  /** Between which bounds the distance lies. */
+  /** The difference between the bounds on the distance. */
   get uncertaintyMs(): number {
     return this.#high - this.#low;
   }
 
-  /** It is known well enough to be used: from now on it moves by a little at a time. */
+  /** Call this once the distance is known well enough: from then on it changes only slowly. */
   settle(): void {
     this.#isSettled = true;
   }
@@ -99,12 +106,12 @@ export class DatabaseClock implements Clock {
     const known = (this.#low + this.#high) / 2;
     const within = Math.min(Math.max(before, this.#low), this.#high);
     const isSet = Number.isNaN(before) || Math.abs(within - before) > SET_MS;
-    // A retry waits from one look at the clock to the next: where the clock moved between them, it would be early.
+    // A retry waits from one reading of the clock to the next. If the clock jumped in between, it would be early.
     if (isSet || !this.#isSettled) this.#distance[0] = known;
     else this.#distance[0] = before + Math.min(Math.max(within - before, -SLEW_MS), SLEW_MS);
   }
 
-  // As values, because some are handed on by themselves.
+  // These are properties, because some are passed on by themselves.
   readonly now = (): number => {
     const distance = this.#distance[0]!;
     return Number.isNaN(distance) ? this.#host.now() : Math.floor(this.#host.monotonic() + distance);
@@ -115,7 +122,7 @@ export class DatabaseClock implements Clock {
   readonly nextTurn = (run: () => void): void => this.#host.nextTurn(run);
 }
 
-/** By how many milliseconds this host's clock is ahead of the one by which all goes; null where that is its own. */
+/** Milliseconds by which this host's clock is ahead of `clock`; null if `clock` is the host's own. */
 export function hostAheadMs(clock: Clock): number | null {
   return clock instanceof DatabaseClock ? clock.aheadMs : null;
 }
@@ -126,9 +133,9 @@ function noDistance(): SharedArrayBuffer {
   return distance;
 }
 
-/** What may come in a crowd is done for so long at a time, so that others have their turns in between. */
+/** Work that may arrive in a crowd runs for this long at a time, so that other work can run in between. */
 const SLICE_MS = 2;
-/** Pieces done before the clock is looked at again. */
+/** Pieces that are done before the clock is read again. */
 const UNTIMED = 8;
 
 export class Slice {
@@ -136,23 +143,23 @@ export class Slice {
   readonly #until: number;
   #done = 0;
 
-  /** @param now by the monotonic clock, which most slices end without another look at */
+  /** @param now on the monotonic clock; most slices end without another reading */
   constructor(clock: Pick<Clock, "monotonic">, now: number) {
     this.#clock = clock;
     this.#until = now + SLICE_MS;
   }
 
-  /** Asked after each piece: whether the rest must wait. */
+  /** Call this after each piece. Returns true if the remaining pieces must wait. */
   isOver(): boolean {
     return ++this.#done % UNTIMED === 0 && this.#clock.monotonic() >= this.#until;
   }
 }
 
-/** A piece is done at once, unless so many came before it in this turn that it waits for a later one. */
+/** Runs each piece at once, unless so many came before it in this turn that it must wait for a later one. */
 export class Crowd {
   readonly #clock: Clock;
   #waiting: (() => void)[] = [];
-  /** Of this turn; null until something comes in it. */
+  /** The slice of this turn; null until something arrives in it. */
   #slice: Slice | null = null;
   #isOver = false;
 

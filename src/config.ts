@@ -24,36 +24,36 @@ import { mayBeReplaced } from "./domain/utf8.ts";
 export { isLoopback } from "./domain/network/url.ts";
 
 /**
- * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The table of settings says what there
- * is; named here is only what becomes something else on the way, or is no setting.
+ * Every setting, parsed: durations in milliseconds, sizes in bytes, paths absolute. The fields come from the table of
+ * settings; listed here are only those that differ from it, or that are not settings.
  */
 export interface Config extends Omit<Sections, "server" | "data" | "backup" | "egress"> {
   readonly server: Omit<Sections["server"], "socket" | "tlsCert" | "tlsKey"> & {
-    /** Empty when there is to be none, because every path for it is too long. */
+    /** "" for no socket, because every path for it is too long. */
     readonly socket: string;
-    /** Null: the API is plain HTTP. */
+    /** Null if the API is plain HTTP. */
     readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   };
   readonly data: Sections["data"] & {
-    /** False with `--no-create`: a missing store is refused instead of made. */
+    /** False with `--no-create`: a missing store is refused instead of created. */
     readonly create: boolean;
     /** False with `--no-migrate`: a store with an older schema is refused. */
     readonly migrate: boolean;
   };
-  /** `mayMake`: whether the directory is our own. */
+  /** `mayMake` is true if the directory is the default one, which we may create. */
   readonly backup: Sections["backup"] & { readonly mayMake: boolean };
   /** `tenants`: `[[egress.tenant]]` */
   readonly egress: Sections["egress"] & { readonly tenants: readonly TenantNetworks[] };
-  /** Those that are added to the built-in ones. */
+  /** The types that are added to the built-in ones. */
   readonly eventTypes: readonly EventType[];
   /** `[tenants.NAME]` */
   readonly tenants: ReadonlyMap<string, TenantShare>;
   readonly dev: boolean;
   /** With `--paused` sending is paused from the start, and stays so until it is resumed. */
   readonly paused: boolean;
-  /** All of it as the operator gave it, by the names that the operator knows. */
+  /** All settings as the operator gave them, by the names that the operator knows. */
   readonly settings: Settings;
-  /** The file that was read; null without one. */
+  /** The file that was read; null if there was none. */
   readonly file: string | null;
 }
 
@@ -64,7 +64,7 @@ export function loadConfig(inputs: ConfigInputs, known: string | null = null): C
   return config;
 }
 
-/** With every mistake that can be told from what is given. A value that is wrong is at its default. */
+/** Returns the configuration together with all mistakes found in it. A setting with a wrong value has its default. */
 export function readConfig(inputs: ConfigInputs, known: string | null = null) {
   const read = readSettings(inputs, known);
   const config = build(read, inputs);
@@ -76,15 +76,15 @@ export function readConfig(inputs: ConfigInputs, known: string | null = null) {
   return { config, mistakes, isSure: read.isSure };
 }
 
-/** What a configuration that is read again changes in a daemon that runs. */
+/** The changes to a running daemon when the configuration is read again. */
 export interface Reread {
-  /** What holds from now on: as it was, with the changes that need no restart. */
+  /** The configuration from now on: the current one, with the changes that need no restart. */
   readonly config: Config;
   readonly changed: readonly (SettingName | typeof EVENT_TYPES | typeof EGRESS_TENANTS | typeof TENANTS)[];
   readonly needsRestart: readonly SettingName[];
 }
 
-/** Throws a ConfigError, as at a start, when the new one could not be used as a whole. */
+/** Throws a ConfigError, as at a start, if the new configuration as a whole is not usable. */
 export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   const next = loadConfig(inputs, current.file);
   const changed: Reread["changed"][number][] = [];
@@ -93,7 +93,7 @@ export function rereadConfig(current: Config, inputs: ConfigInputs): Reread {
   for (const setting of SETTINGS) {
     const name = nameOf(setting);
     if (isDeepStrictEqual(current.settings[name], next.settings[name])) continue;
-    // The dashboard's own.
+    // Only the dashboard uses these.
     if (setting.section === "ui") continue;
     // A listener speaks TLS or does not, for as long as it lives.
     const live = isLive(setting) && (!name.startsWith("server.tls") || isSameScheme(current, next));
@@ -115,7 +115,7 @@ function isSameScheme(one: Config, other: Config): boolean {
   return (one.server.tls === null) === (other.server.tls === null);
 }
 
-/** With the places that are chosen where a setting is empty. */
+/** The settings, with the default places filled in for empty ones. */
 export function runningSettings({ settings, server, data, backup }: Config): Settings {
   return {
     ...settings,
@@ -130,7 +130,7 @@ export function runningSettings({ settings, server, data, backup }: Config): Set
 export function departures(config: Config): string[] {
   const sentences: string[] = [];
   const { delays, timeout, maxRetryAfter } = config.retry;
-  // As in the schema: what the specification says is the default.
+  // The defaults in the schema are those of the specification.
   const specified = ladder(DEFAULTS["retry.delays"]);
   if (ladder(delays) !== specified) {
     sentences.push(`Retry delays are ${ladder(delays)}; the specification says ${specified}.`);
@@ -192,16 +192,16 @@ function build(
   };
 }
 
-/** What says where endpoints may be: for registrations, deliveries, alerts and probes alike. */
+/** The settings that decide where endpoints may be: for registrations, deliveries, alerts and probes alike. */
 type Egress = Pick<Config, "egress" | "dev">;
 
-/** `ownPort` is the one that the API listens on. */
+/** `ownPort` is the port that the API listens on. */
 export function addressRules({ egress, dev }: Egress, ownPort: number): AddressRules {
   const { allowCidrs, denyCidrs, tenants } = egress;
   return { allowCidrs, denyCidrs, tenants, allowLoopback: dev, ownPort };
 }
 
-/** The way out to endpoints: what a sender and a probe are made from. */
+/** The settings for connections to endpoints, from which a sender and a probe are made. */
 export function egressSettings(given: Egress & Pick<Config, "retry">, ownPort: number) {
   const { resolver, caFile } = given.egress;
   return { addresses: addressRules(given, ownPort), resolver, caFile, timeoutMs: given.retry.timeout };
@@ -219,7 +219,7 @@ export function urlPolicies(
 
 const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;
 
-/** A mistake in how values go together, and which values these are. */
+/** A mistake in a combination of values, and the settings that it is about. */
 interface Conflict extends Mistake {
   readonly about: readonly SettingName[];
 }
@@ -276,7 +276,7 @@ function* conflicts(config: Config, given: LoadedSettings, { platform }: ConfigI
   }
 }
 
-/** Node has replaced the bytes already: what it would make and use is another folder, beside the real one. */
+/** Node has already replaced bytes of the name, so we would create and use another folder beside the real one. */
 function* unreadableNames({ server, data, backup }: Config, { origins }: LoadedSettings): Generator<Conflict> {
   const paths = [
     ["data.dir", data.dir],

@@ -1,6 +1,4 @@
-/**
- * The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule.
- */
+/** The composition root: the one place where the parts are joined. Config → store → dispatcher → API → schedule. */
 import { Alerts } from "./alerts/alerts.ts";
 import { createApi } from "./api/api.ts";
 import { Catalogue } from "./api/event-types/catalogue.ts";
@@ -30,19 +28,19 @@ import { Backups } from "./upkeep/backups.ts";
 import { DamagedEndpoints, MemoryWatch } from "./upkeep/watches.ts";
 import { version } from "./build.ts";
 
-/** What a test may replace, and what a process is given at its start. */
+/** The parts that a test may replace, and those that a process is given at its start. */
 export interface DaemonParts {
   readonly log: Log;
-  /** Descriptor of a TCP socket that listens already; null, as if not given, to open one. */
+  /** The descriptor of a TCP socket that is listening already. Null or left out to open one. */
   readonly listenFd: number | null;
-  /** All time, also that of a store in PostgreSQL, whose own clock is not asked then. */
+  /** The clock for everything, including a store in PostgreSQL, whose own clock is not used then. */
   readonly clock: Clock;
-  /** This host's, which a store in PostgreSQL corrects. */
+  /** This host's clock, which a store in PostgreSQL corrects. */
   readonly hostClock: Clock;
-  /** Only with `threads = 0`: functions cannot be sent to a thread. */
+  /** Works only with `threads = 0`, because functions cannot be sent to a thread. */
   readonly network: Network & { readonly askResolvers?: AskResolvers };
   readonly startSender: StartThread;
-  /** Of a store in PostgreSQL: on a clock that a test moves, none would last. */
+  /** The length of leases in PostgreSQL. On a clock that a test moves, no lease would last. */
   readonly leaseMs: number;
   readonly schedule: (chores: readonly Chore[], log: Log) => Schedule;
 }
@@ -50,19 +48,19 @@ export interface DaemonParts {
 export interface Daemon {
   readonly url: string;
   readonly socket: string | null;
-  /** Whether the store was made by this start. */
+  /** True if this start created the store. */
   readonly created: boolean;
   readonly adminKeyFile: string | null;
   /** Resolves when nothing is due, in flight or unrecorded. */
   idle(): Promise<void>;
   /**
-   * Takes up what was read at SIGHUP, and says in one line of the log what changed and what did not. Rejects for what
-   * cannot be used, and changes nothing then. Not to be called again before it has ended.
+   * Applies the configuration that was read at SIGHUP, and logs in one line what changed and what did not. If some of
+   * it is not usable, rejects and changes nothing. Do not call it again before it has ended.
    */
   reload(reread: Reread): Promise<void>;
-  /** What the schedule does each second. */
+  /** Runs the chores of one second. */
   tick(): Promise<void>;
-  /** Ends attempts in flight, then stops listening and closes the store; publishes are taken until then. */
+  /** Ends attempts in flight, then stops listening and closes the store; publishes are accepted until then. */
   stop(): Promise<void>;
   /** Ends attempts in flight as `interrupted`, so that `stop` resolves at once. */
   abort(): void;
@@ -87,7 +85,7 @@ export async function startDaemon(
 type Rooms = Awaited<ReturnType<typeof join>>;
 type GivenParts = Pick<DaemonParts, "log" | "clock" | "schedule" | "listenFd"> & Partial<DaemonParts>;
 
-/** All that the daemon is made of, joined. Nothing is sent yet, and nobody is listened to. */
+/** Creates and joins all parts of the daemon. Nothing is sent yet, and nothing listens. */
 async function join(config: Config, parts: GivenParts) {
   const { log, clock, listenFd, network, schedule, leaseMs } = parts;
   const startedAt = clock.now();
@@ -144,7 +142,7 @@ async function join(config: Config, parts: GivenParts) {
   return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
 
-/** What the last process left is taken up, sending begins, and the API listens. */
+/** Takes up what the last process left, begins to send, and opens the listeners of the API. */
 async function open(rooms: Rooms): Promise<Front> {
   const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = rooms;
   try {
@@ -169,7 +167,7 @@ async function open(rooms: Rooms): Promise<Front> {
   }
 }
 
-/** What PostgreSQL refuses only after the store was opened is no bug either. */
+/** Errors with which PostgreSQL refuses something after the store was opened are no bugs either. */
 async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
   return data.store === "" ? error : (await import("./store/postgres/opening.ts")).refusalOf(error, data.store);
 }
@@ -190,7 +188,7 @@ function run(rooms: Rooms, front: Front): Daemon {
     rooms.ending.abort();
     rooms.feed.end();
     await dispatcher.stop();
-    // What failed until now is told after the next start.
+    // Alerts about failures until now are sent after the next start.
     await alerts.end();
     await front.close(() => {
       phase.now = "stopped";
@@ -205,7 +203,7 @@ function run(rooms: Rooms, front: Front): Daemon {
     created: rooms.created,
     adminKeyFile: rooms.adminKeyFile,
     async reload({ config: next, changed, needsRestart }) {
-      // What may be refused comes first.
+      // Do first what may be refused.
       const { tls } = next.server;
       const certificate = tls && usableCertificate(tls, { log, now: clock.now() });
       const types = await catalogue.check(next);
@@ -226,7 +224,7 @@ function run(rooms: Rooms, front: Front): Daemon {
   };
 }
 
-/** Of all threads, since the process began. */
+/** The CPU time of all threads since the process began. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -251,7 +249,7 @@ async function openCatalogue(config: Config, { fault, store }: { fault: FirstFau
   }
 }
 
-/** The first error after which the daemon cannot go on: what follows from it says less. */
+/** Keeps the first error after which the daemon cannot go on, because the errors that follow from it say less. */
 class FirstFault {
   first: Error | null = null;
   readonly #known = Promise.withResolvers<Error>();
@@ -284,9 +282,10 @@ async function openConfigured(config: Config, opening: Opening) {
     onFault: fault.note,
   };
   if (data.store !== "") {
-    // Most daemons have no use for it.
+    // Most daemons do not use PostgreSQL, so do not load its code for them.
     const { openServed } = await import("./store/postgres/opening.ts");
-    // One that comes among the nodes and ends at once takes endpoints from the others that nobody sends to meanwhile.
+    // Check the port first: a node that joins and ends at once takes endpoints from the others, and nobody sends to
+    // them meanwhile.
     const beforeComing = data.nodes ? requirePort : undefined;
     return openServed({ ...data, ...parts, url: data.store, leaseMs: opening.leaseMs, version, beforeComing });
   }
@@ -294,14 +293,15 @@ async function openConfigured(config: Config, opening: Opening) {
     ...parts,
     dir: data.dir,
     create: data.create,
-    // A daemon that is started twice by mistake, with two directories, leaves no second store with a key of its own.
+    // Check the port first, so that a daemon started twice by mistake, with two directories, does not create a second
+    // store with a key of its own.
     beforeMaking: requirePort,
     migrate: data.migrate,
     backup: config.backup,
     secretKeyFile: data.secretKeyFile,
     diskFloor: data.diskFloor,
     startBackup: (data) => startThread("backup", data),
-    // One thread for everything is what `threads = 0` asks for.
+    // `threads = 0` asks for one thread for everything.
     startReader: config.delivery.threads === 0 ? undefined : (data) => startThread("reader", data),
     defer: clock.nextTurn,
   });

@@ -11,11 +11,11 @@ export interface Log {
 }
 
 export interface LevelledLog extends Log {
-  /** The least important lines to write; may be set at any time. */
+  /** The lowest level that is written; may be set at any time. */
   level: string;
 }
 
-/** Whatever happens to a log line, these never appear in it. */
+/** These fields never appear in a log line, whatever is logged. */
 const SECRET_FIELDS = [
   "authorization",
   "token",

@@ -1,7 +1,7 @@
 /**
- * The addons: SQLite, and koffi, which calls functions of the C library that Node does not. In a checkout their packages
- * find them. The executable carries them inside itself, but the system loads shared libraries from real files only, so
- * each is written to one first, in a place where no other user can put code of theirs in its stead.
+ * Loads the native addons: SQLite, and koffi, which calls C library functions that Node does not offer. In a checkout
+ * their packages find them. The executable contains them, but the system loads shared libraries only from real files,
+ * so each is first written to one, in a place where no other user can replace it.
  */
 import { hash, randomBytes } from "node:crypto";
 import {
@@ -24,17 +24,17 @@ import { asset } from "./bundle.ts";
 import { makeDirectory } from "./store/files/durable-file.ts";
 
 export interface EmbeddedAddon {
-  /** Of the file that it becomes, with a hash of its content. */
+  /** The name of the file that is written, with a hash of its content. */
   readonly name: string;
-  /** The file beside the bundle that holds it, compressed. */
+  /** The compressed file beside the bundle. */
   readonly asset: string;
-  /** Of its content, in hexadecimal. */
+  /** The hash of its content, in hexadecimal. */
   readonly sha256: string;
 }
 
 export interface Addons {
   readonly sqlite: EmbeddedAddon;
-  /** Null for a platform on which nobody asks it anything. */
+  /** Null for a platform on which koffi is not used. */
   readonly koffi: EmbeddedAddon | null;
 }
 
@@ -45,19 +45,19 @@ const requireFile = createRequire(import.meta.url);
 const platform = `${process.platform}-${process.arch}`;
 
 /**
- * What better-sqlite3 takes as `nativeBinding`, on this thread and, handed over in `workerData`, on any other:
- * the addon's path, or undefined for the package's own. A `dataDir` that is not there yet is made.
+ * The value for better-sqlite3's `nativeBinding`, on this thread or, passed in `workerData`, on another: the addon's
+ * path, or undefined for the package's own. Creates `dataDir` if it is missing.
  */
 export function nativeBinding(dataDir?: string): string | undefined {
   return typeof __ADDONS__ === "undefined" ? undefined : extracted(addonsIn(__ADDONS__).sqlite, dataDir);
 }
 
-/** As much of koffi as is used. */
+/** The part of koffi's interface that is used. */
 export interface Koffi {
   load(library: null): { func(declaration: string): unknown };
 }
 
-/** Loads koffi. Throws where it cannot be had. */
+/** Loads koffi. Throws if it is not available. */
 export function loadKoffi(dataDir: string): Koffi {
   if (typeof __ADDONS__ === "undefined") return requireFile(`@koromix/koffi-${platform}`) as Koffi;
   const { koffi } = addonsIn(__ADDONS__);
@@ -65,15 +65,15 @@ export function loadKoffi(dataDir: string): Koffi {
   return requireFile(extracted(koffi, dataDir)) as Koffi;
 }
 
-/** As /proc/self/smaps has it: of which file, and whether any page of it is no longer the file's. */
+/** A mapping in /proc/self/smaps, with its file, none of whose pages differ from the file. */
 const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) r-[-x]p \S+ \S+ \d+ +(\/.+)$(?:\n(?![0-9a-f]+-).*$)*?\nAnonymous: +0 kB$/gm;
 /** <asm-generic/mman-common.h> */
 const MADV_DONTNEED = 4;
 
 /**
- * Gives back what is resident and not needed. Of freed memory glibc keeps some 30 MiB after a flood, unless it is asked.
- * And of Node's own code, which is mapped from its file, the parts that a start or a rare request needed stay resident
- * until the kernel runs short; they are read again where they are needed.
+ * Gives resident memory that is not needed back to the system. After a flood, glibc keeps some 30 MiB of freed memory
+ * unless it is asked. And parts of Node's own code, which is mapped from its file, stay resident after a start or a
+ * rare request until the kernel runs short; they are read again when they are needed.
  */
 export function giveBackMemory(dataDir: string): void {
   if (process.platform !== "linux") return;
@@ -89,7 +89,7 @@ export function giveBackMemory(dataDir: string): void {
     const trim = library.func("int malloc_trim(size_t keep)") as (keep: number) => number;
     trim(0);
   } catch {
-    // Without koffi, or with another C library, it keeps what it has.
+    // Without koffi, or with another C library, the memory is kept.
   }
 }
 
@@ -107,7 +107,7 @@ function extracted({ name, asset: file, sha256 }: EmbeddedAddon, dataDir: string
   return extractAddon({ name, sha256, bytes }, addonDirectories(dataDir, process.env), requireFile);
 }
 
-/** Where addons may be kept, best first: a daemon can always write to its data directory. */
+/** The directories where addons may be kept, best first: a daemon can always write to its data directory. */
 export function addonDirectories(dataDir: string | undefined, env: NodeJS.ProcessEnv): string[] {
   const directories: string[] = [];
   if (dataDir !== undefined) directories.push(join(dataDir, ".native"));
@@ -120,13 +120,13 @@ export function addonDirectories(dataDir: string | undefined, env: NodeJS.Proces
 }
 
 interface Addon extends Pick<EmbeddedAddon, "name" | "sha256"> {
-  /** Asked only when it has to be written. */
+  /** Called only if the addon must be written. */
   readonly bytes: () => Buffer;
 }
 
 /**
- * Writes the addon unless it is there already, whole, and loads it, in the first directory that allows both.
- * Throws `AddonRefused` when none does.
+ * Writes the addon, unless it is there already and intact, and loads it from the first directory that allows both.
+ * Throws `AddonRefused` if none does.
  */
 export function extractAddon(addon: Addon, directories: readonly string[], load: (file: string) => unknown): string {
   const faults: string[] = [];
@@ -148,7 +148,10 @@ export function extractAddon(addon: Addon, directories: readonly string[], load:
   );
 }
 
-/** For people, like the store's own refusals: what is wrong, what to do about it, and the exit code for failing storage. */
+/**
+ * A refusal for people, like those of the store: what is wrong, what to do about it, and the exit code for failing
+ * storage.
+ */
 export class AddonRefused extends Error {
   override readonly name = "AddonRefused";
   readonly exitCode = 74;
@@ -162,7 +165,7 @@ export class AddonRefused extends Error {
 
 function claimDirectory(directory: string): void {
   makeDirectory(directory);
-  // Not stat: a link could be pointed elsewhere by whoever owns it.
+  // lstat, not stat: the owner of a link could point it elsewhere.
   const stat = lstatSync(directory);
   if (!stat.isDirectory()) throw new Error("not a directory");
   if (!isOurs(stat)) throw new Error("belongs to another user");
@@ -184,7 +187,9 @@ function isIntact(file: string, sha256: string): boolean {
   }
 }
 
-/** By way of a temporary file, so that several first starts at once and a crash in between leave a whole file or none. */
+/**
+ * Writes a temporary file and renames it, so that a crash, or several first starts at once, leave a whole file or none.
+ */
 function writeWhole(file: string, bytes: Buffer): void {
   const temporary = `${file}.${randomBytes(8).toString("hex")}`;
   const fd = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o500);

@@ -1,6 +1,6 @@
 /**
- * What commands do to a data directory while no daemon has it, each under its lock: beside `daemon.ts` the only place
- * where a store is put together with the machine.
+ * Operations of commands on a data directory while no daemon uses it, each under its lock. Beside `daemon.ts`, this is
+ * the only place where a store is joined with the machine.
  */
 import { existsSync, lchownSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export type { Affected, Compacted, FoundBackup, MigrateOptions, MigrationReport,
 
 type Restoring = Pick<RestoreOptions, "backup" | "givenKeyFile" | "passphrase" | "mustUnseal" | "confirm">;
 
-/** Null when it was not confirmed. */
+/** Null if it was not confirmed. */
 export async function restore({ data }: Config, restoring: Restoring): Promise<Restored | null> {
   const { dir, secretKeyFile } = data;
   return asOwner(dir, () =>
@@ -29,7 +29,7 @@ export async function restore({ data }: Config, restoring: Restoring): Promise<R
   );
 }
 
-/** `secret.key` alone, out of a backup that it is sealed in. */
+/** Restores only `secret.key`, from a backup in which it is sealed. */
 export async function restoreOnlyKey(
   config: Config,
   from: Pick<RestoreKeyOptions, "backup" | "passphrase">,
@@ -37,7 +37,7 @@ export async function restoreOnlyKey(
   return asOwner(config.data.dir, () => restoreKey({ ...from, ...placeOf(config) }));
 }
 
-/** Null when it was not confirmed. */
+/** Null if it was not confirmed. */
 export async function reissue(
   config: Config,
   confirm: (endpoints: readonly Affected[]) => Promise<boolean>,
@@ -60,7 +60,7 @@ export async function migrate({ data, backup }: Config, how: MigrateOptions["how
 
 type Moving = Pick<MoveOptions, "url" | "direction" | "how" | "resume" | "beside" | "onReady" | "onProgress">;
 
-/** Between the file of the data directory and PostgreSQL. */
+/** Moves the store between the file of the data directory and PostgreSQL. */
 export async function move(config: Config, moving: Moving): Promise<Moved> {
   const { moveStore } = await import("./store/move/move.ts");
   const now = systemClock.now();
@@ -81,7 +81,7 @@ export async function compact({ data: { dir } }: Config): Promise<Compacted> {
   return asOwner(dir, () => compactStore({ dir, clock: systemClock, nativeBinding: nativeBinding(dir) }));
 }
 
-/** As the daemon makes one, into `[backup] dir`; `passphrase` seals `secret.key` into it. */
+/** Makes a backup as the daemon does, in `[backup] dir`; `passphrase` seals `secret.key` into it. */
 export async function backUp(config: Config, passphrase: string | undefined): Promise<BackupFile> {
   return asOwner(config.data.dir, () => backUpHere(config, passphrase));
 }
@@ -89,7 +89,7 @@ export async function backUp(config: Config, passphrase: string | undefined): Pr
 async function backUpHere({ data, backup }: Config, passphrase: string | undefined): Promise<BackupFile> {
   const { store } = await openStore({
     dir: data.dir,
-    // What root does here is done for the directory's owner.
+    // Files that root creates here belong to the directory's owner.
     owner: process.getuid?.() === 0 ? statSync(data.dir, { throwIfNoEntry: false })?.uid : undefined,
     create: false,
     migrate: false,
@@ -109,7 +109,7 @@ async function backUpHere({ data, backup }: Config, passphrase: string | undefin
   }
 }
 
-/** What root makes in the directory of the daemon's user is given to that user, who could not open it otherwise. */
+/** Gives the files that root created to the owner of the directory, who could not open them otherwise. */
 async function asOwner<T>(dir: string, work: () => Promise<T>): Promise<T> {
   process.umask(0o077);
   try {
@@ -123,7 +123,7 @@ function giveAway(dir: string, { uid, gid }: Stats): void {
   if (uid === 0) return;
   for (const name of readdirSync(dir, { recursive: true, encoding: "utf8" })) {
     const path = join(dir, name);
-    // By their names, which opens nothing; links are changed and not what they lead to.
+    // lchown works by name, which opens nothing; it changes a link itself, not its target.
     if (lstatSync(path).uid === 0) lchownSync(path, uid, gid);
   }
 }

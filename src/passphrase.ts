@@ -1,14 +1,14 @@
-/** The passphrase that seals `secret.key` in backups. It is in a file, because flags and variables are seen by others. */
+/** The passphrase that seals `secret.key` in backups. It is in a file, because others can see flags and variables. */
 import { readFileSync, statSync } from "node:fs";
 import { NotUtf8, utf8Of } from "./domain/utf8.ts";
 
-/** Whoever finds a backup may try for ever: a short one would be found. */
+/** Somebody who finds a backup has unlimited time to guess, and would find a short passphrase. */
 export const MIN_PASSPHRASE = 12;
 export const MAX_PASSPHRASE = 1024;
 
 export type Judged = { readonly passphrase: string } | { readonly refused: string };
 
-/** `refused` goes on after the name of what holds it, without a space. One line end after it does not count. */
+/** `refused` continues the name of the source, without a space. One line end after the passphrase is ignored. */
 export function judgePassphrase(bytes: Uint8Array): Judged {
   try {
     const passphrase = utf8Of(bytes).replace(/\r?\n$/, "");
@@ -22,10 +22,10 @@ export function judgePassphrase(bytes: Uint8Array): Judged {
   }
 }
 
-/** `refused` goes on after the file's name, without a space, and says what to do. */
+/** `refused` continues the file's name, without a space, and says what to do. */
 export function readPassphrase(file: string): Judged {
   try {
-    // systemd hands credentials over with a group bit that stands for an access list, so only "others" is refused.
+    // systemd passes credentials with a group bit that stands for an access list, so only "others" is refused.
     if (process.platform !== "win32" && (statSync(file).mode & 0o007) !== 0) {
       return { refused: ` can be read by every user: chmod 600 ${file}` };
     }

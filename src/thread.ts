@@ -14,20 +14,22 @@ export type ThreadName = keyof typeof THREADS;
 declare const __THREADS__: Readonly<Record<ThreadName, string>> | undefined;
 
 /**
- * For what was just made, in MiB; V8 itself would let it grow to 192. A sender at capacity fills whatever it is given:
- * with twice as much, 60 to 100 MiB more are resident at the end of an overrun, and an event costs a hundredth less.
+ * The size of V8's young generation, in MiB; V8 itself would let it grow to 192. A sender at capacity fills whatever it
+ * is given: with twice as much, 60 to 100 MiB more are resident at the end of an overrun, and an event costs only a
+ * hundredth less.
  */
 const YOUNG_MIB = 48;
 
 /**
  * Starts a thread. `workerData` is structured-cloned; a thread that opens SQLite needs the main thread's
- * `nativeBinding` in it. Under `node --watch` the thread's own imports arrive as messages too: have a `kind` in yours.
+ * `nativeBinding` in it. Under `node --watch` the thread's own imports arrive as messages too, so give your messages a
+ * `kind`.
  */
 export function startThread(name: ThreadName, workerData: unknown): Worker {
-  // Threads would inherit --import and --watch otherwise.
+  // Otherwise threads would inherit --import and --watch.
   const options = { name, workerData, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB } };
   if (typeof __THREADS__ === "undefined") return new Worker(new URL(THREADS[name], import.meta.url), options);
-  // As text: what is inside an executable is no file to a thread.
+  // Pass the source as text, because a thread cannot load a file from inside the executable.
   const source = asset(__THREADS__[name]).toString();
   return new Worker(source, { ...options, eval: true });
 }
