@@ -38,7 +38,7 @@ export interface Addons {
   readonly koffi: EmbeddedAddon | null;
 }
 
-/** By platform and processor. Set by scripts/build.ts. */
+/** The addons by platform and processor. Set by scripts/build.ts. */
 declare const __ADDONS__: Readonly<Record<string, Addons>> | undefined;
 
 const requireFile = createRequire(import.meta.url);

@@ -46,7 +46,7 @@ export interface SettingShape extends Bounds {
   readonly section: string;
   readonly key: string;
   readonly kind: KindName;
-  /** As it would be written in the file. */
+  /** Written as in the file. */
   readonly default: string | boolean | number | readonly string[];
   /** The comment in config.example.toml. */
   readonly sentence: string;
@@ -57,7 +57,7 @@ export interface SettingShape extends Bounds {
 }
 
 interface Kind<T> {
-  /** How to parse the text of a flag or variable before it is passed to `read`. */
+  /** The type to parse the text of a flag or variable into, before it is passed to `read`. */
   readonly form: "text" | "bool" | "int" | "list";
   /** Returns the value, or throws a `ValueFault`. Relative paths start from `folder`. */
   read(raw: unknown, bounds: Bounds, folder: string): T;

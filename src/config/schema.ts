@@ -8,7 +8,7 @@ import { SENDING } from "./schema/sending.ts";
 import { SERVER } from "./schema/server.ts";
 import { STORAGE } from "./schema/storage.ts";
 
-/** In the order of config.example.toml. */
+/** All settings, in the order of config.example.toml. */
 export const SETTINGS = [...SERVER, ...STORAGE, ...SENDING, ...UPKEEP, ...OPERATION] as const;
 
 export type Setting = (typeof SETTINGS)[number];

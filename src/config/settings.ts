@@ -27,7 +27,7 @@ export interface LoadedSettings {
   readonly tenants: ReadonlyMap<string, TenantShare>;
   /** The file that was read; null if there was none. */
   readonly file: string | null;
-  /** Where each setting that is not at its default was given: `webhookd.toml:14`, a variable or a flag. */
+  /** The origin of each setting that is not at its default: `webhookd.toml:14`, a variable or a flag. */
   readonly origins: ReadonlyMap<SettingName, () => string>;
 }
 

@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 type Api = ReturnType<typeof createApi>;
 type Certificate = Parameters<typeof openListener>[1]["certificate"];
 
-/** How long open requests may take when the daemon stops listening. */
+/** The time that open requests may take when the daemon stops listening. */
 const CLOSE_DEADLINE_MS = 2000;
 
 export interface FrontParts {

@@ -1,4 +1,4 @@
-/** What the rest of the daemon may ask of delivery, and watch in it. The dispatcher implements it. */
+/** The interface of delivery to the rest of the daemon. The dispatcher implements it. */
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
@@ -42,8 +42,8 @@ export interface Deliveries {
   /** The endpoints with more due than is attempted at a time, the longest wait first. */
   queues(now: number): readonly Queue[];
   /**
-   * How many attempts the endpoint may have on the wire at a time, given how fast it answers; null if another node
-   * sends.
+   * The number of attempts that the endpoint may have on the wire at a time, given how fast it answers; null if another
+   * node sends.
    */
   atOnce(endpoint: string): number | null;
   /** Makes the one attempt of this delivery, outside the ladder, that the store has noted. */

@@ -38,7 +38,7 @@ export interface DispatcherParts {
   readonly timeoutMs: number;
   /** Bytes of bodies that memory may hold. */
   readonly loadedBytes: number;
-  /** When endpoints are disabled automatically. Default: never. */
+  /** The conditions under which endpoints are disabled automatically. Default: never. */
   readonly autoDisable?: AutoDisableRules;
   /** Returns why this host's resolvers are of no use, or null. Default: they answer. */
   readonly askResolvers?: () => Promise<string | null>;

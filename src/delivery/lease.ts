@@ -20,7 +20,7 @@ const NEWS_MS = 50;
 /** Every tenth poll also checks whether all sending is paused. */
 const BRAKE_EVERY = 10;
 const LEAVE_MS = 1000;
-/** How long the end of a stop waits for the store. */
+/** The time that the end of a stop waits for the store. */
 const END_MS = 2000;
 /** The node that owns this slot does what only one node should do for all. */
 const FIRST_SLOT = 0;

@@ -7,7 +7,7 @@ import type { AuditEntry } from "./caller.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** In each window, the first `rows` calls of a kind get rows of their own; the last of these counts the others. */
+/** The first `rows` calls of a kind in each window get rows of their own; the last of these counts the others. */
 export interface FoldRule {
   readonly kind: string;
   readonly rows: number;

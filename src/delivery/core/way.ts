@@ -131,7 +131,7 @@ export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[],
 }
 
 /**
- * Records again what the store did not take. Due times are computed anew, because the clock may have been set
+ * Records again what the store did not take. Due times are computed again, because the clock may have been set
  * meanwhile.
  */
 export function recordAgain(memory: Memory, now: Now): Effects {

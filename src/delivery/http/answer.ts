@@ -36,7 +36,7 @@ export class Answer {
   faults: readonly ResponseFault[] = [];
   /** True once nothing of it is missing. */
   isComplete = false;
-  /** How long its connection may stay idle afterwards; 0 if it must not be used again. */
+  /** Milliseconds for which its connection may stay idle afterwards; 0 if it must not be used again. */
   restMs = 0;
   /** The number of body bytes that have arrived. */
   seen = 0;

@@ -125,7 +125,7 @@ export class Connection extends Timed {
   #carried: Carried | null = null;
   /** Reads a response that arrives in pieces, or that differs from the one before. */
   #reader: AnswerReader | null = null;
-  /** How long it may stay idle, according to the receiver. */
+  /** Milliseconds for which it may stay idle, according to the receiver. */
   #restMs = 0;
   #error: Error | null = null;
 

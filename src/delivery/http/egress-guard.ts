@@ -13,7 +13,7 @@ import { Fault, faultOf } from "./fault.ts";
 
 /** An endpoint's host and port, made once from its URL. */
 export class Destination {
-  /** As the `host` header has it. */
+  /** Formatted for the `host` header. */
   readonly host: string;
   /** Without brackets, and without the dot at the end of a fully qualified name. */
   readonly hostname: string;

@@ -26,9 +26,9 @@ export interface Network {
   readonly ownAddresses?: () => readonly string[];
   /** Replaces the authorities that `trust` reads. */
   readonly secureContext?: SecureContext;
-  /** How long a body may take after its header block. */
+  /** The time that a body may take after its header block. */
   readonly bodyMs?: number;
-  /** How long a receiver must have been silent before its connections are used again; 0 for no wait. */
+  /** The time that a receiver must have been silent before its connections are used again; 0 for no wait. */
   readonly restMs?: number;
 }
 

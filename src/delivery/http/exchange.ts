@@ -31,8 +31,8 @@ export class Exchange {
   readonly #connections: Connections;
   readonly #headers = new KeptHeaders();
   /**
-   * In no order; each attempt knows its index. A Set with this much churn keeps removed members alive for the garbage
-   * collector.
+   * The order has no meaning; each attempt knows its index. A Set with this much churn keeps removed members alive for
+   * the garbage collector.
    */
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;

@@ -11,7 +11,7 @@ export type Header = readonly [name: string, value: string];
 
 export interface MalformedHead {
   readonly status: number;
-  /** In their order. Names are in lower case; values have one character for each byte. */
+  /** The headers in their order. Names are in lower case; values have one character for each byte. */
   readonly headers: readonly Header[];
   readonly faults: readonly ResponseFault[];
   /** The header that states how its body ends, without repetition; "" if only the end of the connection does. */

@@ -9,7 +9,7 @@ export interface Now {
 }
 
 const SLACK_MS = 2000;
-/** A slewed clock drifts slowly. Measuring anew this often keeps the drift from adding up to a step. */
+/** A slewed clock drifts slowly. A new measurement this often keeps the drift from adding up to a step. */
 const SLEW_MS = 60_000;
 
 /**
@@ -59,7 +59,7 @@ export class ClockSteps {
 export interface Move {
   readonly epoch: number;
   readonly change: ClockChange;
-  /** By endpoint, the events whose due times were already computed with the new clock. */
+  /** The events, by endpoint, whose due times were already computed with the new clock. */
   readonly settled: Map<string, Set<string>>;
   /** The endpoints still to be moved. `from` is the position reached in the first of them. */
   readonly endpoints: string[];
@@ -74,7 +74,7 @@ export interface Move {
 export class DueMoves {
   /** Counts how often the clock was set. A due time belongs to the epoch in which it was computed. */
   epoch = 0;
-  /** In the order in which they must be made. */
+  /** The moves still to be made, in order. */
   readonly pending: Move[] = [];
   readonly #ladder: Ladder;
 

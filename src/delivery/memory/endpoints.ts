@@ -2,7 +2,7 @@
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import { isDamaged, type DamagedTarget, type Target } from "../../domain/endpoints/endpoint.ts";
 
-/** For a damaged endpoint `enabled` is false, because nothing is sent to it. */
+/** A damaged endpoint has `enabled` false, because nothing is sent to it. */
 export type KnownEndpoint = Target | DamagedTarget;
 
 export class Endpoints {

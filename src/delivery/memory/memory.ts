@@ -27,7 +27,7 @@ export interface DeliveryRules {
   readonly autoDisable: AutoDisableRules;
 }
 
-/** When endpoints are disabled automatically. */
+/** The conditions under which endpoints are disabled automatically. */
 export interface AutoDisableRules {
   /** After an answer of 410. */
   readonly onGone: boolean;
@@ -48,7 +48,7 @@ export interface DecidedAttempt extends EndedAttempt {
 
 export class Memory {
   readonly rules: DeliveryRules;
-  /** How many attempts to the endpoint may be in flight at once, as far as is known. */
+  /** The number of attempts to the endpoint that may be in flight at once, as far as is known. */
   readonly capOf: (endpoint: string) => number;
   readonly windows: Windows;
   readonly endpoints = new Endpoints();

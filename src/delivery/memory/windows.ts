@@ -16,7 +16,7 @@ const FRESH_LIMIT = 4096;
 const READ_FIRSTS = 512;
 /** Even when memory is full, an endpoint with fewer loaded than this gets its fresh deliveries sent at once. */
 const FEW = 32;
-/** How much is read of an endpoint while memory is full: one to send, and the next. */
+/** The deliveries that are read of an endpoint while memory is full: one to send, and the next. */
 const LEAST = 2;
 
 export class Windows {
@@ -25,7 +25,7 @@ export class Windows {
   bytes = 0;
   readonly #limitBytes: number;
   readonly #windows = new Map<string, Window>();
-  /** By the wall clock. */
+  /** Due times are on the wall clock. */
   readonly #planned = new Timetable<Window>();
 
   constructor(limitBytes: number) {
@@ -114,8 +114,8 @@ export class Windows {
   }
 
   /**
-   * How many more deliveries of any kind may be read of the endpoint. While others fill the memory it still gets a few,
-   * or it would have to wait for their receivers.
+   * The number of further deliveries of any kind that may be read of the endpoint. While others fill the memory it
+   * still gets a few, or it would have to wait for their receivers.
    */
   roomForDue(window: Window, cap: number): number {
     if (this.isFull) return LEAST - window.loaded.size;
@@ -123,7 +123,7 @@ export class Windows {
     return window.overflows ? Math.min(room, this.roomForFirsts(window, cap)) : room;
   }
 
-  /** How many first attempts may be read, past a backlog that has filled the window. */
+  /** The number of first attempts that may be read, past a backlog that has filled the window. */
   roomForFirsts(window: Window, cap: number): number {
     if (!window.overflows) return 0;
     return this.isFull ? LEAST - window.loaded.size : firstsAtOnce(cap) - window.firsts;
@@ -155,13 +155,14 @@ const AFTER_ALL = "~";
 const NOTHING: ReadonlyMap<string, Claim> = new Map();
 
 /**
- * What memory has loaded of one endpoint's pending deliveries, and its horizon. The invariant holds for each delivery
- * that waits on disk: at or below the horizon it is loaded here; above it, it falls due no earlier than `nextDueAt`,
- * and while something is loaded or planned it will be read then. (A fresh delivery is always loaded.) Only a read
- * raises the horizon. When a waiting delivery is committed and not loaded, or is released from memory, it is noted in
- * the same turn (`noteWaiting`), and the horizon drops to just below it. So the next read sees a replay due now, a late
- * result, an endpoint that was enabled, or a clock that was set back, and nothing is stuck. After a crash the horizon
- * is at the beginning and everything due is read again, because nothing on disk says that it was claimed.
+ * One endpoint's pending deliveries that memory has loaded, and the horizon of its reads. An invariant holds for each
+ * delivery that waits on disk: at or below the horizon it is loaded here; above it, it falls due no earlier than
+ * `nextDueAt`, and while something is loaded or planned it will be read then. (A fresh delivery is always loaded.)
+ *
+ * Only a read raises the horizon. When a waiting delivery is committed and not loaded, or is released from memory, it
+ * is noted in the same turn (`noteWaiting`), and the horizon drops to just below it. So the next read sees a replay due
+ * now, a late result, an endpoint that was enabled, or a clock that was set back, and nothing is stuck. After a crash
+ * the horizon is at the beginning and everything due is read again, because nothing on disk says that it was claimed.
  * `HorizonSweep` checks once a minute that all of this is so.
  */
 export class Window implements Scheduled {
@@ -193,7 +194,9 @@ export class Window implements Scheduled {
     this.endpoint = endpoint;
   }
 
-  /** By delivery id: deliveries that wait for their turn, are on the wire, or have a result that is being recorded. */
+  /**
+   * The loaded deliveries by id: they wait for their turn, are on the wire, or have a result that is being recorded.
+   */
   get loaded(): ReadonlyMap<string, Claim> {
     return this.#loaded ?? NOTHING;
   }

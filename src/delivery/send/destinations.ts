@@ -38,7 +38,7 @@ export class Destinations {
   }
 }
 
-/** Where the attempts of one endpoint go, and how many of them are in flight. */
+/** The destination of one endpoint's attempts, and the number of them in flight. */
 export class Way {
   readonly #most: number;
   readonly #byKey: Map<string, Destination>;

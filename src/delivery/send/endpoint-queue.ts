@@ -11,9 +11,9 @@ import type { EvenPace } from "../../domain/time/token-bucket.ts";
 const DEAD_AFTER = 3;
 
 /**
- * What the end of an attempt says about the receiver: `fast` if it answered and could take more at once; `slow` if it
- * answered; `silent` if it did not (refused, unreachable, timed out); `unknown` if the fault was ours or nothing was
- * sent.
+ * The evidence that the end of an attempt gives about the receiver: `fast` if it answered and could take more at once;
+ * `slow` if it answered; `silent` if it did not (refused, unreachable, timed out); `unknown` if the fault was ours or
+ * nothing was sent.
  */
 export type Speed = "fast" | "slow" | "silent" | "unknown";
 

@@ -27,7 +27,7 @@ const DEAD_SHARE = 1 / 4;
  * its backlog's rungs and a whole core.
  */
 const DEAD_PER_SECOND = 500;
-/** How long an endpoint waits if its destination is full. */
+/** The time that an endpoint waits if its destination is full. */
 const FULL_MS = 20;
 /** The most idle endpoints that are remembered with what was learnt of them: the cap, and whether they were dead. */
 const IDLE_LIMIT = 16_384;
@@ -56,7 +56,7 @@ export class FairQueue {
   readonly #queues = new Map<string, Queue>();
   readonly #ready = new Ring<Queue>();
   readonly #dead = new Ring<Queue>();
-  /** In the order in which they became idle. */
+  /** The idle queues, in the order in which they became idle. */
   readonly #idle = new Ring<Queue>();
   readonly #throttled = new Timetable<Queue>();
   /** Null until something is sent for a job. */
@@ -98,7 +98,7 @@ export class FairQueue {
     return this.#queues.size;
   }
 
-  /** How many attempts to this endpoint may be in flight at once, for now. */
+  /** The number of attempts to this endpoint that may be in flight at once, for now. */
   cap(endpoint: string): number {
     return this.#queues.get(endpoint)?.cap ?? Math.min(INITIAL_CAP, this.#defaultCeiling);
   }

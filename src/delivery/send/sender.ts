@@ -20,7 +20,7 @@ import type { Signer } from "./signer.ts";
 export interface Sending {
   /** The number of attempts on the wire. */
   readonly inFlight: number;
-  /** How many attempts to this endpoint may be in flight at once, as far as is known here. */
+  /** The number of attempts to this endpoint that may be in flight at once, as far as is known here. */
   cap(endpoint: string): number;
   /**
    * Sets an endpoint's settings. They apply to attempts that start after this resolves, and to sends handed over after
@@ -61,7 +61,7 @@ export interface SenderParts {
   readonly endpointMaxInFlight: number;
   /** The limit to one destination, for all of its endpoints. Default: no limit. */
   readonly destinationMaxInFlight?: number;
-  /** How many attempts the open files allow, which may be fewer. */
+  /** The number of attempts that the open files allow, which may be fewer. */
   readonly room?: () => number;
   readonly onEnded: (ended: Ended, send: Send) => void;
   /** Called before the first byte of an attempt. */

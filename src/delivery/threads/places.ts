@@ -10,7 +10,7 @@ export type Place = (typeof PLACES)[number];
 
 export const other = (place: Place): Place => (place === "here" ? "threads" : "here");
 
-/** Where one endpoint's sends go, and how many are outstanding at each place. */
+/** The place that one endpoint's sends go to, and the number of outstanding sends at each place. */
 export interface Endpoint {
   target: Target;
   /** Null once the threads that it used have ended. */

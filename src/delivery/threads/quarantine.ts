@@ -23,7 +23,7 @@ export interface QuarantineParts {
 export class Quarantine {
   readonly #parts: QuarantineParts;
   thread: ThreadPort | null = null;
-  /** How many threads died while this delivery, alone or among others, was on the wire. */
+  /** The number of threads that died while this delivery, alone or among others, was on the wire. */
   readonly deaths = new Map<string, number>();
   readonly #suspects: Send[] = [];
   #trying = false;

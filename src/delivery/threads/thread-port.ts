@@ -59,7 +59,7 @@ export class ThreadPort {
   readonly #parts: ThreadPortParts;
   readonly #thread: ReturnType<StartThread>;
   readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
-  /** By slot, the sends that were given to the thread and have not ended. */
+  /** The sends by slot that were given to the thread and have not ended. */
   readonly #sends: (Send | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   /** Slots of sends that were here when their endpoint's deliveries were taken back. */

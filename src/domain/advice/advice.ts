@@ -10,7 +10,7 @@ import { BY_STATUS, OTHER_STATUS } from "./by-status.ts";
 export interface Trouble {
   readonly error: AttemptError | null;
   readonly status: number | null;
-  /** For how long attempts have failed like this, in milliseconds. */
+  /** Milliseconds for which attempts have failed like this. */
   readonly lastsMs: number;
   /** True if all of its deliveries have failed for good. */
   readonly isOver?: boolean;
@@ -84,7 +84,7 @@ function missedStep({ url, remoteAddress, phases }: NonNullable<Trouble["sample"
   return remoteAddress === null ? "dns" : "answer";
 }
 
-/** By the step that was not finished when time ran out. */
+/** The advice for a timeout, by the step that was not finished. */
 const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>> = {
   dns: {
     kind: "passing",
@@ -121,7 +121,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
   },
 };
 
-/** By the code that the attempt's detail names. */
+/** The advice for a TLS fault, by the code that the attempt's detail names. */
 const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
   [
     /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,

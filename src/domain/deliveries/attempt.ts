@@ -1,7 +1,7 @@
 /** The result of one HTTP request to a receiver. A receiver's fault is a value here, never an exception. */
 
 /**
- * What the end of an attempt says about this host's own network, beside what it says about the receiver.
+ * The evidence that the end of an attempt gives about this host's own network, beside that about the receiver.
  * - `answer`: something out there answered, if only with a refusal, so the network works.
  * - `silence`: nothing answered. The receiver's fault, unless no other receiver answers either.
  * - `no_look_up`: no DNS server answered for the name. The receiver's fault, unless this host's resolvers answer nothing.
@@ -76,7 +76,7 @@ export function isUnheard(evidence: Evidence): boolean {
   return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
 }
 
-/** What happened to the response body after a final header block had decided the attempt; it changes nothing. */
+/** The fate of the response body after a final header block had decided the attempt; it changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";
 
 /**

@@ -25,7 +25,7 @@ export interface FailureGroup {
   readonly held: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** For each part of the period, how many deliveries failed last in it. */
+  /** The number of deliveries, for each part of the period, that failed last in it. */
   readonly series: readonly number[];
   /** The id of the latest attempt. */
   readonly sampleAttempt: string;

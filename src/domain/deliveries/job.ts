@@ -15,7 +15,7 @@ export type JobAction = (typeof JOB_ACTIONS)[number];
 export const JOB_STATUSES = ["running", "paused", "done", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** How to go on after a canary that failed: with another one, or with all that is left at once. */
+/** The way to resume after a canary that failed: with another one, or with all that is left at once. */
 export type AfterCanary = "canary" | "send_all";
 
 /** The statuses that each action applies to. Without a status in the filter, the first entry is used. */
@@ -64,7 +64,7 @@ export interface JobCounts {
   /** Delivered, failed or cancelled. In the end, `done` and `skipped` add up to `matched`. */
   readonly done: number;
   readonly delivered: number;
-  /** For a replay this is judged by its first attempt; the retries go on without the job. */
+  /** A replay is judged by its first attempt; the retries go on without the job. */
   readonly failed: number;
   /** Deliveries that no longer qualified when their turn came. */
   readonly skipped: number;

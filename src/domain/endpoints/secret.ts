@@ -129,7 +129,7 @@ export const VERIFYING_FORMS = KINDS.flatMap(({ secret, publicKey }) => [secret,
   .map(({ words }) => words)
   .join(", or ");
 
-/** How receivers verify the signatures of each kind. */
+/** The headers with which receivers verify the signatures of each kind. */
 export const SIGNED_HEADERS = KINDS.flatMap(({ headers }) => headers ?? []);
 
 /** The arms of a shell's `case`. */

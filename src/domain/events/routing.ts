@@ -50,7 +50,7 @@ export interface Backlog {
 export interface Facts<Endpoint, Answer> {
   /** The recipients of each draft, by its index. */
   readonly recipients: readonly (readonly Endpoint[])[];
-  /** For each draft, by its index, what its key is remembered for. Null if none of the drafts has a key. */
+  /** The use that each draft's key is remembered for, by the draft's index. Null if no draft has a key. */
   readonly remembered: readonly (Remembered<Answer> | null)[] | null;
   /** The backlogs of tenants that have a limit. */
   readonly backlogs: ReadonlyMap<string, Backlog>;

@@ -110,8 +110,8 @@ const LARGE = 64 * 1024;
 
 /**
  * Gives the next turn to the tenant that has used the least, by its weight. So one tenant's items delay the others by
- * at most one item, however many they are. An absent tenant saves up nothing, and all begin anew when nothing waits
- * (start-time fair queueing).
+ * at most one item, however many they are. An absent tenant saves up nothing, and all start again from zero when
+ * nothing waits (start-time fair queueing).
  */
 export class TenantTurns<T extends Waiting> {
   readonly #shares: TenantShares;
