@@ -5,12 +5,18 @@ import { FLOOD_TYPE } from "./payload.ts";
 
 export interface Attack {
   /** `spin` leaves the daemon alone and uses the machine, with as many threads as it is to have connections. */
-  readonly kind: "batches" | "headers" | "gets" | "spin";
+  readonly kind: "batches" | "headers" | "gets" | "links" | "malformed" | "spin";
   readonly port: number;
   readonly connections: number;
-  /** Of a read or publish key; null to send none. */
-  readonly key: string | null;
+  /** Each connection uses one of these keys; null to send none. */
+  readonly keys: readonly string[] | null;
   readonly path: string;
+  /** The type of the events in batches; a type that the daemon does not know has each batch refused. */
+  readonly type?: string;
+  /** Requests that each connection has on the way at once; 1 if it is missing. */
+  readonly pipelined?: number;
+  /** Addresses that the connections come from, in turn; 1 if it is missing. */
+  readonly addresses?: number;
 }
 
 const BATCH_BYTES = 3 * 1024 * 1024;
@@ -19,57 +25,63 @@ const SLOW_MS = 1000;
 const AGAIN_MS = 20;
 
 const attack = JSON.parse(process.argv[2]!) as Attack;
-const request = requestOf(attack);
-const begin = attack.kind === "spin" ? () => new Worker("for (;;);", { eval: true }) : open;
-// Whoever measures is not to be kept waiting by the attacker's own work.
-for (let index = 0; index < attack.connections; index++) setTimeout(begin, (index * 200) / attack.connections);
+const requests = (attack.keys ?? [null]).map((key) => requestOf(attack, key));
+const begin = attack.kind === "spin" ? () => void new Worker("for (;;);", { eval: true }) : open;
+// The attacker's own work must not delay the victim, so connections open one after the other.
+for (let index = 0; index < attack.connections; index++) setTimeout(begin, (index * 200) / attack.connections, index);
 // The bench has ended, however it did.
 process.stdin.on("end", () => process.exit()).resume();
 
-function open(): void {
-  const socket = connect({ host: "127.0.0.1", port: attack.port, noDelay: true });
+function open(index: number): void {
+  const { addresses = 1, pipelined = 1, port } = attack;
+  const from = index % addresses;
+  const localAddress = `127.0.${Math.floor(from / 250)}.${1 + (from % 250)}`;
+  const socket = connect({ host: "127.0.0.1", port, localAddress, noDelay: true });
+  const request = requests[index % requests.length]!;
   let timer: NodeJS.Timeout | undefined;
   socket.on("error", () => {});
   socket.on("close", () => {
     clearInterval(timer);
-    setTimeout(open, AGAIN_MS);
+    setTimeout(open, AGAIN_MS, index);
   });
   socket.on("connect", () => {
-    if (attack.kind !== "headers") return void socket.write(request);
+    if (attack.kind !== "headers") return void socket.write(Buffer.concat(Array(pipelined).fill(request)));
     socket.write("GET /v1/webhooks HTTP/1.1\r\nhost: 127.0.0.1\r\n");
     timer = setInterval(() => socket.write("x-slow: 1\r\n"), SLOW_MS);
   });
   if (attack.kind === "headers") socket.resume();
-  else answerAgain(socket);
+  else sendAgain(socket, request);
 }
 
-/** The next request as soon as one is answered; a stream's answer never ends. */
-function answerAgain(socket: Socket): void {
+/** Sends the next request as soon as one is answered. A stream's answer never ends. */
+function sendAgain(socket: Socket, request: Buffer): void {
   let head = "";
+  /** Bytes of the body that are still to come. */
   let missing = 0;
   socket.on("data", (chunk: Buffer) => {
-    if (missing === 0) {
-      head += chunk.toString("latin1");
-      const end = head.indexOf("\r\n\r\n");
-      if (end === -1) return;
+    const skipped = Math.min(missing, chunk.length);
+    missing -= skipped;
+    let answered = missing === 0 && skipped > 0 ? 1 : 0;
+    head += chunk.toString("latin1", skipped);
+    for (let end = head.indexOf("\r\n\r\n"); missing === 0 && end !== -1; end = head.indexOf("\r\n\r\n")) {
       const length = /content-length: (\d+)/i.exec(head.slice(0, end))?.[1];
-      missing = length === undefined ? Number.POSITIVE_INFINITY : Number(length) - (head.length - end - 4);
-      head = "";
-    } else {
-      missing -= chunk.length;
+      const body = length === undefined ? Number.POSITIVE_INFINITY : Number(length);
+      const here = Math.min(body, head.length - end - 4);
+      missing = body - here;
+      head = head.slice(end + 4 + here);
+      if (missing === 0) answered++;
     }
-    if (missing <= 0) {
-      missing = 0;
-      if (!socket.destroyed) socket.write(request);
-    }
+    if (answered > 0 && !socket.destroyed) socket.write(Buffer.concat(Array(answered).fill(request)));
   });
 }
 
-function requestOf({ kind, key, path }: Attack): Buffer {
+function requestOf({ kind, path, type = FLOOD_TYPE }: Attack, key: string | null): Buffer {
   const authorization = key === null ? "" : `authorization: Bearer ${key}\r\n`;
-  if (kind !== "batches") return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}\r\n`);
-  const event = JSON.stringify({ type: FLOOD_TYPE, data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
-  const body = `{"events":[${Array.from({ length: EVENTS }, () => event).join(",")}]}`;
+  if (kind === "malformed") return Buffer.from("GET /x?a=' HTTP/1.1\r\nhost: 256.1.1.1\r\n\r\n");
+  if (kind === "gets" || kind === "headers")
+    return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}\r\n`);
+  const event = JSON.stringify({ type, data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
+  const body = kind === "links" ? "{}" : `{"events":[${Array.from({ length: EVENTS }, () => event).join(",")}]}`;
   const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}content-type: application/json`;
   return Buffer.from(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
 }
