@@ -17,7 +17,7 @@ import type { Reloaded } from "./reloaded.ts";
 
 export interface Chore {
   readonly name: string;
-  /** The first field is seconds: `* * * * * *` is each second. */
+  /** The first field is seconds: `* * * * * *` means every second. */
   readonly pattern: string;
   readonly run: () => void | Promise<void>;
 }

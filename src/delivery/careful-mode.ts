@@ -81,7 +81,7 @@ export class CarefulSending implements Sending {
   }
 
   /**
-   * Called each second. During a trial nothing else is handed over, so without this one failed commit would hold up all
+   * Called every second. During a trial nothing else is handed over, so without this one failed commit would hold up all
    * sending for good.
    */
   retry(): void {

@@ -35,8 +35,8 @@ export interface Deliveries {
   pause(): Promise<void>;
   resume(): void;
   /**
-   * When the oldest of the deliveries fell due that are due by `now` and have no attempt recorded since; null if there
-   * is none.
+   * The due time of the oldest delivery that is due by `now` and has had no attempt recorded since; null if there is
+   * none.
    */
   oldestDueAt(now: number): number | null;
   /** The endpoints with more due than is attempted at a time, the longest wait first. */
@@ -56,8 +56,8 @@ export interface Deliveries {
 }
 
 /**
- * Is called about deliveries once the change is on the disk. Each watcher implements the calls that it needs. They must
- * be quick.
+ * Receives the changes to deliveries once they are on the disk. Each watcher implements the methods that it needs,
+ * which must return quickly.
  */
 export interface DeliveryWatcher {
   attempted?(attempt: EndedAttempt, recorded: Recorded): void;

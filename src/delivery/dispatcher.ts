@@ -23,7 +23,7 @@ import type { Sending } from "./send/sender.ts";
 
 /** If the process dies after this long, that is not taken for the effect of a deadly delivery. */
 const YOUNG_MS = 60_000;
-/** The most steps of the store in one call; the next call, ten seconds later, goes on. */
+/** The most steps of the store in one run; the next run, ten seconds later, does more. */
 const HASTENED_AT_ONCE = 20;
 
 export interface DispatcherParts {
@@ -107,7 +107,7 @@ export class Dispatcher implements Deliveries {
   }
 
   /**
-   * Called each second: retries what could not be recorded, frees memory if nobody has published, and reads what is
+   * Called every second: retries what could not be recorded, frees memory if nobody has published, and reads what is
    * due.
    */
   tick(): void {
@@ -125,7 +125,7 @@ export class Dispatcher implements Deliveries {
     this.#makeRoom();
   }
 
-  /** Called each minute: finds deliveries that memory has lost, and has them sent. There must be none. */
+  /** Called every minute: finds deliveries that memory has lost, and has them sent. There must be none. */
   async sweep(): Promise<void> {
     // Before everything is taken up, a delivery that is missing from memory is not lost.
     if (!this.#tookUp || !this.lease.hasFoundAll) return;
@@ -136,7 +136,7 @@ export class Dispatcher implements Deliveries {
   }
 
   /**
-   * Called each ten seconds: gives deliveries that a wrong clock had put off for longer than their ladder allows a due
+   * Called every ten seconds: gives deliveries that a wrong clock had put off for longer than their ladder allows a due
    * time within it.
    */
   async hasten(): Promise<void> {

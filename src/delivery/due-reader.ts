@@ -122,7 +122,7 @@ export class DueReader {
   }
 }
 
-/** A tick comes each second, so only what falls due before the next one gets a timer of its own. */
+/** A tick comes every second, so only what falls due before the next one gets a timer of its own. */
 const TICK_MS = 1000;
 
 export interface WakerParts {

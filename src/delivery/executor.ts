@@ -145,7 +145,7 @@ export class Executor {
     return given.flatMap((delivery) => this.memory.windows.find(endpoint, delivery) ?? []);
   }
 
-  /** Resolves once nothing of the endpoint is started that was withdrawn or that it may not be sent now. */
+  /** Resolves once nothing more is started for the endpoint that was withdrawn, or that it must not get now. */
   async sift(endpoint: string): Promise<void> {
     const effects = givenBack(this.memory, await this.takeBack(endpoint));
     const parks = effects.park.splice(0);

@@ -75,7 +75,7 @@ export class Lease {
     return this.#found === null || this.#found.size === this.#owned.size;
   }
 
-  /** Called each second. Rejects while the store cannot be reached. */
+  /** Called every second. Rejects while the store cannot be reached. */
   renew(): Promise<void> {
     return (this.#renewing ??= this.#renew().finally(() => {
       this.#renewing = null;
@@ -222,7 +222,7 @@ export class Lease {
   }
 
   /**
-   * Repeats each second of a stop. An attempt still on the wire keeps its endpoint here, because the next owner would
+   * Repeats every second of a stop. An attempt still on the wire keeps its endpoint here, because the next owner would
    * send it again.
    */
   #leaveMore(): void {

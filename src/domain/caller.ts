@@ -11,8 +11,8 @@ export const SCOPES = ["publish", "read", "replay", "manage", "secrets", "metric
 export type Scope = (typeof SCOPES)[number];
 
 /**
- * The scopes that the key of a portal link may have, the narrowest first. It never publishes, because a customer only
- * receives.
+ * The scopes that the key of a portal link may have, the narrowest first. `publish` is not among them, because a
+ * customer only receives.
  */
 export const PORTAL_SCOPES = ["read", "replay", "manage", "secrets"] as const satisfies readonly Scope[];
 export type PortalScope = (typeof PORTAL_SCOPES)[number];

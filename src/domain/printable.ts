@@ -25,7 +25,7 @@ const TAB = "  ";
 export function printable(text: string, options: PrintableOptions = {}): string {
   const max = options.max ?? Number.POSITIVE_INFINITY;
   if (text.length <= max && PLAIN.test(text)) return text;
-  // Cut before the work. Two units yield at least one, and only one if CR LF is folded.
+  // Cut first, to bound the work. Two units yield at least one, and only one if CR LF is folded.
   let shown = text.slice(0, 2 * max + 1);
   shown = options.keepNewlines ? shown.replaceAll("\r\n", "\n") : shown.replaceAll("\n", visible);
   shown = shown.replaceAll("\t", TAB).replace(FORBIDDEN, visible).replace(EXCESS_MARK, visible);

@@ -143,7 +143,7 @@ export function recordAgain(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** Called each second: retries what the store did not take and what could not start. */
+/** Called every second: retries what the store did not take and what could not start. */
 export function tick(memory: Memory, now: Now): Effects {
   const effects = recordAgain(memory, now);
   const { refused } = memory;

@@ -46,8 +46,8 @@ export class Connections {
   }
 
   /**
-   * The whole response was read. After anything but a clean 2xx the connection is closed: bytes after an error could be
-   * read as the 2xx to the next event.
+   * The whole response was read. After anything but a clean 2xx the connection is closed, because a receiver that sends
+   * a success after its error would make the next event count as delivered.
    */
   release(connection: Connection, isClean: boolean, now: number): void {
     const keeps = isClean && !this.#closed && connection.isReusable(now);

@@ -107,7 +107,7 @@ export class ManualAttempts {
     this.#asking.delete(delivery);
   }
 
-  /** There is capacity for another attempt. */
+  /** Takes up another attempt in the place of one that ended. */
   #refill(): readonly EventDelivery[] {
     return this.owed.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
   }

@@ -24,7 +24,7 @@ export class Destinations {
     this.#most = most;
   }
 
-  /** Returns the endpoint's own path, always the same object. */
+  /** Returns the endpoint's `Way`, always the same object. */
   of(endpoint: string): Way {
     let way = this.#ways.get(endpoint);
     if (way === undefined) this.#ways.set(endpoint, (way = new Way(this.#most, this.#byKey)));
@@ -100,8 +100,8 @@ export class Way {
 }
 
 /**
- * Returns roughly the domain that somebody registered, without a list of all public suffixes: two labels, or three if
- * the second is short and the last a country's ("example.co.uk"). Null for an address that is not public.
+ * Approximates the registered domain without a list of all public suffixes: two labels, or three if the second is short
+ * and the last a country's ("example.co.uk"). Null for an address that is not public.
  */
 function registrable(hostname: string): string | null {
   const host = hostname.replace(/^\[|\]$|\.$/g, "");

@@ -50,7 +50,7 @@ export class ThreadsOnDemand implements Sending {
   #cancelMoved: (() => void) | null = null;
   #paused = false;
   #stopped = false;
-  /** Never send on this thread again, because a thread died. */
+  /** True once a delivery is suspected of killing its sender. This thread then sends nothing any more. */
   #suspicious: boolean;
 
   constructor(parts: ThreadsOnDemandParts) {
