@@ -18,7 +18,7 @@ export interface Waiting<T> {
 
 export interface Waited<T> {
   readonly told: T;
-  /** Why there will be no attempt, or null if that is not known. */
+  /** The reason that there will be no attempt, or null if it is not known. */
   readonly why: string | null;
 }
 

@@ -91,7 +91,7 @@ function over(job: Job, json: boolean, io: Io): number {
   }
   if (json) sayJson(io, { kind: "done", ...job });
   else for (const line of resultOf(job)) say(io, line);
-  // A cancellation skips deliveries that were delivered meanwhile. Those are no longer open either.
+  // A cancellation skips deliveries that were delivered meanwhile. They are no longer open either.
   const good = job.action === "cancel" ? job.done + job.skipped : job.delivered;
   return good === job.matched ? EXIT.ok : EXIT.partly_done;
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps this process's right to send, by renewing its lease on the store. When the lease may have run out, nothing is
- * started. Where nodes share a store, it also takes and gives up endpoints, and polls for what other nodes have
+ * started. If several nodes share a store, it also takes and gives up endpoints, and polls for what other nodes have
  * committed for them.
  */
 import type { Clock } from "../clock.ts";

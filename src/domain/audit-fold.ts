@@ -16,8 +16,8 @@ export interface FoldRule {
 
 /**
  * A kind is what one caller does to one object, with one outcome. A refused call may name any object, so the object is
- * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. Of
- * changes, the first three a minute get rows, which is more than anybody makes by hand.
+ * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. The
+ * first three changes a minute get rows, which is more than anybody makes by hand.
  */
 export function foldRuleOf({ actor, uid, action, object, outcome }: AuditEntry): FoldRule {
   const kind = `${actor} ${uid ?? ""} ${action} ${outcome}`;

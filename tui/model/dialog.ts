@@ -121,7 +121,7 @@ export interface PlanDialog {
   readonly period: string | null;
   /** Null until the daemon has responded. */
   readonly plan: JobPlan | null;
-  /** Why there is no plan, or why the job was refused. */
+  /** The reason that there is no plan, or that the job was refused. */
   readonly problem: string | null;
   /** Attempts per second, for each endpoint. */
   readonly pace: number;

@@ -15,7 +15,7 @@ const OWN = new Set(["host", "connection", "keep-alive", "content-length", "tran
 
 export interface Forwarded {
   readonly answer: Answer;
-  /** Why no response came, which is answered with 502. */
+  /** The reason that no response came, which is answered with 502; null if one came. */
   readonly fault: string | null;
 }
 

@@ -14,7 +14,7 @@ export interface Reception {
   readonly durationMs: number;
   /** True if a request with the same id was answered 2xx before. */
   readonly seenBefore: boolean;
-  /** Why the program behind `--forward-to` did not respond. */
+  /** The reason that the program behind `--forward-to` did not respond. */
   readonly fault: string | null;
 }
 

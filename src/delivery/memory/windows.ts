@@ -1,6 +1,6 @@
 /**
  * Keeps what memory has loaded of pending deliveries: one window per endpoint, the total, when each window is to be
- * read next, and how much more may be loaded. What exceeds the limits is given back to the disk.
+ * read next, and how much more may be loaded. Deliveries over the limits are released to the disk.
  */
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";

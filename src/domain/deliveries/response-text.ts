@@ -6,9 +6,9 @@ type Decoder = InstanceType<typeof TextDecoder>;
 const CHARSET = /;[\t ]*charset[\t ]*=[\t ]*["']?([^"';\t ]+)/i;
 
 /**
- * Decodes by the charset of the content-type, or as UTF-8 without one; invalid bytes become U+FFFD. Of a compressed
- * body it returns only the size: its beginning would be noise, and decompressing a stranger's data could fill the
- * memory.
+ * Decodes by the charset of the content-type, or as UTF-8 without one; invalid bytes become U+FFFD. It
+ * returns only the size of a compressed body: its beginning would be noise, and decompressing a stranger's data could
+ * fill the memory.
  */
 export function responseText(
   body: Uint8Array,

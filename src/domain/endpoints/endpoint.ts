@@ -1,6 +1,6 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
 
-/** Why the daemon itself disabled an endpoint: its receiver answered 410, or nothing has succeeded for too long. */
+/** The daemon itself disables an endpoint if its receiver answers 410, or if nothing has succeeded for too long. */
 export const DISABLED_REASONS = ["gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 

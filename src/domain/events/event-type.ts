@@ -156,7 +156,7 @@ const NAME = /^(?=.{1,128}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 /** The prefix of our own operational events. */
 const RESERVED = "webhookd.";
 
-/** Why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
+/** Returns why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
 export function nameFault(name: string): string | null {
   if (!NAME.test(name)) return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
   if (name.startsWith(RESERVED)) return `begins with ${RESERVED}, which is reserved for the daemon's own events`;
