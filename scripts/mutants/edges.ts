@@ -32,6 +32,34 @@ export const EDGES: readonly Mutant[] = [
     tests: ["test/domain/secret.test.ts"],
   },
   {
+    name: "a-body-is-used-again-while-the-store-may-read-it",
+    file: "src/api/pipeline/pipeline.ts",
+    find: "        this.#countDrafts(principal, drafts, exchange);\n        unpublished = null;\n",
+    replace: "        this.#countDrafts(principal, drafts, exchange);\n",
+    tests: ["test/api/server/body-memory.test.ts"],
+  },
+  {
+    name: "memory-that-is-given-back-twice-is-the-next-ones",
+    file: "src/api/server/body-memory.ts",
+    find: "    if (!this.#taken.delete(body)) return;\n",
+    replace: "",
+    tests: ["test/api/server/body-memory.test.ts"],
+  },
+  {
+    name: "requests-behind-a-refusal-are-read-on",
+    file: "src/api/server/lines.ts",
+    find: "  (socket as NodeSocket)._paused = true;\n  socket.pause();\n",
+    replace: "",
+    tests: ["test/api/server/lines.test.ts"],
+  },
+  {
+    name: "addresses-together-are-not-bounded",
+    file: "src/api/pipeline/limits.ts",
+    find: "    return this.#together.readyAt(this.#rule.together) <= now;\n",
+    replace: "    return this.#together !== null || now > 0;\n",
+    tests: ["test/api/pipeline/pace.test.ts", "test/api/server/lines.test.ts"],
+  },
+  {
     name: "a-mapped-address-is-not-unwrapped",
     file: "src/domain/network/address.ts",
     find: "const ways = [address, ...carriedBy(address)];",
@@ -83,15 +111,15 @@ export const EDGES: readonly Mutant[] = [
   {
     name: "an-exception-of-a-route-is-no-answer",
     file: "src/api/pipeline/pipeline.ts",
-    find: "      await this.#refuse(exchange, error);\n",
+    find: "      if (exchange.res.headersSent) throw error;\n",
     replace: "      throw error;\n",
     tests: ["test/api/server/request-head.test.ts"],
   },
   {
     name: "a-failed-exchange-is-caught-by-nobody",
     file: "src/api/pipeline/pipeline.ts",
-    find: "      this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));\n",
-    replace: "      void this.#serve(exchange);\n",
+    find: "void this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));\n",
+    replace: "void this.#serve(exchange);\n",
     tests: ["test/api/server/request-head.test.ts"],
   },
   {

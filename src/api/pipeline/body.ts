@@ -59,7 +59,7 @@ export interface BodyRules {
 }
 
 /** What is read of each body without waiting for a turn. */
-const SHORT_BYTES = 128 * 1024;
+export const SHORT_BYTES = 128 * 1024;
 
 /** All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. */
 export function readBody(

@@ -224,6 +224,9 @@ export const OF_REFUSALS: PaceRule = { atOnce: 128, perSecond: 25, mostMs: 1500,
 /** A load balancer that asks for `/readyz` gives up after a second. */
 export const OF_OPEN_ROUTES: PaceRule = { atOnce: 128, perSecond: 50, mostMs: 500, together: 500 };
 
+/** In pieces of 128 KiB: of a long body that was read and refused for what it says. */
+export const OF_LONG_REFUSALS: PaceRule = { atOnce: 64, perSecond: 16, mostMs: 1500, together: 256 };
+
 /** What costs about as much to write as all else that is done for a request; more of it than that many is not counted. */
 const [BYTES, MOST] = [16 * 1024, 64];
 
@@ -246,22 +249,22 @@ interface Turn extends Waiting {
  */
 export class Pace {
   readonly #clock: Clock;
-  readonly #allowance: PaceRule;
+  readonly #rule: PaceRule;
   readonly #buckets = new Map<string, TokenBucket>();
   readonly #together: TokenBucket;
   /** Of those whose own pace lets them go: by address, so that one of few requests does not wait for one of many. */
   readonly #turns = new TenantTurns<Turn>(EQUAL_SHARES);
   #isTicking = false;
 
-  constructor(clock: Clock, allowance: PaceRule) {
+  constructor(clock: Clock, rule: PaceRule) {
     this.#clock = clock;
-    this.#allowance = allowance;
-    this.#together = new TokenBucket(allowance.together);
+    this.#rule = rule;
+    this.#together = new TokenBucket(rule.together);
   }
 
   /** Resolves when this one may be answered; null: at once. */
   turn(who: string, cost = 1): Promise<void> | null {
-    const { atOnce, mostMs } = this.#allowance;
+    const { atOnce, mostMs } = this.#rule;
     const bucket = this.#bucketOf(who);
     const now = this.#clock.monotonic();
     const wait = Math.max(0, bucket.readyAt(atOnce) - now);
@@ -281,11 +284,11 @@ export class Pace {
   }
 
   #bucketOf(who: string): TokenBucket {
-    return bucketOf(this.#buckets, who, this.#allowance.perSecond);
+    return bucketOf(this.#buckets, who, this.#rule.perSecond);
   }
 
   #mayGo(now: number): boolean {
-    return this.#together.readyAt(this.#allowance.together) <= now;
+    return this.#together.readyAt(this.#rule.together) <= now;
   }
 
   #tick(): void {

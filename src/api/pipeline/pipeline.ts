@@ -18,6 +18,7 @@ import {
   mayHaveBody,
   mediaTypeOf,
   readBody,
+  SHORT_BYTES,
 } from "./body.ts";
 import {
   type Exchange,
@@ -35,6 +36,7 @@ import {
 import {
   costOf,
   type Holding,
+  OF_LONG_REFUSALS,
   OF_OPEN_ROUTES,
   OF_REFUSALS,
   OverShare,
@@ -88,6 +90,7 @@ export class Pipeline {
   readonly #lines = new Lines();
   readonly #refusals: Pace;
   readonly #openRoutes: Pace;
+  readonly #longRefusals: Pace;
   readonly #repeats: Repeats;
   readonly #trail: AuditTrail;
 
@@ -110,6 +113,7 @@ export class Pipeline {
     this.#reserve = new Shares(most);
     this.#refusals = new Pace(parts.clock, OF_REFUSALS);
     this.#openRoutes = new Pace(parts.clock, OF_OPEN_ROUTES);
+    this.#longRefusals = new Pace(parts.clock, OF_LONG_REFUSALS);
     this.#repeats = new Repeats(parts.store, server.idempotency);
     this.#trail = new AuditTrail(parts);
     this.#resources = byPath(routes);
@@ -188,6 +192,7 @@ export class Pipeline {
       throw new WebhookdError("shutting_down", "the daemon is stopping; try again in a moment");
     }
     exchange.caller = principal.account?.caller ?? null;
+    if (exchange.caller !== null && !isTrusted) this.#lines.trust(req.socket);
     this.#countAgainstRate(principal, exchange);
     if (resource === undefined) throw notFound();
     const served = resource.methods.get(req.method === "HEAD" ? "GET" : req.method!);
@@ -222,9 +227,12 @@ export class Pipeline {
     if (refusal !== null) throw refusal;
   }
 
-  #countMore({ account }: Principal, count: number, exchange: Exchange): void {
-    if (this.#rateLimit === null || account === null || count < 1) return;
-    exchange.limit = this.#rateLimit.takeMore(account, count, this.#parts.clock.monotonic());
+  #countDrafts({ account }: Principal, drafts: Parameters<Call["carries"]>[0], exchange: Exchange): void {
+    const now = this.#parts.clock.monotonic();
+    if (this.#rateLimit !== null && account !== null && drafts.length > 1) {
+      exchange.limit = this.#rateLimit.takeMore(account, drafts.length - 1, now);
+    }
+    this.#tenantRates.take(drafts, now);
   }
 
   async #perform(exchange: Exchange, { route, parameters }: Served, principal: Principal): Promise<Reply> {
@@ -235,6 +243,8 @@ export class Pipeline {
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.account);
     let isKept = false;
+    // The body of a publish, until the store may read it: a store may read on after it has failed.
+    let unpublished: Uint8Array | null = null;
     try {
       if (route.body?.metered) {
         if (!isTrusted) this.#tenantRates.require(principal.tenant, this.#parts.clock.monotonic());
@@ -245,14 +255,14 @@ export class Pipeline {
       if (turnOfCall !== null) await turnOfCall;
       const turn = (bytes: number) => this.#bodyTurns.take(principal.tenant, bytes);
       const { body, type } = await readTyped(exchange, route, holding, { turn, memory: this.#bodyMemory });
+      if (route.body?.metered && !(req instanceof PlainRequest)) unpublished = body;
       const given = search === "" ? NO_QUERY : parseQuery(search, parameters);
-      const whenGone = (run: () => void) => whenClosed(res, run);
       const isAbout = (id: string) => void (exchange.object = id);
       const asked = { principal, params, query: given, isAbout };
       const query = principal.endpoints === null ? given : await withinReach(this.#parts.store, route.reach, asked);
       const carries: Call["carries"] = (drafts) => {
-        this.#countMore(principal, drafts.length - 1, exchange);
-        this.#tenantRates.take(drafts, this.#parts.clock.monotonic());
+        this.#countDrafts(principal, drafts, exchange);
+        unpublished = null;
       };
       const stream = () => takeStream(shares.of(principal.account));
       const call: Call = {
@@ -265,7 +275,7 @@ export class Pipeline {
         type,
         now: this.#parts.clock.now(),
         isAbout,
-        whenGone,
+        whenGone: (run) => whenClosed(res, run),
         carries,
         turn,
         stream,
@@ -275,9 +285,11 @@ export class Pipeline {
       // Awaited here: what it holds is given back once it is answered.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
       if (!(req instanceof PlainRequest)) this.#bodyMemory.giveBack(body);
+      unpublished = null;
       isKept = route.method === "GET" && isLong(reply.body);
       return reply;
     } finally {
+      if (unpublished !== null) this.#bodyMemory.giveBack(unpublished);
       // A long answer is in memory until its client has taken it.
       if (isKept) whenClosed(res, () => holding.leave());
       else holding.leave();
@@ -291,6 +303,9 @@ export class Pipeline {
       // Part of an answer is out: a second one behind it would be taken for the next request's.
       if (exchange.res.headersSent) throw error;
       if (isRepeatable(error, exchange)) await this.#wait(exchange, this.#refusals);
+      else if (isLongRefusal(error, exchange)) {
+        await this.#wait(exchange, this.#longRefusals, exchange.bodyBytes / SHORT_BYTES);
+      }
       this.#write(exchange, this.#problem(error, exchange));
     }
   }
@@ -361,23 +376,30 @@ function isRepeatable(error: unknown, { caller, hasWaited }: Exchange): boolean 
   return caller === null && !hasWaited && error instanceof WebhookdError && PROBLEMS[error.code].status < 500;
 }
 
+/** Whether a long body was read for nothing. To refuse a short one costs less than to take it. */
+function isLongRefusal(error: unknown, { bodyBytes }: Exchange): boolean {
+  return bodyBytes > SHORT_BYTES && error instanceof WebhookdError && PROBLEMS[error.code].status < 500;
+}
+
 function takeStream(holding: Holding): Holding {
   holding.take("streams");
   return holding;
 }
 
 async function readTyped(
-  { req, res }: Exchange,
+  exchange: Exchange,
   route: Route,
   holding: Holding,
   rules: Pick<BodyRules, "turn" | "memory">,
 ) {
+  const { req, res } = exchange;
   let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
   const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
   const hold = (bytes: number) => {
     // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
     if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
     if (route.body?.metered) holding.take("bytes", bytes);
+    exchange.bodyBytes += bytes;
   };
   const body = mayHaveBody(req) ? await readBody(req, res, { ...rules, maxBytes, hold }) : NO_BODY;
   if (route.body === undefined && body.length > 0) throw new WebhookdError("bad_request", "this route takes no body");

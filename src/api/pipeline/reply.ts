@@ -29,6 +29,8 @@ export interface Exchange {
   object: string | undefined;
   /** What the request is called in metrics. */
   route: string | undefined;
+  /** Of its body, those that are known of: all that it declares, or what has come. */
+  bodyBytes: number;
   /** Whether it has waited for its turn, by a `Pace`. */
   hasWaited: boolean;
 }
@@ -53,6 +55,7 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
     caller: null,
     object: undefined,
     route: undefined,
+    bodyBytes: 0,
     hasWaited: false,
   };
 }

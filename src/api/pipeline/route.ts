@@ -106,7 +106,10 @@ export interface Call {
   readonly request?: KeyedRequest;
   /** The key alone, where the route sees to it `itself`. */
   readonly idempotencyKey?: string;
-  /** Counts what is published against the rates of the key and of its tenant; throws when the tenant has used up its own. */
+  /**
+   * Counts what is published against the rates of the key and of its tenant; throws when the tenant has used up its own.
+   * To be called before `body`, or a view of it, is given to anybody else: until then a refusal frees its memory.
+   */
   carries(drafts: readonly { readonly tenant: string }[]): void;
   /** For work on so many bytes of the body: null when it may be done at once, else resolves when it is its turn. */
   turn(bytes: number): Promise<void> | null;

@@ -38,7 +38,9 @@ interface Kept {
 export class BodyMemory {
   readonly #clock: Clock;
   readonly #kept = new Map<number, Kept>();
-  readonly #taken = new WeakSet<ArrayBufferLike>();
+  /** By the very view that was handed out, so that one that is given back twice is not taken for the next one's. */
+  readonly #taken = new WeakSet<Uint8Array>();
+  readonly #own = new WeakSet<ArrayBufferLike>();
   #bytes = 0;
   #isWatching = false;
 
@@ -57,14 +59,17 @@ export class BodyMemory {
       this.#bytes -= size;
     }
     const memory = known ?? Buffer.allocUnsafeSlow(size).buffer;
-    this.#taken.add(memory);
-    return Buffer.from(memory, 0, bytes);
+    this.#own.add(memory);
+    const body = Buffer.from(memory, 0, bytes);
+    this.#taken.add(body);
+    return body;
   }
 
   /** Of a body that nobody reads again, whether it was taken here or not. */
   giveBack(body: Uint8Array): void {
     const memory = body.buffer as ArrayBuffer;
-    if (!this.#taken.delete(memory)) return giveBack(body);
+    if (!this.#own.has(memory)) return giveBack(body);
+    if (!this.#taken.delete(body)) return;
     const size = memory.byteLength;
     if (this.#bytes + size > MOST_BYTES) return void memory.transfer(0);
     this.#bytes += size;

@@ -30,7 +30,10 @@ function release({ socket }: IncomingMessage, answer: ServerResponse | PlainAnsw
   socket.resume();
 }
 
-/** Requests of one connection that are looked at before the first of them is answered; the others wait behind them. */
+/**
+ * Requests of one connection that are looked at before the first of them is answered; the others wait behind them. Only
+ * one before a good key came on it: of a thousand that are sent ahead without one, all would be refused in one turn.
+ */
 const MOST_BEGUN = 64;
 /** Requests that wait behind others: of one connection more than Node reads at once, 64 KiB; and of all together. */
 const MOST_BEHIND = 2500;
@@ -42,6 +45,8 @@ type Turn = () => Promise<void> | null;
 
 /** One connection. */
 interface Line {
+  /** So many may be begun at once. */
+  most: number;
   /** Begun, and not answered. */
   begun: number;
   /** Those of them that wait for their turn, one after the other. */
@@ -66,7 +71,7 @@ export class Lines {
   /** Begins a request when it is its turn on its connection. `answered` must be called for each. */
   enter({ req, res }: Asked, begin: () => void): void {
     const line = this.#lineOf(req.socket);
-    if (line.waiting === 0 && line.begun < MOST_BEGUN && line.behind.length === 0) {
+    if (line.waiting === 0 && line.begun < line.most && line.behind.length === 0) {
       line.begun++;
       return begin();
     }
@@ -79,20 +84,32 @@ export class Lines {
   answered({ req, res }: Asked): void {
     const line = this.#lineOf(req.socket);
     line.begun--;
-    while (line.behind.length > 0 && line.waiting === 0 && line.begun < MOST_BEGUN) {
-      this.#behind--;
-      line.begun++;
-      line.behind.shift()!();
-    }
+    this.#beginMore(line);
     // Node itself goes on to read whenever something is answered.
     if (line.behind.length > 0 || line.waiting > 0) hold(req, res);
     else release(req, res);
   }
 
+  /** A request that came on it has a good key. */
+  trust(socket: Socket): void {
+    const line = this.#lineOf(socket);
+    if (line.most === MOST_BEGUN) return;
+    line.most = MOST_BEGUN;
+    this.#beginMore(line);
+  }
+
+  #beginMore(line: Line): void {
+    while (line.behind.length > 0 && line.waiting === 0 && line.begun < line.most) {
+      this.#behind--;
+      line.begun++;
+      line.behind.shift()!();
+    }
+  }
+
   #lineOf(socket: Socket): Line {
     let line = this.#lines.get(socket);
     if (line === undefined) {
-      const created: Line = { begun: 0, waiting: 0, tail: Promise.resolve(), behind: [] };
+      const created: Line = { most: 1, begun: 0, waiting: 0, tail: Promise.resolve(), behind: [] };
       this.#lines.set(socket, (line = created));
       socket.once("close", () => (this.#behind -= created.behind.splice(0).length));
     }

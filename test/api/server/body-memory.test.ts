@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { BodyMemory } from "../../../src/api/server/body-memory.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { ApiServer } from "../server.ts";
@@ -44,6 +44,19 @@ describe("the memory of long bodies", () => {
     expect(kept).toBeLessThanOrEqual(64 * KIB * KIB);
   });
 
+  it("is not taken from the next body by one that is given back twice", () => {
+    const memory = new BodyMemory(new ManualClock());
+    // All of its memory, which would be freed if it were not known.
+    const first = memory.take(512 * KIB);
+    memory.giveBack(first);
+    memory.giveBack(first);
+    const second = memory.take(512 * KIB);
+    expect(second.buffer).toBe(first.buffer);
+    memory.giveBack(first);
+    expect(memory.take(512 * KIB).buffer).not.toBe(second.buffer);
+    expect(second).toHaveLength(512 * KIB);
+  });
+
   it("is freed at once if it was not taken here", () => {
     const body = Buffer.allocUnsafeSlow(100 * KIB);
     new BodyMemory(new ManualClock()).giveBack(body);
@@ -65,3 +78,99 @@ it("keeps what came in it, however many long bodies come after one another and a
     expect((body as { data: object }).data).toEqual({ text });
   }
 });
+
+describe("a long batch that is refused for what it says", () => {
+  const EVENTS = "/v1/webhooks/events/batch";
+  const events = (count: number, text: string, type = "goal.achieved") =>
+    Array.from({ length: count }, () => ({ type, data: { text: text.repeat(30_000) } }));
+
+  it.each([
+    ["an unknown type", "/events/19/type", [...events(19, "a"), ...events(1, "b", "no.such")]],
+    ["no object", "/events/19", [...events(19, "a"), 1]],
+  ])("has its memory used again: %s", async (_name, pointer, refused) => {
+    const taken = vi.spyOn(BodyMemory.prototype, "take");
+    const api = await ApiServer.start(await aStore());
+    for (let count = 0; count < 3; count++) {
+      const { status, body } = await api.post(EVENTS, { events: refused });
+      expect({ status, pointer: body.errors[0].pointer }).toEqual({ status: 422, pointer });
+    }
+    const memory = taken.mock.results.map(({ value }) => (value as Buffer).buffer);
+    expect(memory).toHaveLength(3);
+    expect(new Set(memory).size).toBe(1);
+  });
+
+  it("has it used again when its JSON is broken", async () => {
+    const taken = vi.spyOn(BodyMemory.prototype, "take");
+    const api = await ApiServer.start(await aStore());
+    for (let count = 0; count < 3; count++) {
+      expect((await api.post(EVENTS, `${JSON.stringify({ events: events(20, "a") })}}`)).status).toBe(400);
+    }
+    expect(new Set(taken.mock.results.map(({ value }) => (value as Buffer).buffer)).size).toBe(1);
+  });
+
+  it("has it used again by no other while the store may read it, whatever became of the publish", async () => {
+    const given = vi.spyOn(BodyMemory.prototype, "giveBack");
+    const store = await aStore();
+    const api = await ApiServer.start(store);
+    Object.assign(store.events, { publish: () => Promise.reject(new Error("the disk")) });
+    expect((await api.post(EVENTS, { events: events(20, "a") })).status).toBe(500);
+    expect(given).not.toHaveBeenCalled();
+  });
+
+  it("leaves what others publish meanwhile as it was", async () => {
+    const api = await ApiServer.start(await aStore());
+    const publish = async (at: number) => {
+      const text = String.fromCharCode(97 + at);
+      const { body } = await api.post(EVENTS, { events: events(20, text) });
+      return (body as { data: { id: string }[] }).data.map(({ id }) => ({ id, text: text.repeat(30_000) }));
+    };
+    const refuse = async (at: number) => {
+      const text = String.fromCharCode(65 + at);
+      const key = await api.addKey(["publish"], `tenant-${at}`);
+      return (await api.post(EVENTS, { events: [...events(19, text), 1] }, { key })).status;
+    };
+    for (let round = 0; round < 3; round++) {
+      const numbers = [0, 1, 2, 3, 4, 5];
+      const [published, refused] = await Promise.all([
+        Promise.all(numbers.map((at) => publish(at))),
+        Promise.all(numbers.map((at) => refuse(round * 10 + at))),
+      ]);
+      expect(new Set(refused)).toEqual(new Set([422]));
+      for (const { id, text } of published.flat()) {
+        const { body } = await api.get(`/v1/webhooks/events/${id}`);
+        expect((body as { data: object }).data).toEqual({ text });
+      }
+    }
+  });
+});
+
+it("answers one key's long batches that are refused at a pace, and its short ones at once", async () => {
+  const api = await ApiServer.start(await aStore());
+  const [key, other] = [await api.addKey(["publish"], "a"), await api.addKey(["publish"], "b")];
+  const long = { events: [{ type: "no.such", data: { text: "x".repeat(200_000) } }, ...longEvents(100)] };
+  let answered = 0;
+  const flood = Array.from({ length: 12 }, async () => {
+    const { status } = await api.post("/v1/webhooks/events/batch", long, { key });
+    answered++;
+    return status;
+  });
+  // Each of them is 23 pieces of 128 KiB, and 64 are answered at once.
+  await expect.poll(() => answered).toBe(3);
+  for (let count = 0; count < 150; count++) {
+    const { status } = await api.post("/v1/webhooks/events", { type: "no.such", data: {} }, { key });
+    expect(status).toBe(422);
+  }
+  expect((await api.post("/v1/webhooks/events/batch", long, { key: other })).status).toBe(422);
+  expect(answered).toBe(3);
+  await expect
+    .poll(() => {
+      api.clock.advance(100);
+      return answered;
+    })
+    .toBe(12);
+  expect(new Set(await Promise.all(flood))).toEqual(new Set([422]));
+});
+
+function longEvents(count: number): object[] {
+  return Array.from({ length: count }, () => ({ type: "goal.achieved", data: { text: "x".repeat(28_000) } }));
+}

@@ -139,6 +139,47 @@ describe("refused requests that are sent ahead on one connection", () => {
   );
 });
 
+it.each([true, false])(
+  "begins what is sent ahead behind a good key, 64 at once (plain requests: %s)",
+  async (isPlain) => {
+    const fake = new FakeStore();
+    const commit = Promise.withResolvers<void>();
+    fake.publishing = () => commit.promise;
+    const api = await ApiServer.start(fake.asStore(), { plain: isPlain });
+    const { written } = spyOn(api);
+    const client = await open(api);
+    client.socket.write(plain(`authorization: Bearer ${await api.addKey(["publish"])}\r\n`).repeat(70));
+    await expect.poll(written).toBe(64);
+    await settle([client]);
+    expect(written()).toBe(64);
+    commit.resolve();
+    await expect.poll(() => client.statuses).toEqual(Array.from({ length: 70 }, () => "202"));
+  },
+);
+
+it("looks at what is sent ahead without a key one by one, also before the pace is reached", async () => {
+  const store = await aStore();
+  const api = await ApiServer.start(store);
+  const looked: (() => void)[] = [];
+  const get = store.keys.get.bind(store.keys);
+  Object.assign(store.keys, {
+    get: async (id: string) => {
+      await new Promise<void>((resolve) => looked.push(resolve));
+      return get(id);
+    },
+  });
+  const client = await open(api);
+  const token = `whk_${"0".repeat(26)}_${"0".repeat(52)}`;
+  client.socket.write(`GET /v1/webhooks HTTP/1.1\r\n${HOST}authorization: Bearer ${token}\r\n\r\n`.repeat(20));
+  for (let count = 1; count <= 20; count++) {
+    await expect.poll(() => looked.length).toBe(count);
+    await settle([client]);
+    expect(looked).toHaveLength(count);
+    looked.at(-1)!();
+  }
+  await expect.poll(() => client.statuses).toEqual(Array.from({ length: 20 }, () => "401"));
+});
+
 it("makes no one wait who has a good key", async () => {
   const api = await ApiServer.start(await aStore());
   const client = await open(api);
