@@ -6,6 +6,8 @@ import { PEERS, PEERS_PREFIX } from "./peers.ts";
 import { bench, OWN_SCENARIOS, SCENARIOS } from "./scenarios.ts";
 import { json, sideBySide, table } from "./table.ts";
 
+/** Scenarios that measure either store. */
+const ON_POSTGRES = ["lists", "pending"];
 const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--events N] [--store postgres] [--with NAME,…]
 
 Scenarios: ${SCENARIOS.join(", ")}
@@ -33,7 +35,8 @@ const unknown = names.find((name) => !SCENARIOS.includes(name));
 if (unknown !== undefined) refuse(`There is no scenario "${unknown}".`);
 if (names.length === 0) refuse("Name a scenario, or all of them with --all.");
 const { store } = values;
-if (store !== undefined && (store !== "postgres" || !names.includes("lists"))) refuse("--store postgres is for lists.");
+if (store !== undefined && (store !== "postgres" || !ON_POSTGRES.some((name) => names.includes(name))))
+  refuse(`--store postgres is for ${ON_POSTGRES.join(" and ")}.`);
 const chosen = values.with?.split(",");
 if (chosen !== undefined && !names.includes("peers")) refuse("--with is for the scenario peers.");
 const stranger = chosen?.find((name) => !Object.hasOwn(PEERS, name));

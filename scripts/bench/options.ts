@@ -12,7 +12,7 @@ export interface BenchOptions {
   readonly peers?: readonly string[] | undefined;
   /** In the store that a scenario reads in, where it may be of any size; its own default if not given. */
   readonly events?: number | null;
-  /** Where the lists of `lists` are read; in a file if not given. */
+  /** Where `lists` reads its lists and `pending` publishes; in a file if not given. */
   readonly store?: "postgres" | undefined;
   /** A line on what is going on. */
   readonly note: (text: string) => void;

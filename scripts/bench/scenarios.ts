@@ -16,6 +16,7 @@ import { nodes } from "./nodes.ts";
 import type { BenchOptions } from "./options.ts";
 import { overrun } from "./overrun.ts";
 import { peers } from "./peers.ts";
+import { pending } from "./pending.ts";
 import { portal } from "./portal.ts";
 import { prune } from "./prune.ts";
 import { quiet } from "./quiet.ts";
@@ -34,6 +35,7 @@ const ALONE: Record<string, Scenario> = {
   search,
   backlog,
   overrun,
+  pending,
   lanes,
   flood,
   quiet,
