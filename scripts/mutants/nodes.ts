@@ -71,7 +71,7 @@ export const NODES: readonly Mutant[] = [
   {
     name: "what-is-published-is-not-counted-as-pending",
     file: "src/store/postgres/events/publish.ts",
-    find: "      this.#parts.pending.change(tx, pendingOfEach(rows.deliveries[1] as number[], 1)),\n",
+    find: "      this.#parts.pending.change(tx, rows.pending),\n",
     replace: "",
     tests: ["test/store/postgres/pending.test.ts"],
   },

@@ -186,8 +186,7 @@ async function expireSome(tx: Queries, pending: Pending, before: number, now: nu
       secretVersion: null,
     },
   }));
-  const endpoints = rows.map(({ endpoint }) => endpoint);
-  await Promise.all([addAttempts(tx, kept), pending.change(tx, pendingOfEach(endpoints, -1))]);
+  await Promise.all([addAttempts(tx, kept), pending.change(tx, pendingOfEach(rows, -1))]);
   return rows;
 }
 

@@ -164,8 +164,9 @@ export class PostgresDeliveries implements DeliveryStore {
       all.map(({ claim }) => claim),
     );
     const placed = all.map((ended) => {
-      const endpoint = identities.get(ended.claim.endpoint)?.number;
-      return endpoint === undefined ? null : { ended, event: keyOf(ended.claim.event), endpoint };
+      const identity = identities.get(ended.claim.endpoint);
+      if (identity === undefined) return null;
+      return { ended, tenant: identity.tenant, event: keyOf(ended.claim.event), endpoint: identity.number };
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
     const [recorded] = await Promise.all([

@@ -6,8 +6,8 @@
 import type { Queries } from "../engine/database.ts";
 import { FRESH, WAITING } from "../../rows/codes.ts";
 
-/** By the numbers of endpoints: how many of their deliveries became pending, less those that are no longer. */
-export type PendingChanges = ReadonlyMap<number, number>;
+/** By tenant: how many deliveries became pending, less those that are no longer. */
+export type PendingChanges = ReadonlyMap<string, number>;
 
 export class Pending {
   readonly #node: number;
@@ -16,16 +16,15 @@ export class Pending {
     this.#node = node;
   }
 
-  /** Inside the transaction that changes the deliveries. */
+  /** Inside the transaction that changes the deliveries. Nearly every commit sends this: it joins nothing. */
   async change(tx: Queries, changes: PendingChanges): Promise<void> {
     const some = [...changes].filter(([, by]) => by !== 0);
     if (some.length === 0) return;
     await tx.change(
       `INSERT INTO tenant_pending (tenant, node, deliveries)
-       SELECT e.tenant, $1::smallint, sum(c.by) FROM unnest($2::integer[], $3::bigint[]) AS c (endpoint, by)
-       JOIN endpoint e ON e.number = c.endpoint GROUP BY e.tenant
+       SELECT unnest($2::text[]), $1::smallint, unnest($3::bigint[])
        ON CONFLICT (tenant, node) DO UPDATE SET deliveries = tenant_pending.deliveries + excluded.deliveries`,
-      [this.#node, some.map(([endpoint]) => endpoint), some.map(([, by]) => by)],
+      [this.#node, some.map(([tenant]) => tenant), some.map(([, by]) => by)],
     );
   }
 
@@ -56,15 +55,15 @@ export class Pending {
   }
 }
 
-/** `by` for each of these endpoints, which may be named more than once. */
-export function pendingOfEach(endpoints: readonly number[], by: 1 | -1): PendingChanges {
-  const changes = new Map<number, number>();
-  for (const endpoint of endpoints) countIn(changes, endpoint, by);
+/** So many for each delivery, of which these are the tenants. */
+export function pendingOfEach(deliveries: Iterable<{ readonly tenant: string }>, by: 1 | -1): PendingChanges {
+  const changes = new Map<string, number>();
+  for (const { tenant } of deliveries) countIn(changes, tenant, by);
   return changes;
 }
 
-export function countIn(changes: Map<number, number>, endpoint: number, by: number): void {
-  changes.set(endpoint, (changes.get(endpoint) ?? 0) + by);
+export function countIn(changes: Map<string, number>, tenant: string, by: number): void {
+  changes.set(tenant, (changes.get(tenant) ?? 0) + by);
 }
 
 /** One statement sees the rows and the counters of one moment: any difference is a bug. */

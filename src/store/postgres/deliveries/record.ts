@@ -28,6 +28,7 @@ interface Row extends Standing {
 /** An attempt, with the numbers of its event and endpoint. */
 export interface Placed {
   readonly ended: EndedAttempt;
+  readonly tenant: string;
   readonly event: number;
   readonly endpoint: number;
 }
@@ -86,13 +87,7 @@ export async function recordAll(
   const [recorded] = await Promise.all([
     left.some((one) => one !== null) ? recordEach(tx, pending, left) : [],
     addAttempts(tx, [...settled], isNew ? "" : UNLESS_THERE),
-    pending.change(
-      tx,
-      pendingOfEach(
-        ended.map(({ endpoint }) => endpoint),
-        -1,
-      ),
-    ),
+    pending.change(tx, pendingOfEach(ended, -1)),
   ]);
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
 }
@@ -177,18 +172,10 @@ async function recordEach(tx: Queries, pending: Pending, all: readonly (Placed |
     const waits = to.status === WAITING && to.due_at !== null;
     return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt: to.due_at } : null };
   });
-  const ended = [...after.values()].filter((row) => row.status > WAITING && before.get(nameOf(row))!.status <= WAITING);
-  await Promise.all([
-    move(tx, before, after),
-    addAttempts(tx, kept),
-    pending.change(
-      tx,
-      pendingOfEach(
-        ended.map(({ endpoint }) => endpoint),
-        -1,
-      ),
-    ),
-  ]);
+  const hasEnded = (name: string) => before.get(name)!.status <= WAITING && after.get(name)!.status > WAITING;
+  // A batch may have several attempts of one delivery.
+  const ended = [...new Map(kept.map((one) => [nameOf(one), one])).values()].filter((one) => hasEnded(nameOf(one)));
+  await Promise.all([move(tx, before, after), addAttempts(tx, kept), pending.change(tx, pendingOfEach(ended, -1))]);
   return recorded;
 }
 

@@ -1,6 +1,6 @@
 /** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
 import type { Pruned } from "../../store.ts";
-import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
+import type { Pending } from "../deliveries/pending.ts";
 import { dropRequests } from "../deliveries/record.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
@@ -27,19 +27,20 @@ export async function cancelOpen(
   endpoint: number,
   from: Swept | null,
 ): Promise<Swept | null> {
-  const [marked] = await tx.rows<{ up_to: number }>(
-    "SELECT cancel_to AS up_to FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
+  const [marked] = await tx.rows<{ up_to: number; tenant: string }>(
+    "SELECT cancel_to AS up_to, tenant FROM endpoint WHERE number = $1 AND cancel_to IS NOT NULL FOR UPDATE",
     [endpoint],
   );
   if (marked === undefined) return null;
-  const { up_to: upTo } = marked;
+  const { up_to: upTo, tenant } = marked;
+  const drop = (count: number) => pending.change(tx, new Map([[tenant, -count]]));
   const at = from?.upTo === upTo ? from : { upTo, dueAt: -1, event: -1 };
   if (at.event === -1) {
     const fresh = await tx.rows<{ event: number }>(
       `SELECT event FROM delivery WHERE status = ${FRESH} AND endpoint = $1 AND event <= $2 LIMIT ${CHUNK}`,
       [endpoint, upTo],
     );
-    await cancel(tx, pending, endpoint, fresh);
+    await drop(await cancel(tx, endpoint, fresh));
     if (fresh.length === CHUNK) return at;
   }
   const rows = await tx.rows<{ due_at: number; event: number }>(
@@ -47,37 +48,20 @@ export async function cancelOpen(
      ORDER BY due_at, event LIMIT ${CHUNK}`,
     [endpoint, at.dueAt, at.event],
   );
-  await cancel(
-    tx,
-    pending,
-    endpoint,
-    rows.filter(({ event }) => event <= upTo),
-  );
+  const old = rows.filter(({ event }) => event <= upTo);
+  await drop(await cancel(tx, endpoint, old));
   const last = rows.at(-1);
   if (last !== undefined && rows.length === CHUNK) return { upTo, dueAt: last.due_at, event: last.event };
   await tx.change("UPDATE endpoint SET cancel_to = NULL WHERE number = $1", [endpoint]);
   return null;
 }
 
-/** With what was asked for of them: nobody else would drop that. */
-async function cancel(
-  tx: Queries,
-  pending: Pending,
-  endpoint: number,
-  some: readonly { readonly event: number }[],
-): Promise<void> {
+/** With what was asked for of them: nobody else would drop that. Answers how many. */
+async function cancel(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]): Promise<number> {
   const events = some.map(({ event }) => event);
   const cancelled = await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]);
-  await Promise.all([
-    dropRequests(tx, cancelled),
-    pending.change(
-      tx,
-      pendingOfEach(
-        cancelled.map((one) => one.endpoint),
-        -1,
-      ),
-    ),
-  ]);
+  await dropRequests(tx, cancelled);
+  return cancelled.length;
 }
 
 /** Deleted endpoints that nothing names any more. The last number stays: another endpoint would be given it again. */

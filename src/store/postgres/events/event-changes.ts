@@ -37,6 +37,7 @@ export async function findEvent(
 
 interface Target {
   readonly endpoint: number;
+  readonly tenant: string;
   readonly status: number;
   readonly id: string;
   readonly enabled: number;
@@ -54,16 +55,17 @@ export async function replayEvent(
 ): Promise<Replay> {
   if (event.erased) return { result: "gone" };
   const targets = await tx.rows<Target>(
-    `SELECT d.endpoint, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
+    `SELECT d.endpoint, e.tenant, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
        e.cancel_to IS NOT NULL AS cancelling
      FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint
      FOR UPDATE OF d ${KEPT}`,
     [event.key],
   );
-  const restarted: number[] = [];
+  const restarted: Target[] = [];
   const waiting: Waiting[] = [];
   const left: LeftAlone[] = [];
-  for (const { endpoint, status, id, enabled, deleted, cancelling } of targets) {
+  for (const target of targets) {
+    const { endpoint, status, id, enabled, deleted, cancelling } = target;
     if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
     if (scope.endpoint !== undefined && scope.endpoint !== id) continue;
     // While what it was owed is being cancelled, a new round would be cancelled too.
@@ -72,7 +74,7 @@ export async function replayEvent(
       left.push({ delivery: deliveryId(event.id, endpoint), endpoint: id, reason });
       continue;
     }
-    restarted.push(endpoint);
+    restarted.push(target);
     waiting.push({ endpoint: id, event: event.id, dueAt: now, ...(event.test === 1 && { isQuiet: true }) });
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
@@ -82,7 +84,7 @@ export async function replayEvent(
     tx.change(
       `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
        WHERE event = $1 AND endpoint = ANY($2::integer[])`,
-      [event.key, restarted, trigger, now],
+      [event.key, restarted.map(({ endpoint }) => endpoint), trigger, now],
     ),
     pending.change(tx, pendingOfEach(restarted, 1)),
   ]);
@@ -122,14 +124,14 @@ async function cancelSome(
   after: number,
   only: string | null,
 ) {
-  const rows = await tx.rows<{ endpoint: number; status: number; id: string }>(
-    `SELECT d.endpoint, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
+  const rows = await tx.rows<{ endpoint: number; tenant: string; status: number; id: string }>(
+    `SELECT d.endpoint, e.tenant, d.status, e.id FROM delivery d JOIN endpoint e ON e.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint > $2 ORDER BY d.endpoint LIMIT ${CHUNK} FOR UPDATE OF d`,
     [key, after],
   );
   const meant = rows.filter((row) => only === null || row.id === only);
   const numbers = meant.map(({ endpoint }) => endpoint);
-  const open = meant.filter(({ status }) => status <= WAITING).map(({ endpoint }) => endpoint);
+  const open = meant.filter(({ status }) => status <= WAITING);
   const [cancelled, dropped] = await Promise.all([
     tx.change(
       `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL

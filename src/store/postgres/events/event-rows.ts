@@ -7,6 +7,8 @@ export class EventRows {
   readonly events: unknown[][] = Array.from({ length: 10 }, () => []);
   readonly deliveries: unknown[][] = Array.from({ length: 6 }, () => []);
   readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
+  /** By tenant: how many of the deliveries. */
+  readonly pending = new Map<string, number>();
   readonly owed: [event: number, endpoint: number][] = [];
   /** What is another node's to send. */
   readonly foreign: { readonly waiting: Waiting[]; readonly requested: EventDelivery[] } = {

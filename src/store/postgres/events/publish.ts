@@ -29,7 +29,7 @@ import {
   WAITING,
 } from "../../rows/codes.ts";
 import { labelRows } from "../../rows/labels.ts";
-import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
+import { countIn, type Pending } from "../deliveries/pending.ts";
 
 /** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
 const MAX_REMEMBERED = 50_000;
@@ -43,6 +43,7 @@ export interface Request {
 interface Recipient {
   readonly number: number;
   readonly slot: number;
+  readonly tenant: string;
   readonly id: string;
   readonly enabled: boolean;
   readonly whenDisabled: "hold" | "skip";
@@ -104,7 +105,7 @@ export class Publish {
     const { now } = requests[0]!;
     await Promise.all([
       rows.write(tx),
-      this.#parts.pending.change(tx, pendingOfEach(rows.deliveries[1] as number[], 1)),
+      this.#parts.pending.change(tx, rows.pending),
       rows.foreign.waiting.length > 0 && this.#engine.owner.tell(tx, rows.foreign),
       this.#parts.idempotency.write(tx, rows.remembered, now),
       addNames(tx, names.tenants, names.types, () => this.#engine.numbers.next(now)),
@@ -120,7 +121,7 @@ export class Publish {
     );
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
-    const columns = `e.number, e.slot, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
+    const columns = `e.number, e.slot, e.tenant, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
       e.cancel_to AS "cancelTo"`;
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
@@ -209,6 +210,7 @@ export class Publish {
       const isFresh = mine && startsAtOnce(endpoint, isTest, hasRoom);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
+      countIn(rows.pending, endpoint.tenant, 1);
       // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
       if (isTest && !endpoint.enabled) rows.owed.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });

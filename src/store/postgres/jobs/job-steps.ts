@@ -26,6 +26,7 @@ interface Endpoint {
   readonly number: number;
   readonly slot: number;
   readonly id: string;
+  readonly tenant: string;
   readonly enabled: number;
   readonly deleted: boolean;
   readonly cancel_to: number | null;
@@ -44,8 +45,8 @@ interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
   readonly withdrawn: WithdrawnDelivery[];
-  /** By endpoint: how many more are pending. */
-  readonly changes: Map<number, number>;
+  /** By tenant: how many more are pending. */
+  readonly changes: Map<string, number>;
 }
 
 type Count = "delivered" | "failed" | "cancelled" | "skipped";
@@ -58,11 +59,11 @@ export async function stepJob(
   takes: readonly JobTake[],
   now: number,
 ): Promise<JobStep> {
-  const changes = new Map<number, number>();
+  const changes = new Map<string, number>();
   const gathered: Gathered = { waiting: [], requested: [], withdrawn: [], changes };
   const { waiting, requested, withdrawn } = gathered;
   const endpoints = await tx.rows<Endpoint>(
-    `SELECT number, slot, id, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint e
+    `SELECT number, slot, id, tenant, enabled, deleted_at IS NOT NULL AS deleted, cancel_to FROM endpoint e
      WHERE id = ANY($1::text[]) ${KEPT}`,
     [takes.map(({ endpoint }) => endpoint)],
   );
@@ -149,7 +150,7 @@ async function act(
     );
     await tx.change("UPDATE event SET unmatched = 0 WHERE key = ANY($1::bigint[]) AND unmatched = 1", [events]);
     to.waiting.push(...waiting);
-    countIn(to.changes, endpoint.number, events.length);
+    countIn(to.changes, endpoint.tenant, events.length);
   } else if (job.action === "replay") {
     await tx.change(
       `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = $4
@@ -157,7 +158,7 @@ async function act(
       [events, endpoint.number, rows.map(({ test }) => triggerCode(test === 1 ? "test" : "replay")), now],
     );
     to.waiting.push(...waiting);
-    countIn(to.changes, endpoint.number, events.length);
+    countIn(to.changes, endpoint.tenant, events.length);
   } else if (job.action === "attempt_now") {
     await tx.change(
       `INSERT INTO manual_attempt (event, endpoint, urgent) SELECT event, $2::integer, 0 FROM unnest($1::bigint[]) AS event
@@ -174,7 +175,7 @@ async function act(
       tx,
       events.map((event) => ({ event, endpoint: endpoint.number })),
     );
-    countIn(to.changes, endpoint.number, -events.length);
+    countIn(to.changes, endpoint.tenant, -events.length);
     to.withdrawn.push(...owed.map((one) => ({ ...one, ...isQuiet })));
   }
 }
