@@ -289,13 +289,6 @@ export const NODES: readonly Mutant[] = [
     tests: ["test/process/silence.test.ts"],
   },
   {
-    name: "a-pooler-in-transaction-mode-is-let-in",
-    file: "src/store/postgres/engine/database.ts",
-    find: "    if (pids.size < this.#sessions.length) throw storageUnavailable(pooled());\n",
-    replace: "",
-    tests: ["test/process/postgres-refusals.test.ts"],
-  },
-  {
     name: "the-settings-of-a-session-are-those-of-its-database",
     file: "src/store/postgres/engine/session.ts",
     find: "const wanted = { ...SETTINGS, ...more };",
