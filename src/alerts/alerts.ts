@@ -1,4 +1,6 @@
-/** Tells the operator, by events of our own that are delivered like any other, and never about themselves. */
+/**
+ * Alerts the operator: by signed events, by chat and by mail. No alert is ever about the endpoint that gets the alerts.
+ */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
@@ -22,11 +24,13 @@ import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
 
-/** Between two notices of a kind that a node hands to the one that folds those of all. */
+/** The time between two notices of a kind that a node hands to the node that folds the notices of all nodes. */
 const HAND_PACE_MS = 5000;
-/** What waits for longer was handed to a node that tells nobody: the configurations of the nodes differ. */
+/**
+ * Notices that wait for longer were handed to a node that sends no alerts, because the nodes' configurations differ.
+ */
 const UNTOLD_MS = 30_000;
-/** For so long a node tells in its place, then it looks again. */
+/** A node sends the alerts in the place of such a node for this long, and then checks again. */
 const STAND_IN_MS = 60_000;
 
 export interface AlertsParts {
@@ -34,28 +38,28 @@ export interface AlertsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
-  /** Whether this process tells what all nodes have to tell. */
+  /** True if this process sends the alerts of all nodes. */
   readonly isFirst: () => boolean;
 }
 
 export class Alerts implements DeliveryWatcher {
   readonly #parts: AlertsParts;
   readonly #folder: AlertFolder;
-  /** Of all nodes. */
+  /** Notices of all nodes, while this process sends their alerts. */
   readonly #all = new NoticeFolder();
-  /** Where they go as signed events; null for nowhere. */
+  /** The endpoint that gets alerts as signed events; null if none does. */
   #endpoint: string | null = null;
   readonly #chat: Outlet;
   readonly #mail: Outlet;
-  /** Whether they go anywhere. */
+  /** True if an endpoint, a chat or a mailbox gets alerts. */
   #isOn = false;
-  /** What the store has not taken yet as signed events. */
+  /** Notices that the store has not yet accepted as signed events. */
   readonly #unsent = new NoticeFolder();
   /** Monotonic milliseconds. */
   #lookAt = 0;
   #standsInUntil = 0;
   #running: Promise<void> | null = null;
-  /** Has the store take the configuration that it had no room for. */
+  /** Tries again to apply the configuration, after a full disk prevented it. */
   #wanted: (() => Promise<void>) | null = null;
 
   constructor(parts: AlertsParts) {
@@ -65,7 +69,7 @@ export class Alerts implements DeliveryWatcher {
     this.#mail = new Outlet(parts);
   }
 
-  /** From now on they go where the configuration says. Throws a ConfigError, and changes nothing then. */
+  /** Sends alerts to the places in `config` from now on. If it throws a ConfigError, it has changed nothing. */
   async configure(config: Config, urlPolicy: (tenant: string) => UrlPolicy): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
     const before = this.#endpoint;
@@ -86,10 +90,10 @@ export class Alerts implements DeliveryWatcher {
     if (endpoint !== null) await deliveries().refresh(endpoint);
   }
 
-  /** To be called before anything is sent: people have heard from the former process of what was failing then. */
+  /** Must be called before anything is sent, so that no alert repeats what the former process reported as failing. */
   async takeUp(): Promise<void> {
     const { clock, store } = this.#parts;
-    // Where nodes share the store, it has what people were told.
+    // If several nodes share the store, it records what was reported.
     if (!this.#isOn || store.ownership.alerts !== null) return;
     const failing = await store.statistics.failing(null, clock.now(), Number.MAX_SAFE_INTEGER);
     const told = failing.filter(
@@ -131,16 +135,18 @@ export class Alerts implements DeliveryWatcher {
     if (this.#isOn) this.#folder.storageFault(detail);
   }
 
-  /** To be called each second: publishes what is due. What the store does not take now, the next call tries again. */
+  /**
+   * Must be called each second: publishes the notices that are due. The next call retries what the store refuses now.
+   */
   run(): Promise<void> {
     return (this.#running ??= this.#publish().finally(() => {
       this.#running = null;
     }));
   }
 
-  /** What is left, due or not. */
+  /** Publishes all notices that are left, due or not. */
   async end(): Promise<void> {
-    // Whoever began that run hears how it fails.
+    // The caller of that run gets its error.
     await this.#running?.catch(() => {});
     await this.#publish(true);
   }
@@ -154,12 +160,14 @@ export class Alerts implements DeliveryWatcher {
       const data = await this.#dataOf(notice);
       for (const outlet of [this.#chat, this.#mail]) outlet.say(notice.type, data);
     }
-    // Not waited for: a chat that hangs must not keep the signed ones.
+    // This is not awaited, because a chat that hangs must not delay the signed alerts.
     for (const outlet of [this.#chat, this.#mail]) void outlet.post();
     await this.#sign();
   }
 
-  /** What the store does not take now is folded with what happens until it does. */
+  /**
+   * Publishes notices as signed events. While the store refuses a notice, later ones of its kind are folded into it.
+   */
   async #sign(): Promise<void> {
     const { store, clock, deliveries } = this.#parts;
     const waiting = this.#unsent.takeAll();
@@ -178,7 +186,10 @@ export class Alerts implements DeliveryWatcher {
     }
   }
 
-  /** Where nodes share the store, one of them tells what all have to tell. What it does not get now, it gets later. */
+  /**
+   * Returns the notices to send. If several nodes share the store, one of them sends the alerts of all; the others hand
+   * their notices to it, and try again later if the store refuses them.
+   */
   async #due(isLast: boolean): Promise<Notice[]> {
     const { alerts, owns } = this.#parts.store.ownership;
     const now = this.#now();
@@ -198,7 +209,7 @@ export class Alerts implements DeliveryWatcher {
     return [];
   }
 
-  /** Whether this process tells what all have to tell, which it then has taken. */
+  /** True if this process sends the alerts of all nodes. It has then taken over the notices that were handed to it. */
   async #tells(alerts: SharedAlerts, { wall, monotonic }: Moment): Promise<boolean> {
     const isFirst = this.#parts.isFirst();
     if (isFirst || monotonic >= this.#lookAt) {
@@ -253,7 +264,7 @@ export class Alerts implements DeliveryWatcher {
     return { total, [name]: listed };
   }
 
-  /** And what to do about it, for the one whom it wakes. */
+  /** Adds advice to the cause, for the person whom the alert wakes. */
   #causeOf({ endpoint, why }: { readonly endpoint: string; readonly why: Why }, since: number): object {
     const lastsMs = this.#parts.clock.now() - since;
     const { error, status } = why;
@@ -267,7 +278,7 @@ export class Alerts implements DeliveryWatcher {
       return { endpoint, tenant: found?.tenant ?? (await store.endpoints.tenantOf(endpoint)), url: found?.url ?? null };
     } catch (error) {
       if (!(error instanceof WebhookdError)) throw error;
-      // A store that cannot be read is what somebody has to hear of most.
+      // An alert about a store that cannot be read matters most, so it is sent even without these fields.
       return { endpoint, tenant: null, url: null };
     }
   }
@@ -281,7 +292,9 @@ function instant(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Without endpoints that people were told of already: one that moved while it was failing is reported by each of its nodes. */
+/**
+ * Leaves out endpoints that were reported before: each node of an endpoint that moved while it was failing reports it.
+ */
 async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<Notice[]> {
   for (const notice of notices) {
     const hasEnded = notice.type === "webhookd.endpoint_recovered" || notice.type === "webhookd.endpoint_disabled";
@@ -289,7 +302,7 @@ async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<
   }
   const failing = notices.find(({ type }) => type === "webhookd.endpoint_failing");
   if (failing?.type !== "webhookd.endpoint_failing") return [...notices];
-  // Last of all: what fails is tried again, and these would count as told.
+  // This comes last, because a notice that fails is tried again, and these endpoints would then count as reported.
   const untold = await alerts.failing(failing.endpoints);
   const byName = new Map(failing.endpoints.map((one) => [one.endpoint, one]));
   const endpoints = [...byName.values()].filter(({ endpoint }) => untold.has(endpoint));

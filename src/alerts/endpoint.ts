@@ -1,4 +1,4 @@
-/** The endpoint that alerts go to: the store's like any other, of a tenant of its own, and kept as the configuration says. */
+/** Keeps the endpoint that gets the alerts as the configuration describes it. It has a tenant of its own. */
 import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
 import { ConfigError, type Mistake } from "../config/mistake.ts";
@@ -21,7 +21,10 @@ interface Parts {
   readonly random: (bytes: number) => Uint8Array;
 }
 
-/** Its id, or null when there are to be no alerts. Throws a ConfigError for what cannot be used. */
+/**
+ * Creates, changes or removes the endpoint. Returns its id, or null if no alerts are wanted. Throws a ConfigError for a
+ * setting that cannot be used.
+ */
 export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   const { store, now, random } = parts;
   const { url, secretFile } = parts.config.alerts;
@@ -53,14 +56,17 @@ export async function keepAlertEndpoint(parts: Parts): Promise<string | null> {
   return known.id;
 }
 
-/** Each throws a ConfigError for what cannot be used, whatever is in the store. */
+/** Returns checks that do not need the store. Each throws a ConfigError for a setting that cannot be used. */
 export function alertChecks(parts: Pick<Parts, "config" | "urlPolicy">): readonly (() => unknown)[] {
   const { url, secretFile } = parts.config.alerts;
   const own = [() => usableUrl("url", url, parts.urlPolicy), () => usableSecret(secretFile)];
   return [() => chatUrl(parts), () => mailOf(parts.config), ...(url === "" ? [] : own)];
 }
 
-/** Of the chat that alerts go to as text; null when they go to none. Throws a ConfigError for what cannot be used. */
+/**
+ * Returns the URL of the chat that gets alerts as text, or null if there is none. Throws a ConfigError if it cannot be
+ * used.
+ */
 export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy">): URL | null {
   const { slackUrl } = config.alerts;
   return slackUrl === "" ? null : new URL(usableUrl("slack_url", slackUrl, urlPolicy));
@@ -68,7 +74,7 @@ export function chatUrl({ config, urlPolicy }: Pick<Parts, "config" | "urlPolicy
 
 const MAILBOX = /^[^\s@<>()[\]\\,;:"\x00-\x1f\x7f]{1,64}@[A-Za-z0-9.-]{1,255}$/;
 
-/** How alerts are mailed; null when they are not. Throws a ConfigError for what cannot be used, and repeats no password. */
+/** Returns how alerts are mailed, or null if they are not. Throws a ConfigError, which repeats no password. */
 export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "alerts">): Mail | null {
   if (smtpUrl === "") return null;
   const mistakes: Mistake[] = [];
@@ -90,7 +96,7 @@ export function mailOf({ alerts: { smtpUrl, mailFrom, mailTo } }: Pick<Config, "
   return { server: server!, login: login!, from: mailFrom, to };
 }
 
-/** Undefined for what is wrongly encoded. */
+/** Returns undefined if the encoding is invalid. */
 function loginOf({ username, password }: URL): Mail["login"] | undefined {
   try {
     return username === "" ? null : { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
@@ -99,14 +105,14 @@ function loginOf({ username, password }: URL): Mail["login"] | undefined {
   }
 }
 
-/** By the rules for any endpoint. */
+/** Applies the same rules as to any endpoint. */
 function usableUrl(key: "url" | "slack_url", url: string, urlPolicy: UrlPolicy): string {
   const checked = checkEndpointUrl(url, urlPolicy);
   if ("url" in checked) return checked.url;
   throw new ConfigError([{ where: `[alerts] ${key}`, what: `${wholeDetail(checked)}.` }]);
 }
 
-/** The file's text is in no message. */
+/** Returns the secret in the file. No message contains the file's text. */
 function usableSecret(file: string): string {
   const where = "[alerts] secret_file";
   const todo = `Make one: printf 'whsec_%s' "$(openssl rand -base64 32)" > ${file || "alerts.secret"}; chmod 600 it.`;

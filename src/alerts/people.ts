@@ -1,4 +1,4 @@
-/** Alerts for people: a few lines of text, posted to a chat or sent by mail. */
+/** Sends alerts to people: a few lines of text, posted to a chat or mailed. */
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Clock } from "../clock.ts";
@@ -10,7 +10,7 @@ import { printable } from "../domain/printable.ts";
 import { counted, sizeText } from "../domain/wording.ts";
 import type { Log } from "../log.ts";
 
-/** The data of an alert, as far as it is put into words here. */
+/** The fields of an alert's data that the text uses. */
 export interface AlertData {
   readonly total?: number;
   readonly endpoints?: readonly Concerned[];
@@ -38,27 +38,29 @@ interface Parts {
 
 /** A chat, or a mailbox. */
 export interface Place {
-  /** Says which setting it comes from. */
+  /** Names the setting that it comes from, for the log. */
   readonly name: string;
   post(text: string): Promise<Posted>;
 }
 
 interface Posted {
-  /** `later`: it may be taken if it is posted again. */
+  /** `later` means that another try may succeed. */
   readonly result: "taken" | "refused" | "later";
-  /** Null where there was no answer. */
+  /** The status code; null if there was no response. */
   readonly code: number | null;
 }
 
 const TIMEOUT_MS = 10_000;
-/** Of each kind there is one a minute at most: this many stand for an outage of the place that nobody noticed. */
+/** Each kind has at most one alert a minute. If more than these wait, the oldest are dropped. */
 const MOST_WAITING = 20;
-/** After the first failure in a row, the second and so on. */
+/** The pause after the first failure in a row, the second, and any later one. */
 const PAUSES_MS = [10_000, 60_000, 300_000];
-/** What a person reads on a telephone. */
+/** More endpoints than this would not be read on a telephone. */
 const NAMED = 5;
 
-/** What waits for one place. Kept in memory only: what must not be lost goes to the signed hook. */
+/**
+ * The queue of one place. It is in memory only, because alerts that must not be lost are also sent as signed events.
+ */
 export class Outlet {
   readonly #parts: Parts;
   #place: Place | null = null;
@@ -76,7 +78,7 @@ export class Outlet {
     return this.#place !== null;
   }
 
-  /** From now on; null is nowhere. `label` says which daemon speaks. */
+  /** Sets the place; null turns the outlet off. `label` names this daemon in each text. */
   configure(place: Place | null, label: string): void {
     this.#place = place;
     this.#label = label;
@@ -90,7 +92,7 @@ export class Outlet {
     this.#waiting.push({ text: textOf(type, data, this.#label) });
   }
 
-  /** Posts what waits, in order. A place that fails is left alone for a while, and then gets it. */
+  /** Posts what waits, in order. After a failure it pauses, and then posts the same text again. */
   post(): Promise<void> {
     return (this.#posting ??= this.#postAll().finally(() => {
       this.#posting = null;
@@ -106,7 +108,7 @@ export class Outlet {
       if (result === "refused") log.warn({ status_code: code }, `${name} refuses an alert`);
       if (result !== "later") {
         this.#failures = 0;
-        // It may have been pushed out while it was posted.
+        // A full queue may have dropped it while it was posted.
         if (this.#waiting[0] === first) this.#waiting.shift();
         continue;
       }
@@ -118,7 +120,7 @@ export class Outlet {
   }
 }
 
-/** As Slack, Mattermost and Rocket.Chat take it. Its address is a secret at the same time, so it is in no message. */
+/** Posts in the format of Slack, Mattermost and Rocket.Chat. The URL is a secret too, so no message contains it. */
 export function chatAt(url: URL): Place {
   return {
     name: "the chat of [alerts] slack_url",
@@ -130,7 +132,7 @@ export function chatAt(url: URL): Place {
   };
 }
 
-/** Its status; null where there was no answer. */
+/** Resolves to the status, or to null if there was no response. */
 function postJson(url: URL, body: string): Promise<number | null> {
   const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
   const options = { method: "POST", headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
@@ -142,7 +144,7 @@ function postJson(url: URL, body: string): Promise<number | null> {
       response.on("error", () => {});
     });
     request.on("error", () => resolve(null));
-    // A chat that hangs must not keep a daemon that has stopped.
+    // A chat that hangs must not keep a stopped daemon running.
     request.on("socket", (socket) => socket.unref());
     request.end(body);
   });
@@ -175,7 +177,7 @@ function textOf(type: AlertType, data: AlertData, label: string): string {
 
 function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): string[] {
   const { error, status_code: code, count, consecutive_failures: inARow } = one;
-  // Paths may be what gives access.
+  // Only the host is shown, because a path may be a secret.
   const where = (url === null ? null : URL.parse(url)?.host) ?? endpoint;
   const facts = [
     ...(error === undefined ? [] : [causeText(error, code ?? null)]),
@@ -190,21 +192,21 @@ function linesOf({ endpoint, tenant, url, reason, advice, ...one }: Concerned): 
   ];
 }
 
-/** The only three characters that mean something to Slack's text; all else is as it stands. */
+/** These three characters are the only special ones in Slack's text. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 export interface Mail {
-  /** smtp:// or smtps://. */
+  /** The URL begins with smtp:// or smtps://. */
   readonly server: URL;
-  /** In no message. */
+  /** No message contains the login. */
   readonly login: { readonly user: string; readonly pass: string } | null;
   readonly from: string;
   readonly to: readonly string[];
 }
 
-/** The first line is the subject. A password goes nowhere but over TLS, or to this host. */
+/** The first line becomes the subject. A password is sent only over TLS, or to this host. */
 export function mailTo({ server, login, from, to }: Mail): Place {
   const host = server.hostname.replace(/^\[|\]$/g, "");
   const secure = server.protocol === "smtps:";
@@ -214,7 +216,7 @@ export function mailTo({ server, login, from, to }: Mail): Place {
     port: server.port === "" ? (secure ? 465 : 587) : Number(server.port),
     secure,
     requireTLS: !secure && login !== null && !isHere,
-    // On this host there is nobody to hide from, and seldom a certificate.
+    // A mail server on this host needs no encryption, and seldom has a certificate.
     ignoreTLS: !secure && isHere,
     ...(login !== null && { auth: login }),
     connectionTimeout: TIMEOUT_MS,
@@ -227,16 +229,16 @@ export function mailTo({ server, login, from, to }: Mail): Place {
   return {
     name: "the mail server of [alerts] smtp_url",
     async post(text) {
-      // Only whoever sets it up needs it.
+      // This is loaded late, because most daemons send no mail.
       const { createTransport } = await import("nodemailer");
-      // Text from outside has no control characters by now (`printable`), so that none of it begins a header.
+      // `printable` has removed control characters from outside text, so none of it can begin a header.
       const subject = text.split("\n", 1)[0]!;
       const headers = { "Auto-Submitted": "auto-generated" };
       try {
         await createTransport(options).sendMail({ from, to: [...to], subject, text: `${text}\n`, headers });
         return { result: "taken", code: 250 };
       } catch (error) {
-        // Nothing else of it: it may repeat what was said to the server.
+        // The rest of the error is dropped: it may repeat what was sent to the server, such as the password.
         const code = error instanceof Error && "responseCode" in error ? Number(error.responseCode) : null;
         const isRefused =
           error instanceof Error && "command" in error && /^(MAIL|RCPT|DATA)/.test(String(error.command));
