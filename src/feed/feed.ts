@@ -1,9 +1,9 @@
 /**
- * What happens to deliveries, for clients that look on. It gathers for a quarter of a second and hands out a batch: at
- * most a hundred changes one by one, the rest counted. Batches stay for a moment in a bounded ring, for a client that
- * comes back. While nobody listens, and nobody did in the last minute, each change costs one look at a flag.
+ * The stream of changes to deliveries, for clients that watch. It gathers changes for a quarter of a second and hands
+ * out a batch: at most a hundred single changes, the others as counts. Batches stay for a while in a bounded ring, for
+ * a client that reconnects. If nobody has listened for a minute, each change costs one check of a flag.
  *
- * Where nodes share the store, each batch goes to all of them by the store, and comes from there with its number.
+ * If several nodes share the store, it passes each batch to all of them, and numbers it.
  */
 import type { Clock } from "../clock.ts";
 import { BatchRing, FoldedChanges, type Change, type ChangeCount, type Numbered } from "../domain/events/change.ts";
@@ -29,41 +29,41 @@ export interface FeedParts {
     readonly keys: Pick<KeyStore, "get">;
     readonly ownership: Pick<OwnershipStore, "stream">;
   };
-  /** Of changes and counts that the ring may hold. */
+  /** The most changes and counts that the ring may hold. */
   readonly room?: number;
 }
 
 export interface Batch extends Numbered {
   readonly changes: readonly Owned<Change>[];
   readonly counts: readonly Owned<ChangeCount>[];
-  /** Before it something was missed. */
+  /** Set if changes before this batch were missed. */
   readonly hasGap?: true;
 }
 
-/** With whose it is; null for what belongs to nobody any more. */
+/** Names the tenant; null if the endpoint's tenant is not known any more. */
 export interface Owned<T> {
   readonly tenant: string | null;
   readonly what: T;
 }
 
 export interface Listener {
-  /** Null for whoever has no key. */
+  /** Null if the client needs no key. */
   readonly keyId: string | null;
   take(batch: Batch): void;
-  /** Nothing more comes: the daemon stops, or the key was revoked. */
+  /** Called when no more batches follow, because the daemon stops or the key was revoked. */
   end(): void;
 }
 
 export interface Subscription {
-  /** Of the last batch before those that come. */
+  /** The number of the last batch before the subscription. */
   readonly number: number;
-  /** What came since the client was last here; null when that is not known any more. */
+  /** The batches since the client's last one; null if they are not in the ring any more. */
   readonly missed: readonly Batch[] | null;
   stop(): void;
 }
 
 const GATHER_MS = 250;
-/** Half of the second within which a key that is over ends its streams. */
+/** Half of the second within which the streams of a key must end after it expired. */
 const KEYS_MS = 500;
 const LINGER_MS = 60_000;
 const ONE_BY_ONE = 100;
@@ -77,9 +77,9 @@ export class Feed implements DeliveryWatcher {
   readonly #tenants = new Map<string, string | null>();
   readonly #life: string;
   readonly #shared: SharedStream | null;
-  /** Resolves once the batches of all nodes come here; null while they do not. */
+  /** Resolves once the batches of all nodes arrive here; null while they do not. */
   #following: Promise<void> | null = null;
-  /** A batch of this node did not get to the others. */
+  /** True if a batch of this node did not reach the others. */
   #isCutOff = false;
   #listening = false;
   #number = 0;
@@ -95,7 +95,9 @@ export class Feed implements DeliveryWatcher {
     this.#shared = parts.store.ownership.stream;
   }
 
-  /** Tells the numbers of this process from those of one before; those of nodes that share a store are the same. */
+  /**
+   * Distinguishes the batch numbers of this process from those of an earlier one. Nodes that share a store share it.
+   */
   get life(): string {
     return this.#shared?.life ?? this.#life;
   }
@@ -104,7 +106,7 @@ export class Feed implements DeliveryWatcher {
     return this.#listeners.size;
   }
 
-  /** To be awaited before `subscribe`: what happens on all nodes comes here from then on. */
+  /** Must be awaited before `subscribe`: from then on, the changes on all nodes arrive here. */
   async open(): Promise<void> {
     this.#forget?.();
     this.#forget = null;
@@ -116,7 +118,7 @@ export class Feed implements DeliveryWatcher {
     });
   }
 
-  /** `last` is the number of the batch that the client saw last; null for one that is new. */
+  /** `last` is the number of the last batch that the client saw; null for a new client. */
   subscribe(listener: Listener, last: number | null): Subscription {
     this.#listening = true;
     this.#forget?.();
@@ -127,12 +129,12 @@ export class Feed implements DeliveryWatcher {
     return { number: this.#number, missed, stop: () => this.#drop(listener) };
   }
 
-  /** Ends the streams of a key that opens nothing any more. */
+  /** Ends the streams of a revoked key. */
   revoked(keyId: string): void {
     for (const listener of this.#listeners) if (listener.keyId === keyId) this.#end(listener);
   }
 
-  /** The daemon stops: no timer may outlive it. */
+  /** Ends all streams and timers, because the daemon stops. */
   end(): void {
     for (const listener of this.#listeners) this.#end(listener);
     this.#forget?.();
@@ -206,7 +208,7 @@ export class Feed implements DeliveryWatcher {
     const endpoints = new Set([...changes, ...counts].map(({ endpoint }) => endpoint));
     const tenants = new Map<string, string | null>();
     for (const endpoint of endpoints) tenants.set(endpoint, await this.#tenantOf(endpoint));
-    // Only now, so that batches leave in the order in which they were gathered.
+    // This comes after the awaits, so that batches leave in the order in which they were gathered.
     this.#armed = false;
     if (!this.#gathered.isEmpty) this.#arm();
     if (!this.#isHeard || gathered.isEmpty) return;
@@ -227,7 +229,7 @@ export class Feed implements DeliveryWatcher {
     }
   }
 
-  /** What some node told. */
+  /** Takes a batch of any node; null text means that a batch was lost. */
   #take({ number, text }: ToldBatch): void {
     if (text === null) {
       this.#ring.clear(number);
@@ -244,7 +246,7 @@ export class Feed implements DeliveryWatcher {
     for (const listener of this.#listeners) listener.take(batch);
   }
 
-  /** An endpoint never changes hands. What the store cannot say now, it is asked again. */
+  /** An endpoint never changes its tenant, so the answer is kept. If the store cannot answer now, it is asked again. */
   async #tenantOf(endpoint: string): Promise<string | null> {
     const known = this.#tenants.get(endpoint);
     if (known !== undefined) return known;
@@ -255,13 +257,13 @@ export class Feed implements DeliveryWatcher {
     return tenant;
   }
 
-  /** One timer for all streams, while one of them has a key. */
+  /** Runs one timer for all streams, while one of them has a key. */
   #watchKeys(): void {
     if (this.#cancelKeys !== null || this.#keys().size === 0) return;
     this.#cancelKeys = this.#parts.clock.after(KEYS_MS, () => void this.#endUnusable());
   }
 
-  /** A store that cannot say leaves the streams as they are. */
+  /** Ends the streams of keys that have expired or were revoked. If the store cannot answer, they stay open. */
   async #endUnusable(): Promise<void> {
     const { store, clock } = this.#parts;
     for (const id of this.#keys()) {
@@ -294,7 +296,7 @@ export class Feed implements DeliveryWatcher {
       return;
     }
     this.#gathered = new FoldedChanges(ONE_BY_ONE);
-    // A client that comes back later must not take the gap for silence.
+    // A client that reconnects later must see that there is a gap.
     this.#ring.clear(++this.#number);
   }
 }
