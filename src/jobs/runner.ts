@@ -1,8 +1,8 @@
 /**
- * Walks the open jobs: each second it takes as many deliveries of each endpoint as the job's pace allows, a step of the
- * store at a time, and hands over what is to be sent. All that must not be lost is in the store; what is kept here is
- * how much is handed over, and a process that starts anew begins with a second's worth. Within the second the sender
- * keeps the pace: it is told it with each delivery.
+ * Runs the open jobs: each second it takes as many deliveries of each endpoint as the job's pace allows, one step of
+ * the store at a time, and hands them over to be sent. Everything that must not be lost is in the store. Memory holds
+ * only how many were handed over, so a new process begins with the deliveries of one second. Within the second the
+ * sender keeps the pace, which it gets with each delivery.
  */
 import type { Clock } from "../clock.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
@@ -18,28 +18,30 @@ export interface JobRunnerParts {
   readonly signal: AbortSignal;
 }
 
-/** Rows of one step, and endpoints of one page. */
+/** The number of rows in one step, and of endpoints in one page. */
 const STEP_ROWS = 500;
-/** Walks over a cancelling job that one pass makes. */
+/** The most walks over a cancelling job in one pass. */
 const CANCEL_WALKS = 10;
 
-/** What is remembered of one job at one endpoint. */
+/** The progress of one job at one endpoint. */
 interface Lane {
   readonly bucket: TokenBucket;
-  /** How many were released and not attempted at the last pass. */
+  /** The number of deliveries that were released but not yet attempted at the last pass. */
   released: number;
 }
 
 export class JobRunner {
   readonly #parts: JobRunnerParts;
-  /** By job, then by endpoint. */
+  /** Lanes by job, then by endpoint. */
   readonly #lanes = new Map<string, Map<string, Lane>>();
 
   constructor(parts: JobRunnerParts) {
     this.#parts = parts;
   }
 
-  /** One pass, to be made each second. What the store does not take now (a full disk) the next one tries again. */
+  /**
+   * Makes one pass; must be called each second. The next pass retries what the store refuses now, as on a full disk.
+   */
   async run(): Promise<void> {
     try {
       const jobs = await this.#parts.store.jobs.open();
@@ -52,7 +54,7 @@ export class JobRunner {
 
   async #advance(job: OpenJob): Promise<void> {
     const { clock, signal, store } = this.#parts;
-    // Nothing is sent of what is cancelled, so there is no pace to keep.
+    // A cancellation sends nothing, so there is no pace to keep.
     const walks = job.action === "cancel" ? CANCEL_WALKS : 1;
     let left = job.status === "running";
     for (let walk = 0; left && walk < walks && !signal.aborted; walk++) left = await this.#walk(job);
@@ -60,7 +62,7 @@ export class JobRunner {
     while (!signal.aborted && !(await store.jobs.close(job.id, clock.now())));
   }
 
-  /** Whether anything of the job was left. */
+  /** Resolves to true if deliveries of the job were left. */
   async #walk(job: OpenJob): Promise<boolean> {
     const { signal, store } = this.#parts;
     let left = false;
@@ -71,7 +73,7 @@ export class JobRunner {
       let rows = 0;
       for (const endpoint of page) {
         const take = this.#share(job, endpoint);
-        // A check looks at rows too.
+        // A check reads rows too.
         const size = take.limit + (take.check ? endpoint.released : 0);
         if (size === 0) continue;
         if (rows + size > STEP_ROWS) {
@@ -88,11 +90,11 @@ export class JobRunner {
     return left;
   }
 
-  /** How many of the endpoint's deliveries are to be taken now. */
+  /** Returns the number of the endpoint's deliveries to take now. */
   #share(job: OpenJob, { endpoint, planned, released, delivered }: JobEndpoint): JobTake {
     if (job.action === "cancel") return { endpoint, limit: Math.min(planned, STEP_ROWS), check: false };
     const lane = this.#lane(job, endpoint);
-    // Nothing came of them for a pass: some may have ended otherwise.
+    // None of the released deliveries was attempted since the last pass: some may have ended in another way.
     const check = released > 0 && released === lane.released;
     lane.released = released;
     const burst = Math.max(1, job.ratePerSecond);
