@@ -1,9 +1,9 @@
 /**
- * What Prometheus is told, in its text format. The only file that knows prom-client.
+ * Writes the metrics in Prometheus's text format. Only this file knows prom-client.
  *
- * A metric is declared here alone: a `gauge(…)`, or a family of another type, in the function that has others of its
- * subject. What the store and the deliveries know is in `parts`, in full; `census` has the counts of deliveries and
- * endpoints, up to 30 s old. Its name is a contract: `docs/interface.md` §8.
+ * Each metric is declared here alone: a `gauge(…)`, or a family of another type, in the function for its subject. The
+ * store and the deliveries are in `parts`; `census` has the counts of deliveries and endpoints, up to 30 s old. The
+ * name of a metric is a contract: `docs/interface.md` §8.
  */
 import { Registry, type Metric } from "prom-client";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
@@ -17,7 +17,7 @@ type Labels = Readonly<Record<string, string | number>>;
 interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** After the family's name. */
+  /** Follows the family's name. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
 }
 
@@ -27,14 +27,14 @@ interface Family {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram" | "summary";
-  /** As they are now; none where there is nothing to tell. */
+  /** Returns the current samples; none if there is nothing to report. */
   samples(): readonly Sample[] | Promise<readonly Sample[]>;
 }
 
-/** One series an endpoint would be a series for each customer: only those that fail have one. */
+/** Only endpoints that fail have a series: one for each endpoint would be one for each customer. */
 const FAILING_LIMIT = 100;
 
-/** With a tenant, its series alone. */
+/** Returns only the tenant's own series if `tenant` is not null. */
 export function exposition(metrics: Metrics, tenant: string | null): Promise<string> {
   const families =
     tenant === null
@@ -49,13 +49,14 @@ export function exposition(metrics: Metrics, tenant: string | null): Promise<str
       });
       return { name, help, type, values, aggregator: "sum" };
     };
-    // Its own classes would have to be told of each value at the time it comes about.
+    // The library's own classes would have to be updated at each change of a value; this reads the values at each
+    // scrape.
     registry.registerMetric({ name, get } as unknown as Metric);
   }
   return registry.metrics();
 }
 
-/** What the store cannot say now is left out: the others are wanted the more. */
+/** Returns no samples if the store cannot be read. The other families matter even more then. */
 async function samplesOf(family: Family): Promise<readonly Sample[]> {
   try {
     return await family.samples();
@@ -92,7 +93,7 @@ function countersOf({ parts: { store } }: Metrics): Family[] {
       name: "webhookd_deliveries_failed_total",
       help: "Deliveries that failed for good, by the error of their last attempt.",
       type: "counter",
-      // Each from 0: `increase` does not see a series begin.
+      // Each series starts at 0, because `increase` does not count a series' first value.
       samples: async () => {
         const { deliveriesFailed } = await attempts();
         return ATTEMPT_ERRORS.map((error) => ({ labels: { error }, value: deliveriesFailed.get(error) ?? 0 }));
@@ -119,7 +120,7 @@ function countersOf({ parts: { store } }: Metrics): Family[] {
   ];
 }
 
-/** Of what is to be sent. */
+/** Families about deliveries that wait to be sent. */
 function sendingOf({ parts, census }: Metrics): Family[] {
   const { deliveries, damaged, clock } = parts;
   const counted = async (label: string, ...names: ("pending" | "held" | "failed" | "enabled" | "disabled")[]) => {
@@ -153,7 +154,7 @@ function sendingOf({ parts, census }: Metrics): Family[] {
   ];
 }
 
-/** Of the nodes that share the store, if some do. */
+/** Families about the nodes that share the store, if there are several. */
 function nodesOf({ parts: { store } }: Metrics): Family[] {
   let asked: ReturnType<typeof store.ownership.nodes> | undefined;
   const nodes = () => (asked ??= store.ownership.nodes());
@@ -177,7 +178,7 @@ function nodesOf({ parts: { store } }: Metrics): Family[] {
   ];
 }
 
-/** Of the store and of the process. */
+/** Families about the store and the process. */
 function keepingOf({ parts }: Metrics): Family[] {
   const { store, version } = parts;
   return [
@@ -222,7 +223,7 @@ function one(value: number): Sample[] {
   return [{ labels: {}, value }];
 }
 
-/** The only series that are somebody's: all others are about the daemon as a whole. */
+/** The only series that belong to a tenant. All others are about the daemon as a whole. */
 function failingOf({ store, clock }: MetricsParts, tenant: string | null): Family {
   return {
     name: "webhookd_endpoint_consecutive_failures",
@@ -268,7 +269,7 @@ function timesOf({ parts: { store }, requests, loopDelay }: Metrics): Family[] {
   ];
 }
 
-/** Of milliseconds, in seconds. */
+/** Converts a histogram of milliseconds into samples in seconds. */
 function histogram(labels: Labels, { bounds, counts, sum }: Buckets): Sample[] {
   let count = 0;
   const buckets = counts.map((inBucket, at): Sample => {

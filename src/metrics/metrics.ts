@@ -1,6 +1,6 @@
 /**
- * What the daemon knows for Prometheus: `docs/interface.md` §8, where the names are a contract. Nothing is added up for it
- * on the way of an event but what the store counts anyway; all else is looked at when somebody scrapes.
+ * The daemon's metrics for Prometheus: `docs/interface.md` §8, where the names are a contract. Events cost nothing more
+ * for it than what the store counts anyway; everything else is read when somebody scrapes.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Clock } from "../clock.ts";
@@ -8,11 +8,11 @@ import type { Deliveries } from "../delivery/deliveries.ts";
 import { Histogram } from "../domain/tally.ts";
 import type { Census, Store } from "../store/store.ts";
 
-/** What a metric may be read from. */
+/** The sources that a metric may be read from. */
 export interface MetricsParts {
   readonly store: Store;
   readonly deliveries: Deliveries;
-  /** Endpoints of which something cannot be read. */
+  /** Returns the endpoints with a part that cannot be read. */
   readonly damaged: () => readonly unknown[];
   readonly clock: Clock;
   readonly version: string;
@@ -29,7 +29,10 @@ export class Metrics {
     this.census = new LatestCensus(parts.store, parts.clock);
   }
 
-  /** In Prometheus's text format; with a tenant, its series alone. What writes it is loaded when it is first asked for. */
+  /**
+   * Returns the metrics in Prometheus's text format; only the tenant's own if `tenant` is not null. The writer is
+   * loaded at the first call.
+   */
   async text(tenant: string | null): Promise<string> {
     const { exposition } = await import("./exposition.ts");
     return exposition(this, tenant);
@@ -38,9 +41,9 @@ export class Metrics {
 
 const BOUNDS_MS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000];
 
-/** How long the API's requests took, by route and status. */
+/** Durations of the API's requests, by route and status. */
 export class RequestTimes {
-  /** By route, then by status. */
+  /** Histograms by route, then by status. */
   readonly all = new Map<string, Map<number, Histogram>>();
 
   took(route: string, status: number, ms: number): void {
@@ -52,20 +55,20 @@ export class RequestTimes {
   }
 }
 
-/** Each look wakes the process: at 100 ms, they are most of what wakes a daemon with nothing to do. */
+/** Each sample wakes the process. At 100 ms, most of an idle daemon's wake-ups would be samples. */
 const RESOLUTION_MS = 250;
 const NANOSECONDS = 1e9;
 const QUANTILES = [0.5, 0.9, 0.99, 1];
 
 export interface Delays {
-  /** Seconds, by quantile, since they were read last. */
+  /** Seconds by quantile, since the last read. */
   readonly quantiles: readonly (readonly [quantile: number, seconds: number])[];
-  /** Since the start. */
+  /** Seconds since the start. */
   readonly sum: number;
   readonly count: number;
 }
 
-/** How late the main thread's event loop gets to things that are ready. */
+/** Measures how late the main thread's event loop handles events that are ready. */
 export class LoopDelay {
   readonly #monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #sum = 0;
@@ -81,7 +84,7 @@ export class LoopDelay {
 
   read(): Delays {
     const { count, mean } = this.#monitor;
-    // It measures from timer to timer: what it was asked to wait is no delay.
+    // The monitor measures from timer to timer, so its own interval is not delay.
     const delay = (nanoseconds: number) => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1000);
     const quantiles = QUANTILES.map((quantile) => {
       return [quantile, count === 0 ? 0 : delay(this.#monitor.percentile(quantile * 100))] as const;
@@ -95,13 +98,13 @@ export class LoopDelay {
 
 const SPARING = 20;
 const MOST_KEPT_MS = 30_000;
-/** A scrape waits for the count no longer than this; after that it is answered with the one before. */
+/** A scrape waits this long for the count; after that it gets the one before. */
 const PATIENCE_MS = 500;
 const REST_MS = 1;
 
 /**
- * How many deliveries and endpoints there are of each kind. Nobody keeps that count on the way of an event: it is taken
- * when somebody asks, in steps with rests between them, and holds for twenty times as long as it took.
+ * Counts deliveries and endpoints of each kind. No counter is kept per event: the count is taken when somebody asks, in
+ * steps with pauses between them, and is used for twenty times as long as it took.
  */
 class LatestCensus {
   readonly #store: Pick<Store, "statistics">;
@@ -115,10 +118,10 @@ class LatestCensus {
     this.#clock = clock;
   }
 
-  /** Null while there is none yet. */
+  /** Resolves to null while there is no count yet. */
   async get(patienceMs = PATIENCE_MS): Promise<(Census & { readonly at: number }) | null> {
     if (this.#clock.monotonic() < this.#freshUntil) return this.#latest;
-    // A store that cannot be read says so elsewhere.
+    // A store that cannot be read is reported elsewhere.
     this.#taking ??= this.#take()
       .catch(() => {})
       .finally(() => (this.#taking = null));
