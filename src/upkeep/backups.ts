@@ -1,11 +1,14 @@
-/** Backups: on demand, and by `[backup] every`. A failure is an alarm in the log and stays in the status until one succeeds. */
+/**
+ * Makes backups, on demand and by `[backup] every`. A failure raises an alarm in the log, and stays in the status until
+ * a backup succeeds.
+ */
 import type { Clock } from "../clock.ts";
 import { WebhookdError, type ErrorCode } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { BackupFile, BackupPlace, OperationsStore } from "../store/store.ts";
 
 export interface BackupRules extends BackupPlace {
-  /** Milliseconds; 0: only on demand. */
+  /** Milliseconds; 0 for backups on demand only. */
   readonly every: number;
 }
 
@@ -13,9 +16,9 @@ export interface BackupsParts {
   readonly store: { readonly operations: Pick<OperationsStore, "backup" | "noBackups" | "lastBackup"> };
   readonly clock: Clock;
   readonly log: Log;
-  /** As they are at the beginning of a backup. */
+  /** Read at the beginning of each backup. */
   readonly rules: () => BackupRules;
-  /** Aborted when the daemon stops: whoever waits for a backup must not hold that up. */
+  /** Aborted when the daemon stops, because a caller that waits for a backup must not delay that. */
   readonly signal: AbortSignal;
   readonly onFailed?: (detail: string) => void;
 }
@@ -26,11 +29,11 @@ export interface BackupFailure {
 }
 
 const NO_FAILURES: readonly ErrorCode[] = ["backup_running", "shutting_down"];
-/** After a failure the schedule waits so long, or its own period if that is shorter. */
+/** After a failure the schedule waits for this time, or for its own period if that is shorter. */
 const AGAIN_MS = 600_000;
 
 export class Backups {
-  /** Of the last one that was tried; null once one succeeded, and after a start. */
+  /** The failure of the last backup; null after a success and after a start. */
   failure: BackupFailure | null = null;
   readonly #parts: BackupsParts;
   readonly #stopped: Promise<never>;
@@ -38,7 +41,7 @@ export class Backups {
   constructor(parts: BackupsParts) {
     this.#parts = parts;
     const stopped = Promise.withResolvers<never>();
-    // Mostly nobody waits.
+    // Usually nobody waits for it, and then its rejection would be unhandled.
     stopped.promise.catch(() => {});
     parts.signal.addEventListener("abort", () => stopped.reject(shuttingDown()), { once: true });
     this.#stopped = stopped.promise;
@@ -66,7 +69,7 @@ export class Backups {
       return backup;
     } catch (error) {
       if (error instanceof WebhookdError && NO_FAILURES.includes(error.code)) throw error;
-      // Only who asked needs to know: nothing went wrong, and no later backup would take the failure away.
+      // Only the caller needs this error: nothing failed, and no later backup would clear the failure.
       if (store.operations.noBackups !== null) throw error;
       const detail = error instanceof WebhookdError ? error.detail : String(error);
       this.failure = { at: clock.now(), detail };
@@ -76,14 +79,14 @@ export class Backups {
     }
   }
 
-  /** Each minute: makes one that is due, also after a restart. */
+  /** Must be called each minute: makes a backup that is due, also after a restart. */
   async pass(): Promise<void> {
     const { store, clock } = this.#parts;
     const { every } = this.rules;
     if (every === 0) return;
     const last = (await store.operations.lastBackup())?.at ?? Number.NEGATIVE_INFINITY;
     const now = clock.now();
-    // One from the future says that the clock was set back: nobody knows how old it is.
+    // A backup from the future means that the clock was set back, so its age is not known.
     const dueAt = last > now ? now : last + every;
     const againAt = this.failure === null ? now : this.failure.at + Math.min(every, AGAIN_MS);
     if (now < Math.max(dueAt, againAt)) return;

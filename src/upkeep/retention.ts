@@ -1,6 +1,6 @@
 /**
- * How long things are kept: `[retention]`. A pass for each kind of thing, made by the schedule; what one does not get done
- * (a full disk, a stop) the next one does.
+ * Prunes rows that are older than `[retention]` allows. The schedule makes a pass for each kind of row. The next pass
+ * does what one did not finish because of a full disk or a stop.
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -25,25 +25,25 @@ export interface RetentionRules {
 export interface RetentionParts extends Pace {
   readonly store: Pick<Store, "upkeep" | "audit" | "endpoints" | "idempotency" | "statistics" | "jobs" | "keys">;
   readonly log: Log;
-  /** As they are at the beginning of a pass. */
+  /** Read at the beginning of each pass. */
   readonly rules: () => RetentionRules;
 }
 
-/** For each millisecond of work, so many of rest: most commits then have none of the work in them. */
+/** Milliseconds of rest for each millisecond of work. Most commits of events then do not wait for this work. */
 const REST = 8;
 const MIN_REST_MS = 1;
-/** After a step that hit upon a stall, the work must not fall behind what comes in. */
+/** After a step that took long because of a stall, a longer rest would let the work fall behind. */
 const MAX_REST_MS = 250;
-/** What a full step of the verbs that count their rows comes to. */
+/** The number of rows in a full step of those store calls that return a count. */
 const STEP_ROWS = 500;
-/** For a customer who says that a link did not work. */
+/** Keys of links are kept for this long, for a customer who says that a link did not work. */
 const PORTAL_KEPT_MS = 3_600_000;
-/** Events that had to stay are looked at again no sooner: for a million failures it reads a gigabyte. */
+/** Events that had to stay are not read again before this: for a million failures that is a gigabyte. */
 const FULL_WALK_MS = 86_400_000;
 
 export class Retention {
   readonly #parts: RetentionParts;
-  /** Where the next pass over events goes on. */
+  /** The place where the next pass over events continues. */
   #from: string | null = null;
   #fullAt = Number.NEGATIVE_INFINITY;
 
@@ -51,7 +51,7 @@ export class Retention {
     this.#parts = parts;
   }
 
-  /** Goes on where the last pass ended; once a day it begins at the oldest event. */
+  /** Continues where the last pass ended; once a day it begins at the oldest event. */
   async pruneEvents(): Promise<void> {
     const { store, clock, log, rules } = this.#parts;
     const { delivered, failed } = rules();
@@ -92,7 +92,7 @@ export class Retention {
     await this.#count(() => this.#parts.store.audit.prune(before));
   }
 
-  /** Jobs that are over are kept as long as failures, which most of them were about. */
+  /** Ended jobs are kept as long as failures, because most of them were about failures. */
   async pruneJobs(): Promise<void> {
     const before = this.#before(this.#parts.rules().failed);
     await this.#walk((from) => this.#parts.store.jobs.prune(before, from));
@@ -104,13 +104,13 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.keys.prune(before, from));
   }
 
-  /** Those of portal links come by the thousand, and the audit log says who asked for each. */
+  /** Keys of portal links are numerous, so they are pruned soon. The audit log says who asked for each. */
   async prunePortalKeys(): Promise<void> {
     const { clock, store } = this.#parts;
     await this.#count(() => store.keys.prunePortal(clock.now() - PORTAL_KEPT_MS));
   }
 
-  /** Deleted ones go after the last of their deliveries, and after the counters that name them. */
+  /** Deleted endpoints are removed after the last of their deliveries, and after the counters that name them. */
   async pruneEndpoints(): Promise<void> {
     const before = this.#before(this.#parts.rules().statistics);
     await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
@@ -121,7 +121,7 @@ export class Retention {
     await this.#count(() => this.#parts.store.statistics.prune(before));
   }
 
-  /** What was removed leaves room that the file keeps: once that is much, the disk gets most of it back. */
+  /** Removed rows leave free space in the file. Once that is much, most of it is given back to the disk. */
   async giveBack(): Promise<void> {
     const { log, store } = this.#parts;
     let bytes = 0;
@@ -156,7 +156,7 @@ export class Retention {
   }
 }
 
-/** Takes steps until one answers that there are no more, with a rest after each. */
+/** Runs `step` until it resolves to false, with a rest after each. */
 export async function inSteps({ clock, signal }: Pace, step: () => Promise<boolean>): Promise<void> {
   while (!signal.aborted) {
     const begun = clock.monotonic();

@@ -1,4 +1,4 @@
-/** What may go wrong by itself, and is looked at again and again: the disk, and endpoints that cannot be read. */
+/** Checks that run again and again: of the disk, of damaged endpoints, of the host's clock and of memory. */
 import { Alarm } from "../alarm.ts";
 import { type Clock, hostAheadMs } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -12,14 +12,14 @@ export interface SpaceWatchParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly onSpace: (space: Space) => void;
-  /** Once for each trouble with the write-ahead log. */
+  /** Called once for each trouble with the write-ahead log. */
   readonly onTrouble: (detail: string) => void;
 }
 
 const FULL =
   "the disk is full, or has less free space than [data] disk_floor: new events are refused with 507. Free some space (df -h); webhookd then accepts them again by itself";
 
-/** What the disk has left, and whether the write-ahead log takes it. */
+/** Watches the free space on the disk, and the size of the write-ahead log. */
 export class SpaceWatch {
   readonly #parts: SpaceWatchParts;
   readonly #alarm: Alarm;
@@ -61,8 +61,8 @@ export class SpaceWatch {
 
 const LOOK_EVERY_MS = 60 * 60_000;
 /**
- * Endpoints that are looked at in one go. To open ten thousand takes 400 ms, and V8 keeps the 16 MiB of young objects that
- * it grew to meanwhile: a daemon at rest collects nothing.
+ * The number of endpoints that are checked at a time. Reading ten thousand at once takes 400 ms, and V8 then keeps the
+ * 16 MiB that its young generation grew to, because an idle daemon collects no garbage.
  */
 const PAGE = 100;
 const PAGE_EVERY_MS = 10_000;
@@ -71,16 +71,19 @@ export interface DamagedEndpointsParts {
   readonly store: Pick<Store, "endpoints">;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called once for each that is found. */
+  /** Called once for each damaged endpoint that is found. */
   readonly onFound: (endpoint: Endpoint) => void;
 }
 
-/** Endpoints of which something cannot be read: looked for from the start on and each hour, told once, seen until mended. */
+/**
+ * Finds endpoints with a part that cannot be read: from the start and each hour. Each is reported once, and listed
+ * until it is repaired.
+ */
 export class DamagedEndpoints {
   readonly #parts: DamagedEndpointsParts;
   readonly #known = new Map<string, Endpoint>();
   #lookAt = Number.NEGATIVE_INFINITY;
-  /** Where the look goes on; null where it begins. */
+  /** The cursor of the next page; null for the first one. */
   #cursor: string | null = null;
   #running: Promise<void> | null = null;
 
@@ -92,7 +95,7 @@ export class DamagedEndpoints {
     return [...this.#known.values()];
   }
 
-  /** To be called each second. */
+  /** Must be called each second. */
   run(): Promise<void> {
     return (this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -106,7 +109,7 @@ export class DamagedEndpoints {
       if (clock.monotonic() < this.#lookAt) return;
       await this.#look();
     } catch (error) {
-      // What the store does not tell now, the next call asks again.
+      // The next call asks the store again.
       if (!(error instanceof WebhookdError)) throw error;
     }
   }
@@ -114,7 +117,7 @@ export class DamagedEndpoints {
   async #look(): Promise<void> {
     const { clock, store } = this.#parts;
     const cursor = this.#cursor;
-    // A look that fails begins anew.
+    // If reading the page fails, the next check begins with the first page.
     this.#cursor = null;
     const page = await store.endpoints.list({ tenant: null, limit: PAGE, order: "oldest", ...(cursor && { cursor }) });
     for (const endpoint of page.data) this.#note(endpoint.id, endpoint);
@@ -138,7 +141,7 @@ export class DamagedEndpoints {
   }
 }
 
-/** Each second: whether this host's clock agrees with the database's, which is the one that counts. */
+/** Compares this host's clock, each second, with the database's, which is the one that counts. */
 export class ClockWatch {
   readonly #clock: Clock;
   readonly #alarm: Alarm;
@@ -159,18 +162,18 @@ export class ClockWatch {
   }
 }
 
-/** Of CPU in a minute: more is no rest. */
+/** CPU time in a minute. A process that used more is not idle. */
 const REST_MS = 600;
-/** Of CPU: what less needed is not worth giving back. */
+/** CPU time since memory was last given back. After less, there is too little to give back. */
 const WORTH_MS = 300;
 
 export interface MemoryWatchParts {
-  /** Of all threads, since the process began. */
+  /** Returns the CPU time of all threads since the process began. */
   readonly cpuMs: () => number;
   readonly giveBack: () => void;
 }
 
-/** Each minute: has what a process no longer needs given back, once it rests after it has done something. */
+/** Gives unused memory back, once the process is idle after some work. It checks each minute. */
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts;
   #lookedAt = 0;
