@@ -1,4 +1,4 @@
-/** What to do about a failure, by what the daemon answered about it. */
+/** Advises on a failure, from the daemon's response about it. */
 import { type Advice, adviceOn } from "../domain/advice/advice.ts";
 import type { AttemptError } from "../domain/deliveries/attempt.ts";
 import type { Attempt } from "./operations.ts";
@@ -8,12 +8,12 @@ interface Failure {
   readonly error: string | null;
   readonly status_code: number | null;
   readonly sample_attempt: string;
-  /** Deliveries that will be retried or sent when the endpoint is enabled; of a group only. */
+  /** The deliveries that will be retried, or sent once the endpoint is enabled; for a group of failures only. */
   readonly pending?: number;
   readonly held?: number;
 }
 
-/** `sample` is the attempt that the failure names, once it has been read; `lastsMs` as in `Trouble`. */
+/** `sample` is the attempt that the failure names, if it has been read; `lastsMs` is as in `Trouble`. */
 export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, lastsMs: number): Advice {
   const { endpoint, error, status_code: status, sample_attempt: attempt } = failure;
   const known = sample === undefined ? {} : { sample: sampleOf(sample) };
@@ -21,7 +21,7 @@ export function adviceOnFailure(failure: Failure, sample: Attempt | undefined, l
   return adviceOn({ error: error as AttemptError | null, status, lastsMs, isOver, ...known }, { endpoint, attempt });
 }
 
-/** For a failed attempt by itself, of which it is not known for how long others have failed like it. */
+/** Advises on one failed attempt, if it is not known how long others have failed like it. */
 export function adviceOnAttempt(attempt: Attempt): Advice {
   return adviceOnFailure({ ...attempt, sample_attempt: attempt.id }, attempt, 0);
 }

@@ -1,4 +1,4 @@
-/** A client of the daemon's HTTP interface. Strings in its answers are outside text. */
+/** A client of the daemon's HTTP API. Strings in its results are outside text. */
 import { type Answers, type Page, OPERATIONS, type OperationName } from "./operations.ts";
 import { nameOf, type Target, exchange, type Named } from "./exchange.ts";
 import { openStream, type StreamMessage, type StreamOptions } from "./stream.ts";
@@ -7,27 +7,27 @@ export { ClientError, type ClientFailure } from "./error.ts";
 export type { Target } from "./exchange.ts";
 
 export interface Client {
-  /** How messages call the daemon: its URL or the path of its socket. */
+  /** The daemon's name in messages: its URL, or the path of its socket. */
   readonly target: string;
-  /** Throws a `ClientError` when the daemon refuses or cannot be reached. */
+  /** Throws a `ClientError` if the daemon refuses the request or cannot be reached. */
   call<O extends keyof Answers>(operation: O, ask?: Ask): Promise<Answers[O]>;
-  /** The answer as it came, for answers that are no JSON, or whose bytes matter. */
+  /** Resolves to the text of the response, for responses that are not JSON, or whose bytes matter. */
   text(operation: OperationName, ask?: Ask): Promise<string>;
-  /** A list to its end, or as far as it is read. */
+  /** Yields the items of a list, page after page, to its end. */
   every<O extends Listing>(operation: O, ask?: Ask): AsyncGenerator<Item<O>, void, undefined>;
-  /** What happens from now on, over one connection: ends when the daemon ends it, throws when it breaks. */
+  /** Yields the changes from now on, over one connection. Ends when the daemon ends it; throws if it breaks. */
   changes(options: StreamOptions): AsyncGenerator<StreamMessage, void, undefined>;
 }
 
 export interface Ask {
-  /** For `{id}` in the path. */
+  /** Replaces `{id}` in the path. */
   readonly id?: string;
-  /** What is undefined is left out. */
+  /** Undefined values are left out. */
   readonly query?: Query;
-  /** Text is JSON already, and goes as it is. */
+  /** Text must be JSON, and is sent as it is. */
   readonly body?: object | string;
   readonly idempotencyKey?: string;
-  /** In place of the client's own. */
+  /** Overrides the client's own time limit. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -39,7 +39,7 @@ export type Item<O extends Listing> = Answers[O] extends Page<infer T> ? T : nev
 
 export interface ClientOptions {
   readonly version: string;
-  /** From sending a request to the end of its answer. */
+  /** The limit from sending a request to the end of its response. */
   readonly timeoutMs?: number;
   /** Leaves connections open for the next request, which then takes half the time. */
   readonly keepAlive?: boolean;
@@ -96,12 +96,12 @@ function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "
   return { method, path: search.size === 0 ? path : `${path}?${search.toString()}` };
 }
 
-/** What an operation's `{id}` is the id of. */
+/** Returns the kind of object that an operation's `{id}` names, for messages. */
 function named(operation: OperationName, id: string): Named {
   const [, plural = "endpoints"] =
     /^\S+ \/v1\/(?:webhooks\/)?(?!webhooks\/)([a-z]+s)\//.exec(OPERATIONS[operation]) ?? [];
   const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
-  // Attempts are listed by what they were made for.
+  // Attempts are listed by their event.
   const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;
   return { id, name: `${noun} ${id}`, list };
 }

@@ -1,7 +1,7 @@
-/** What kind of failure: names of exit codes. */
+/** The kinds of failure, named after exit codes. */
 export type ClientFailure = "refused" | "usage" | "not_found" | "not_allowed" | "unreachable" | "conflict";
 
-/** What is wrong with one field of what was sent. */
+/** A mistake in one field of the request. */
 export interface Fault {
   /** A JSON pointer (RFC 6901). */
   readonly pointer: string;
@@ -9,23 +9,23 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** What came with an answer that is no success. */
+/** The parts of a response, other than 2xx, that callers need. */
 export interface Answered {
   readonly status: number;
-  /** For how long the daemon, or a proxy before it, asks callers to wait. */
+  /** The wait that the daemon, or a proxy before it, asks for. */
   readonly retryAfterMs?: number | undefined;
 }
 
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
   readonly failure: ClientFailure;
-  /** The `code` of the daemon's answer, or `unreachable`. */
+  /** The `code` in the daemon's response, or `unreachable`. */
   readonly code: string;
   readonly hint: string | undefined;
   readonly faults: readonly Fault[];
-  /** Null if there was no answer. */
+  /** Null if there was no response. */
   readonly answered: Answered | null;
-  /** The id of what it was asked for, where it was asked for one thing. */
+  /** The id in the request, if it asked for one object. */
   readonly about: string | undefined;
 
   constructor(
@@ -49,7 +49,7 @@ export class ClientError extends Error {
   }
 }
 
-/** `name` is how messages call the daemon. */
+/** `name` is the daemon's name in messages. */
 export function notReached(name: string, error: NodeJS.ErrnoException, timedOut: boolean): ClientError {
   if (error.code === "EACCES" || error.code === "EPERM") {
     const hint = "Run this as its user or a member of its group, or use --url URL --key-file FILE.";
@@ -66,7 +66,7 @@ export function notReached(name: string, error: NodeJS.ErrnoException, timedOut:
   return new ClientError("unreachable", "unreachable", `cannot reach the daemon at ${name} (${reason})`, hint);
 }
 
-/** How the codes of Node and OpenSSL begin that are about a certificate. */
+/** The beginnings of Node's and OpenSSL's error codes about certificates. */
 const CERTIFICATE = /^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|CERT_|ERR_TLS_CERT_)/;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -89,7 +89,7 @@ interface Asked {
   readonly about?: string | undefined;
 }
 
-/** RFC 9457, as all errors of the daemon are. */
+/** Reads a problem body (RFC 9457), which all errors of the daemon have. */
 export function refusal(answered: Answered, body: object, { keyFile, about }: Asked = {}): ClientError {
   const { status } = answered;
   const { code, detail, title, errors } = body as Record<string, unknown>;
@@ -99,7 +99,7 @@ export function refusal(answered: Answered, body: object, { keyFile, about }: As
     detail: String(fault.detail),
   }));
   const what = named(String(detail ?? title ?? `status ${status}`), faults[0]);
-  // The detail of a single fault is all of it already.
+  // The detail of a single fault is already the whole message.
   const others = faults.filter((fault) => !what.includes(fault.detail));
   const message = [what, ...others.map((fault) => `${nameOf(fault)}: ${fault.detail}`)].join("; ");
   const failure = failureOf(status);
@@ -107,13 +107,13 @@ export function refusal(answered: Answered, body: object, { keyFile, about }: As
   return new ClientError(failure, String(code ?? "refused"), message, hint, { faults, answered, about });
 }
 
-/** A detail that begins with the pointer of the first fault, for people. */
+/** Rewrites, for people, a detail that begins with the pointer of the first fault. */
 function named(detail: string, fault: Fault | undefined): string {
   if (fault === undefined || !/^[/?]./.test(fault.pointer) || !detail.startsWith(`${fault.pointer} `)) return detail;
   return `${nameOf(fault)}: ${detail.slice(fault.pointer.length + 1)}`;
 }
 
-/** `/events/0` is events[0], and `/filter/status` filter.status; `?since` is since. */
+/** Returns events[0] for `/events/0`, filter.status for `/filter/status`, and since for `?since`. */
 function nameOf({ pointer }: Fault): string {
   const parts = pointer.slice(1).split("/");
   return parts

@@ -1,37 +1,37 @@
-/** One request to the daemon, over TCP or its unix socket, and its answer. */
+/** Sends one request to the daemon, over TCP or its unix socket, and reads the response. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { systemClock } from "../clock.ts";
 import { type Answered, ClientError, notReached, notWebhookd, refusal } from "./error.ts";
 
-/** Which daemon, and with which key. Anyone who may open the socket needs none. */
+/** The daemon's address and the key for it. A caller that may open the socket needs no key. */
 export type Target =
   | { readonly socket: string }
   | { readonly url: URL; readonly key: string; /** For messages. */ readonly keyFile?: string };
 
 export interface Sending {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** Gives up after so long without a byte. */
+  /** Gives up after this time without a byte. */
   readonly silenceMs?: number;
   /** Leaves the connection open for the next request. */
   readonly keepAlive?: boolean;
 }
 
-/** How messages call the daemon: its URL or the path of its socket. */
+/** Returns the daemon's name in messages: its URL, or the path of its socket. */
 export function nameOf(target: Target): string {
   return "socket" in target ? target.socket : target.url.href;
 }
 
-/** Resolves at the head of the answer. Rejects when there is none, and when `signal` aborts. */
+/** Resolves when the head of the response has arrived. Rejects if there is none, and when `signal` aborts. */
 export async function send(
   target: Target,
   { method, path, headers, body, signal, silenceMs, keepAlive = false }: Sending,
 ): Promise<IncomingMessage> {
-  // Loaded where it is needed: with all of TLS, it takes as long as the rest of a command.
+  // This is loaded only if it is needed: with all of TLS, it takes as long as the rest of a command.
   const isSecure = "url" in target && target.url.protocol === "https:";
   const open = isSecure ? (await import("node:https")).request : httpRequest;
   const own = "key" in target ? { authorization: `Bearer ${target.key}` } : { host: "localhost" };
@@ -39,7 +39,8 @@ export async function send(
     method,
     headers: { ...headers, ...own },
     signal,
-    // Node's own agent keeps connections; without it there is one for each request, which ends with it.
+    // Node's own agent keeps connections open. Without an agent, each request has its own connection, which ends with
+    // it.
     ...(!keepAlive && { agent: false }),
     ...(silenceMs !== undefined && { timeout: silenceMs }),
   };
@@ -54,7 +55,7 @@ export async function send(
   });
 }
 
-/** The daemon may be mounted under a path of its proxy. */
+/** The daemon may be behind a proxy that serves it under a path. */
 function locate(base: URL, path: string): URL {
   return new URL(base.pathname.replace(/\/+$/, "") + path, base);
 }
@@ -69,23 +70,25 @@ export interface Asked {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly keepAlive: boolean;
-  /** Whether a 2xx answer has to be JSON. */
+  /** True if a 2xx response must be JSON. */
   readonly json: boolean;
-  /** What there is not when the answer is 404. */
+  /** The object that does not exist if the response is 404. */
   readonly what: Named | undefined;
 }
 
-/** One of a kind, and where its kind is listed. */
+/** An object, with the command that lists its kind. */
 export interface Named {
   readonly id: string;
   readonly name: string;
   readonly list: string;
 }
 
-/** More than any answer can have. */
+/** No response is as long as this. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** The text of an answer that is 2xx and, if it has a body, JSON or plain text. Throws a `ClientError`. */
+/**
+ * Resolves to the body of a 2xx response, which must be empty, JSON or plain text. Throws a `ClientError` otherwise.
+ */
 export async function exchange(target: Target, asked: Asked): Promise<string> {
   const { method, path, body, json, what, timeoutMs, version, keepAlive } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -107,7 +110,7 @@ export async function exchange(target: Target, asked: Asked): Promise<string> {
   return textOf(target, answer, { json, ...(what !== undefined && { what }) });
 }
 
-/** Throws what the daemon refused with. */
+/** Returns the body of a 2xx response. Throws the daemon's refusal as a `ClientError`. */
 export function textOf(
   target: Target,
   { status, type, text, retryAfterMs }: Answer,
@@ -148,7 +151,7 @@ export async function collect(response: IncomingMessage): Promise<Answer> {
   };
 }
 
-/** Seconds, or an instant, as proxies may give it (RFC 9110 10.2.3). */
+/** Reads seconds, or an instant, which proxies may send (RFC 9110 10.2.3). */
 function waitAskedFor(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
   if (/^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000;

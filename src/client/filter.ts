@@ -1,7 +1,7 @@
 /**
- * Which deliveries are meant, as people type it: `status:failed status_code:5xx endpoint:ep_… since:2h`. The words are
- * the parameters of the API's lists, so what one place shows can be typed in any other. What events' data says is one
- * parameter, and a word for each of its conditions: `data.customer_id:cus_123`.
+ * Reads filters for deliveries as people type them: `status:failed status_code:5xx endpoint:ep_… since:2h`. The words
+ * are the parameters of the API's lists, so a filter that is shown in one place can be typed in any other. Conditions
+ * on the events' data are one parameter, but each is typed as its own word: `data.customer_id:cus_123`.
  */
 import { nearest } from "../config/mistake.ts";
 import { parseDuration } from "../config/units.ts";
@@ -28,17 +28,17 @@ export const FILTER_WORDS = [
   "test",
   "match",
 ] as const;
-/** Those that a job takes, and what is followed. */
+/** The words that a job accepts, and the commands that follow deliveries. */
 export const DELIVERY_WORDS = FILTER_WORDS.filter(
   (word) => word !== "match" && word !== "publisher_id" && word !== "tag" && word !== "data",
 );
 export type FilterWord = (typeof FILTER_WORDS)[number];
 
-/** Values as they were typed: `since` may say `2h`. */
+/** Values as they were typed: `since` may be `2h`. */
 export type Filter = { readonly [W in FilterWord]?: string };
 
 export interface FilterMistake {
-  /** Where in the text the word begins. */
+  /** The index in the text where the word begins. */
   readonly at: number;
   readonly what: string;
   readonly hint: string;
@@ -49,7 +49,7 @@ export interface ReadFilter {
   readonly mistakes: readonly FilterMistake[];
 }
 
-/** Words have no spaces, but for a quoted value of the data. */
+/** Words contain no spaces, except in a quoted value of the data. */
 const WORDS = /data\.[^\s:]+:"(?:[^"\\]|\\.)*"(?!\S)|\S+/g;
 const CONDITIONS = /[^\s:]+:"(?:[^"\\]|\\.)*"(?!\S)|\S+/g;
 
@@ -60,7 +60,7 @@ export function readFilter(text: string): ReadFilter {
     const colon = typed.indexOf(":");
     const name = colon < 0 ? typed : typed.slice(0, colon);
     const value = colon < 0 ? "" : typed.slice(colon + 1);
-    // A word by itself is what something contains, unless it is a filter's name or value that stands alone.
+    // A word without a colon is searched for, unless it is the name or the value of a filter.
     const isBare = colon < 0 && alone(name) === null && filter.match === undefined;
     const word = isBare ? "match" : FILTER_WORDS.find((known) => known === name);
     const ofData = typed.startsWith("data.") ? typed.slice("data.".length) : null;
@@ -94,7 +94,7 @@ export function printFilter(filter: Filter): string {
   return FILTER_WORDS.flatMap((word) => (filter[word] === undefined ? [] : printed(word, filter[word]))).join(" ");
 }
 
-/** As parameters of the API; `now` in epoch milliseconds settles durations such as `2h`. */
+/** Returns parameters for the API. `now`, in epoch milliseconds, resolves durations such as `2h`. */
 export function queryOf(filter: Filter, now: number): { [W in FilterWord]?: string } {
   const instant = (text: string) => ({ ...readInstant(text, now) }).instant!;
   return {
@@ -104,7 +104,7 @@ export function queryOf(filter: Filter, now: number): { [W in FilterWord]?: stri
   };
 }
 
-/** What is wrong with a value, as the hint that mends it; null when nothing is. */
+/** Returns a hint that corrects an invalid value, or null if the value is valid. */
 export function faultOf(word: FilterWord, value: string): string | null {
   switch (word) {
     case "status":
@@ -139,14 +139,17 @@ export function faultOf(word: FilterWord, value: string): string | null {
 
 const DAY_MS = 86_400_000;
 
-/** A duration ago, a time of the day when it last was, or an instant; without an offset it is UTC. Null for what is neither. */
+/**
+ * Reads a duration (that long ago), a time of day (its last occurrence) or an instant. Without an offset, times are
+ * UTC. Returns null for any other text.
+ */
 export function readInstant(text: string, now: number): { readonly instant: string } | null {
   const duration = parseDuration(text);
   if (duration !== null) return { instant: new Date(now - duration).toISOString() };
   if (/^\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?$/.test(text)) {
     const today = readInstant(`${new Date(now).toISOString().slice(0, 10)}T${text}`, now);
     if (today === null) return null;
-    // With an offset it may be tomorrow's day here, or yesterday's.
+    // With an offset, the time may be on the UTC day before or after this one.
     const since = (((now - Date.parse(today.instant)) % DAY_MS) + DAY_MS) % DAY_MS;
     return { instant: new Date(now - since).toISOString() };
   }
@@ -157,7 +160,7 @@ export function readInstant(text: string, now: number): { readonly instant: stri
   return Number.isNaN(time) ? null : { instant: new Date(time).toISOString() };
 }
 
-/** Of events; deliveries know no `unmatched`. */
+/** The statuses of events; a delivery is never `unmatched`. */
 const STATUSES: readonly EventStatus[] = ["pending", "held", "delivered", "failed", "cancelled", "unmatched"];
 
 const EXAMPLES: { readonly [W in FilterWord]: string } = {
@@ -181,7 +184,7 @@ function oneOf(value: string, known: readonly string[]): string | null {
   return known.includes(value) ? null : guess(value, known, `It must be one of ${list(known)}.`);
 }
 
-/** For a word without a value that was meant with one, or the other way round: what to type. Null for any other. */
+/** Returns a suggestion for a value without its filter's name, or a name without a value; null for any other word. */
 function alone(word: string): string | null {
   if (STATUSES.some((status) => status === word)) return `Did you mean status:${word}?`;
   if (ATTEMPT_ERRORS.some((error) => error === word)) return `Did you mean error:${word}?`;
@@ -189,12 +192,12 @@ function alone(word: string): string | null {
   return near === null ? null : `Did you mean ${near}?`;
 }
 
-/** For a word that is near to none. */
+/** Returns the hint for a word that resembles no filter. */
 function strange(typed: string): string {
   return `The filters are ${list(FILTER_WORDS)}. For what an event's data says: data.${typed}.`;
 }
 
-/** Several with commas between them. */
+/** Checks several values, separated by commas. */
 function someOf(value: string, known: readonly string[]): string | null {
   return value.split(",").reduce<string | null>((fault, part) => fault ?? oneOf(part, known), null);
 }

@@ -1,4 +1,4 @@
-/** Every operation of the daemon's HTTP interface by its name in `docs/openapi.json`, and what it answers. */
+/** Every operation of the daemon's HTTP API by its name in `docs/openapi.json`, and the type of its response. */
 import type { GenericSchema, InferOutput } from "valibot";
 import type * as attempt from "../api/deliveries/attempts.ts";
 import type * as audit from "../api/daemon/audit.ts";
@@ -21,7 +21,7 @@ import type * as publication from "../api/publishing/schemas.ts";
 import type * as failure from "../api/reports/failures.ts";
 import type * as statistics from "../api/reports/statistics.ts";
 
-/** As method and path. */
+/** The method and path of each operation. */
 export const OPERATIONS = {
   publishEvent: "POST /v1/webhooks/events",
   publishBatch: "POST /v1/webhooks/events/batch",
@@ -93,7 +93,7 @@ export const OPERATIONS = {
 
 export type OperationName = keyof typeof OPERATIONS;
 
-/** By the schemas that the daemon's own description is made from. */
+/** Types come from the schemas that `docs/openapi.json` is generated from. */
 type Out<S extends GenericSchema> = Frozen<InferOutput<S>>;
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 
@@ -101,7 +101,7 @@ export type Attempt = Out<typeof attempt.Attempt>;
 export type AuditRecord = Out<typeof audit.AuditRecord>;
 export type Configuration = Out<typeof configuration.Configuration>;
 export type Backup = Out<typeof backup.Backup>;
-/** As part of its event. */
+/** A delivery as part of its event. */
 export type EventDelivery = Out<typeof delivery.Delivery>;
 export type Delivery = Out<typeof delivery.WholeDelivery>;
 export type Endpoint = Out<typeof endpoint.Endpoint>;
@@ -132,11 +132,11 @@ export type Tenant = Out<typeof tenant.TenantSummary>;
 
 export interface Page<T> {
   readonly data: readonly T[];
-  /** Null at the end; a page may be short, even empty, while it is set. */
+  /** Null at the end. A page may be short, or even empty, although it is set. */
   readonly next_cursor: string | null;
-  /** Of all pages, where it was asked for. */
+  /** The number of items on all pages, if the request asked for it. */
   readonly total?: number | undefined;
-  /** How far a search of events' data got. */
+  /** The progress of a search in events' data. */
   readonly searched?: { readonly events: number; readonly until: string | null } | undefined;
   readonly total_is?: "exact" | "at_least" | undefined;
 }
@@ -157,11 +157,11 @@ export interface Answers {
   listEndpoints: Page<Endpoint>;
   getEndpoint: EndpointWithHealth;
   changeEndpoint: Endpoint;
-  /** With `signing_secret` when it was made. */
+  /** Has `signing_secret` if the endpoint was created. */
   putEndpoint: Endpoint | Out<typeof endpoint.RegisteredEndpoint>;
   deleteEndpoint: null;
   listEndpointAttempts: Page<Attempt>;
-  /** The attempt with `wait`, else what was published. */
+  /** The attempt with `wait`, otherwise the publication. */
   sendTestEvent: Attempt | Publication;
   getSecret: SigningSecrets;
   rotateSecret: SigningSecrets;
@@ -186,7 +186,7 @@ export interface Answers {
   getStatistics: Statistics;
 
   listKeys: Page<Key>;
-  /** `key` is the token; it is in no other answer. */
+  /** `key` is the token; no other response has it. */
   createKey: Out<typeof key.CreatedKey>;
   getKey: Key;
   /** Not null for the last admin key. */
@@ -202,7 +202,7 @@ export interface Answers {
   listNodes: { readonly data: readonly Node[] };
   drainNode: Node;
   resumeNode: Node;
-  /** `was_paused` is not said by a daemon older than this. */
+  /** Older daemons do not send `was_paused`. */
   resumeDaemon: { readonly paused: null; readonly was_paused?: boolean };
   createBackup: Backup;
   rekey: Rekeyed;

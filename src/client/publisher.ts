@@ -1,6 +1,6 @@
 /**
- * The package's `webhookd/client`: a client that publishes. It sends again what got no answer, always under the same
- * idempotency key, so that nothing is lost or doubled while the daemon restarts.
+ * The package's `webhookd/client`: a client that publishes events. It repeats a request that got no response, always
+ * with the same idempotency key, so that nothing is lost or published twice while the daemon restarts.
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../clock.ts";
@@ -17,7 +17,7 @@ export { verify, type Reason, type Verdict } from "./verification.ts";
 export interface Publisher extends Client {
   /** Resolves once the event and its deliveries are on the daemon's disk. Throws a `PublishError`. */
   publish(event: EventDraft, options?: PublishOptions): Promise<Publication>;
-  /** Up to 1,000 events, all or none. */
+  /** Publishes up to 1,000 events, all or none. */
   publishBatch(events: readonly BatchItem[], options?: BatchOptions): Promise<readonly BatchedPublication[]>;
 }
 
@@ -27,14 +27,17 @@ export interface BatchOptions {
 }
 
 export interface PublishOptions extends BatchOptions {
-  /** The same for the same event, also after a restart of your program: one of your own, such as an id in your database. */
+  /**
+   * Must be the same for the same event, even after a restart of your program. Use an id of your own, such as one in
+   * your database.
+   */
   readonly idempotencyKey?: string;
 }
 
 export type PublisherOptions = ({ readonly url: string | URL; readonly key: string } | { readonly socket: string }) & {
-  /** For one try. */
+  /** The limit for one try. */
   readonly timeoutMs?: number;
-  /** For all tries together: then it throws the last failure. */
+  /** The limit for all tries together. After it, the last failure is thrown. */
   readonly giveUpAfterMs?: number;
 };
 
@@ -42,10 +45,13 @@ const GIVE_UP_AFTER_MS = 30_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 
-/** What was not published, or of which nobody knows: `publishBatch(error.events)` cannot publish it twice within a day. */
+/**
+ * Events that were not published, or may not have been. `publishBatch(error.events)` cannot publish them twice within a
+ * day.
+ */
 export class PublishError extends ClientError {
   override readonly name = "PublishError";
-  /** With their idempotency keys. */
+  /** The events with their idempotency keys. */
   readonly events: readonly BatchItem[];
 
   constructor({ failure, code, message, faults, answered }: ClientError, events: readonly BatchItem[]) {
@@ -89,13 +95,13 @@ export function connect({ timeoutMs, giveUpAfterMs = GIVE_UP_AFTER_MS, ...place 
   };
 }
 
-/** Whether the same request may succeed later. Nothing was done, or the key says what was. */
+/** True if the same request may succeed later. It is safe to repeat, because of the idempotency key. */
 function mayPass({ code, answered }: ClientError): boolean {
   if (answered === null) return code === "unreachable";
   return answered.status >= 500 || answered.status === 429 || answered.status === 408;
 }
 
-/** Longer each time, and never the same for two callers, so that they do not all come back at once. */
+/** The wait grows with each try, and is random, so that callers do not all return at once. */
 function waitAfter(tries: number, { answered }: ClientError): number {
   const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (tries - 1));
   return (answered?.retryAfterMs ?? 0) + longest * (0.5 + Math.random() / 2);

@@ -1,4 +1,4 @@
-/** What happens to deliveries, as the daemon tells of it: server-sent events (WHATWG HTML §9.2). */
+/** Reads the daemon's stream of changes to deliveries: server-sent events (WHATWG HTML §9.2). */
 import type { IncomingMessage } from "node:http";
 import type { Attempt, Delivery } from "./operations.ts";
 import { nameOf, send, type Target, collect, textOf } from "./exchange.ts";
@@ -6,7 +6,7 @@ import { ClientError, notReached, notWebhookd } from "./error.ts";
 
 export interface StreamOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** Of the last message that was seen: what came after it is told first. */
+  /** The id of the last message that was seen. The messages after it are sent first. */
   readonly lastEventId?: string;
   readonly signal: AbortSignal;
 }
@@ -42,18 +42,18 @@ export interface CountedChanges {
 }
 
 export type StreamMessage =
-  /** From here on nothing is missed. */
+  /** No change after this message is missed. */
   | { readonly kind: "ready"; readonly data: object }
-  /** What came after `lastEventId` is not kept any more: list anew. */
+  /** The messages after `lastEventId` are not kept any more, so lists must be read again. */
   | { readonly kind: "reload"; readonly data: { readonly reason: string } }
   | { readonly kind: "attempt"; readonly data: AttemptChange }
   | { readonly kind: "delivery"; readonly data: DeliveryChange }
   | { readonly kind: "endpoint"; readonly data: About }
   | { readonly kind: "counts"; readonly data: { readonly data: readonly CountedChanges[] } }
-  /** All up to here was seen: the `lastEventId` to come back with. Also the daemon's sign of life, every 15 s. */
+  /** The `lastEventId` to reconnect with, after the messages so far. It is also the heartbeat, every 15 s. */
   | { readonly kind: "id"; readonly id: string };
 
-/** The daemon says something every 15 s. */
+/** The daemon sends a heartbeat every 15 s. Three that are missed mean a broken connection. */
 const SILENCE_MS = 45_000;
 const MAX_MESSAGE_CHARS = 16 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** Whether a request came from webhookd, for receivers; and if not, what is most likely wrong. */
+/** Verifies, in a receiver, that a request came from webhookd, and names the most likely mistake if it fails. */
 import { SIGNED_HEADERS, verifyingKey } from "../domain/endpoints/secret.ts";
 
 export type Reason =
@@ -10,7 +10,7 @@ export type Reason =
   | "body_changed"
   | "mismatch";
 
-/** `detail` is for whoever reads your log; do not answer with it. */
+/** `detail` is for your log; do not send it in a response. */
 export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: Reason; readonly detail: string };
 
 const DETAILS: Readonly<Record<Reason, string>> = {
@@ -27,8 +27,8 @@ const DETAILS: Readonly<Record<Reason, string>> = {
 const WELL_FORMED = new RegExp(SIGNED_HEADERS.map(({ pattern }) => `^${pattern}$`).join("|"), "i");
 
 /**
- * `body` is the raw body, `header` the value of X-Service-Signature. During a rotation give both secrets. Compares in
- * constant time.
+ * Verifies a signature in constant time. `body` is the raw body, `header` the value of X-Service-Signature. During a
+ * rotation give both secrets.
  */
 export function verify(
   body: Uint8Array | string,
@@ -55,14 +55,14 @@ function fault(reason: Reason): Verdict {
   return { ok: false, reason, detail: DETAILS[reason] };
 }
 
-/** What it may have been before a framework had it: without a newline at its end, with LF, as compact JSON. */
+/** Returns the bodies that a framework may have received: without a newline at the end, with LF, as compact JSON. */
 function formsOf(body: Uint8Array | string): string[] {
   const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
   const forms = [text.trimEnd(), text.replaceAll("\r\n", "\n")];
   try {
     forms.push(JSON.stringify(JSON.parse(text)));
   } catch {
-    // Not JSON in any form.
+    // The body is not JSON.
   }
   return forms;
 }
