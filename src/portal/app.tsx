@@ -1,4 +1,4 @@
-/** From a key to a session, and to the screens. */
+/** Opens a session with the key, and shows the screens in it. */
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { createClient, type Client } from "../client/client.ts";
 import type { ClientError } from "../client/error.ts";
@@ -12,7 +12,7 @@ import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
 
-/** `/portal` may be under a path of a proxy. */
+/** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
 
 type Stage =
@@ -43,7 +43,7 @@ export function App({ first }: { first: string | null }) {
   }
 }
 
-/** A link that is opened in a tab where the page is open already changes the fragment alone. */
+/** A link that is opened in a tab where the page is already open changes only the fragment. */
 function useLinks(open: (key: string) => void): void {
   useEffect(() => {
     const listener = () => {
@@ -86,7 +86,7 @@ function clientFor(key: string): Client {
 function Opened({ token, portal, end }: { token: string; portal: Portal; end: () => void }) {
   const [tenant, chooseTenant] = useState<string | undefined>();
   const client: Client = useMemo(() => clientFor(token), [token]);
-  // Another tenant's answers are others.
+  // Another tenant gets other responses, so none may be shown again.
   const reads = useMemo(() => new Reads(client, end), [client, end]);
   const session: Session = useMemo(
     () => ({ portal, client, reads, tenant, chooseTenant }),

@@ -1,10 +1,10 @@
-/** The files of the page as the daemon serves them, each with what is sent to browsers that take compressed answers. */
+/** The files of the page as the daemon serves them, each also in the forms for browsers that accept compression. */
 import { existsSync } from "node:fs";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
 import { asset } from "../bundle.ts";
 
 export interface PortalFile {
-  /** As it is served: `/portal` is the HTML; the others have a hash of their contents in their names. */
+  /** The path of the URL: `/portal` for the HTML. The other names contain a hash of the contents. */
   readonly path: string;
   readonly type: string;
   readonly body: Uint8Array;
@@ -12,12 +12,12 @@ export interface PortalFile {
   readonly gzip: Uint8Array;
 }
 
-/** A file as it is kept: compressed. */
+/** A file as it is stored: compressed. */
 export interface KeptFile extends Pick<PortalFile, "path" | "type"> {
   readonly br: Uint8Array;
 }
 
-/** What scripts/build.ts put beside the bundle; absent when the sources run from a checkout. */
+/** The files that scripts/build.ts put beside the bundle; undefined when the sources run from a checkout. */
 declare const __PORTAL__:
   | readonly { readonly path: string; readonly type: string; readonly file: string }[]
   | undefined;
@@ -36,7 +36,7 @@ async function kept(): Promise<readonly KeptFile[]> {
       type,
       br: asset(file),
     }));
-  // Not as a literal, which scripts/build.ts would follow: esbuild cannot be in its own bundle.
+  // This is a URL because scripts/build.ts would bundle a literal import, and esbuild cannot be in its own bundle.
   const builder = new URL("../../scripts/portal.ts", import.meta.url);
   if (!existsSync(builder)) throw new Error("there is no page in this package");
   const { portalOfCheckout } = (await import(builder.href)) as { portalOfCheckout(): Promise<readonly KeptFile[]> };

@@ -1,4 +1,4 @@
-/** Which screen the fragment names. */
+/** Shows the screen that the fragment names. */
 import { useEffect, useRef } from "react";
 import { DeliveryScreen } from "./delivery/delivery.tsx";
 import { EndpointScreen } from "./endpoint/endpoint.tsx";
@@ -19,7 +19,7 @@ export function Screens() {
   return <EndpointScreen key={first} id={first} tab={second} />;
 }
 
-/** A new screen begins at its top, for screen readers too. */
+/** Moves the focus when the screen changes, so that screen readers begin at its top. */
 function useFocusOnChange(place: string): void {
   const before = useRef(place);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** One attempt: what came back. */
+/** Shows one attempt and the response to it. */
 import type { Attempt } from "../../client/operations.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { Code } from "../parts/code.tsx";

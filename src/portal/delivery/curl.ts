@@ -1,4 +1,4 @@
-/** A request as it is sent, for a shell. */
+/** Writes a request, as it is sent, as a curl command. */
 import { now } from "../server/clock.ts";
 import { canSign, isHmacSecret, signBody, signStandard } from "../verify/signature.ts";
 
@@ -6,9 +6,9 @@ interface Sent {
   readonly url: string;
   readonly event: string;
   readonly body: string;
-  /** Undefined for those who may not see it: then it is not signed. */
+  /** Undefined if the key may not read it; then the request is not signed. */
   readonly secret: string | undefined;
-  /** The name of the one with the signature. */
+  /** The name of the header that has the signature. */
   readonly header: string;
 }
 

@@ -1,4 +1,4 @@
-/** One delivery: where it is on its ladder, what every attempt came to, and what was sent. */
+/** Shows one delivery: its place on the ladder, its attempts with their results, and the request. */
 import { useEffect, useState } from "react";
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { shortUrl } from "../endpoints/standing.ts";
@@ -17,7 +17,7 @@ import { envelopeOf } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
 import { toneOf, wordOf } from "./words.ts";
 
-/** A delivery with more was replayed more than a dozen times. */
+/** Only a delivery that was replayed more than a dozen times has more. */
 const MOST_ATTEMPTS = 100;
 
 export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; delivery: string }) {

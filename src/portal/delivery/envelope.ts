@@ -1,13 +1,16 @@
-/** The body of a request, byte for byte as it is sent: `data` is cut out of the answer, because to parse it may change it. */
+/**
+ * Builds the body of a request, byte for byte as it is sent. `data` is cut out of the response, because parsing may
+ * change it.
+ */
 
-/** `answer` is the text of `getEvent`. */
+/** `answer` is the text of the response to `getEvent`. */
 export function envelopeOf(answer: string): string {
   const { id, type, created_at: createdAt } = JSON.parse(answer) as Record<"id" | "type" | "created_at", string>;
   const start = JSON.stringify({ id, type, created_at: createdAt }).slice(0, -1);
   return `${start},"data":${memberOf(answer, "data")}}`;
 }
 
-/** The text of a member of the outermost object; null where there is none, as after the data was erased. */
+/** Returns the text of a member of the outermost object, or "null" if there is none, as after the data was erased. */
 export function memberOf(json: string, name: string): string {
   const key = JSON.stringify(name);
   let depth = 0;
@@ -34,7 +37,7 @@ function endOfString(json: string, start: number): number {
   return at + 1;
 }
 
-/** Up to the comma or bracket after it, without the space before that. */
+/** Returns the index of the value's end, without white space before the next comma or bracket. */
 function endOfValue(json: string, start: number): number {
   let depth = 0;
   let at = start;

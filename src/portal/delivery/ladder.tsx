@@ -1,4 +1,4 @@
-/** The ladder of a delivery as it stands: which attempts were made, which is next and when, and which are left. */
+/** Shows the ladder of a delivery: the attempts made, the next one with its time, and the ones left. */
 import type { Attempt, Delivery } from "../../client/operations.ts";
 import { shortSpan } from "../parts/span.ts";
 import { Until } from "../parts/time.tsx";

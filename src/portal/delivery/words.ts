@@ -1,4 +1,4 @@
-/** Deliveries and attempts in words. */
+/** Words for deliveries and attempts. */
 import type { adviceOnAttempt } from "../../client/advice.ts";
 import type { Attempt, Delivery } from "../../client/operations.ts";
 import { causeText } from "../../domain/deliveries/attempt.ts";
@@ -23,7 +23,7 @@ export function wordOf(status: Delivery["status"], attempts: number): string {
   return `${status.charAt(0).toUpperCase()}${status.slice(1)}`;
 }
 
-/** "200", "503 from the receiver", "no answer in time". */
+/** Returns texts such as "200 in time", "503 from the receiver" or "no answer in time". */
 export function answerText({ outcome, status_code: code, error }: Attempt): string {
   if (outcome === "succeeded") return `${code} in time`;
   const text = causeText(error, code);
@@ -43,7 +43,7 @@ export function triggerText({ trigger, retry, round }: Attempt): string {
   }
 }
 
-/** What is wrong. Where a setting is, its meaning is for operators, and names it. */
+/** Returns the cause of a failure. If a setting is the cause, `meaning` names it, which is for operators only. */
 export function wrongText({ blame, meaning, customer }: ReturnType<typeof adviceOnAttempt>): string {
   return blame === "the settings here" ? customer : meaning;
 }

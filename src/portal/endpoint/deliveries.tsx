@@ -1,4 +1,4 @@
-/** What was sent to an endpoint, the newest first. */
+/** Lists the deliveries to an endpoint, newest first. */
 import { useState } from "react";
 import type { Delivery, EndpointWithHealth } from "../../client/operations.ts";
 import { answerText, toneOf, wordOf } from "../delivery/words.ts";

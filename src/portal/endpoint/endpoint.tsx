@@ -1,4 +1,4 @@
-/** One endpoint: how it stands, what was sent to it, and what can be done about it. */
+/** Shows one endpoint: its state, its deliveries, and the actions on it. */
 import { Tabs } from "@base-ui/react/tabs";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { shortUrl, standingOf } from "../endpoints/standing.ts";

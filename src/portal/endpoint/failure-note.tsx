@@ -1,4 +1,4 @@
-/** What is wrong with an endpoint just now, what to do about it, and the way to replay what has failed. */
+/** Shows the current failure of an endpoint, advice on it, and a link to replay its failed deliveries. */
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { counted } from "../../domain/wording.ts";
@@ -31,7 +31,7 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   const mayReplay = useCan("replay");
   const attempt = value?.data[0];
   const advice = attempt && adviceOnAttempt(attempt);
-  // What we tell customers may promise another attempt, which is true only while something waits for one.
+  // The text for customers may promise another attempt, which is true only while a delivery is pending.
   const said = health.pending > 0 ? advice?.customer : advice && wrongText(advice);
   return (
     <div className="alert bad" aria-live="polite">
@@ -48,7 +48,7 @@ function Failing({ endpoint }: { endpoint: EndpointWithHealth }) {
   );
 }
 
-/** The daemon counts no further than the limit. */
+/** The daemon stops counting at the limit. */
 function failedText(failed: number): string {
   const text = counted(failed, "delivery has", "deliveries have");
   return failed >= HEALTH_COUNT_LIMIT ? `At least ${text}` : text;

@@ -1,4 +1,4 @@
-/** Disabling, enabling and deleting an endpoint. */
+/** Buttons that disable, enable and delete an endpoint. */
 import { useState } from "react";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";

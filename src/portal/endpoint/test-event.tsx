@@ -1,4 +1,4 @@
-/** Sending a sample to an endpoint, and seeing it arrive. */
+/** Sends a sample to an endpoint, and shows the result. */
 import { useState } from "react";
 import type { Attempt, Endpoint } from "../../client/operations.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
@@ -9,7 +9,7 @@ import { Sheet } from "../parts/dialog.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { useCall } from "../session/session.ts";
 
-/** As long as an attempt may take, and the daemon's own wait for it. */
+/** Covers the longest attempt, and the daemon's own wait for it. */
 const TIMEOUT_MS = 30_000;
 
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {

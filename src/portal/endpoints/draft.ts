@@ -1,11 +1,11 @@
-/** An endpoint as it is being filled in. */
+/** An endpoint as it is filled in by a person. */
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
 
 export interface HeaderDraft {
   readonly name: string;
   readonly value: string;
-  /** It is set already, and nobody sees its value. */
+  /** True if the header is set already. Its value is never shown. */
   readonly kept: boolean;
 }
 
@@ -23,7 +23,7 @@ export function draftOf({ url, events, description, headers }: Endpoint): Draft 
   return { url, events, description, headers: names.map((name) => ({ name, value: "", kept: true })) };
 }
 
-/** What to send; only what differs from `before`, which is null for a new one. */
+/** Returns the body of the request: only the changes from `before`, which is null for a new endpoint. */
 export function bodyOf(draft: Draft, before: Endpoint | null): object {
   const headers = headersOf(draft, before);
   const url = draft.url.trim();
@@ -40,7 +40,7 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
   };
 }
 
-/** As a merge-patch: null takes one away. Null if nothing changes. */
+/** Returns a merge patch, in which null removes a header, or null if nothing changes. */
 function headersOf(draft: Draft, before: Endpoint | null): Record<string, string | null> | null {
   const kept = new Set(draft.headers.filter(({ kept: isKept }) => isKept).map(({ name }) => name));
   const removed = Object.keys(before?.headers ?? {}).filter((name) => !kept.has(name));
@@ -52,7 +52,7 @@ function headersOf(draft: Draft, before: Endpoint | null): Record<string, string
   ]);
 }
 
-/** The refusal of one field, by the beginning of its pointer. */
+/** Returns the daemon's refusal of the field at `pointer`, or of a part of it. */
 export function refusalOf(fault: ClientError | undefined, pointer: string): string | undefined {
   const detail = fault?.faults.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))?.detail;
   if (detail === undefined) return undefined;

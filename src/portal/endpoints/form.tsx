@@ -1,4 +1,4 @@
-/** Adding an endpoint, and changing one. */
+/** The forms that add an endpoint and change one. */
 import { useState, type FormEvent } from "react";
 import type { Endpoint } from "../../client/operations.ts";
 import { useAct } from "../parts/act.ts";
@@ -60,13 +60,13 @@ export function EditEndpoint({ id }: { id: string }) {
 interface FormProps {
   readonly before: Endpoint | null;
   readonly word: string;
-  /** Where to go instead. */
+  /** The link of the Cancel button. */
   readonly cancel: string;
   readonly send: (body: object) => Promise<void>;
 }
 
 function EndpointForm({ before, word, cancel, send }: FormProps) {
-  // What somebody else changes meanwhile does not change what was typed here.
+  // A change by somebody else must not change the text that was typed here.
   const [first] = useState(before);
   const [draft, setDraft] = useState<Draft>(first === null ? EMPTY : draftOf(first));
   const act = useAct();

@@ -1,4 +1,4 @@
-/** Headers that are sent along, such as a token of the receiver's. */
+/** The field for headers that each request carries, such as a token of the receiver's. */
 import { Button } from "../parts/button.tsx";
 import type { HeaderDraft } from "./draft.ts";
 

@@ -1,4 +1,4 @@
-/** All endpoints, and how each stands. */
+/** Lists all endpoints with their states. */
 import { useState } from "react";
 import type { Endpoint, Statistics } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
@@ -101,7 +101,7 @@ function LastSuccess({ at }: { at: string }) {
   );
 }
 
-/** Quarters of an hour are too thin to be told apart. */
+/** Sums quarters of an hour into hours, because bars for quarters would be too thin. */
 export function hours({ series }: Statistics): readonly Bar[] {
   const sums: Bar[] = [];
   for (let at = 0; at < series.length; at += 4) {

@@ -1,4 +1,4 @@
-/** How an endpoint stands, in words. */
+/** Words for the state of an endpoint. */
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
 import type { Tone } from "../parts/status.tsx";
@@ -6,7 +6,7 @@ import type { Tone } from "../parts/status.tsx";
 export interface Standing {
   readonly tone: Tone;
   readonly word: string;
-  /** What there is to know beyond the word; empty if nothing. */
+  /** Details beyond the word; empty if there are none. */
   readonly more: string;
 }
 
@@ -37,7 +37,7 @@ function heldText(held: number): string {
   return held === 0 ? "" : `${counted(held, "event is", "events are")} held for it.`;
 }
 
-/** Host and path, which tell endpoints apart. */
+/** Returns the host and path, which are enough to distinguish endpoints. */
 export function shortUrl(url: string): string {
   return url.replace(/^https:\/\//, "").replace(/\/$/, "");
 }

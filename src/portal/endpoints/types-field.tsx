@@ -1,4 +1,4 @@
-/** Which events an endpoint gets: each type with what it says of itself, and a sample. */
+/** The field for the event types of an endpoint: each type with its description and a sample. */
 import { Checkbox } from "@base-ui/react/checkbox";
 import type { EventType } from "../../client/operations.ts";
 import { Code } from "../parts/code.tsx";

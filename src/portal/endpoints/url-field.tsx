@@ -1,4 +1,4 @@
-/** The URL of an endpoint, judged by the daemon while it is typed. */
+/** The field for the URL of an endpoint. The daemon checks it while it is typed. */
 import { useEffect, useRef, useState } from "react";
 import { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
@@ -9,7 +9,7 @@ import { refusalOf } from "./draft.ts";
 interface Props {
   readonly url: string;
   readonly before: Endpoint | null;
-  /** What the daemon said of it when the whole was sent. */
+  /** The daemon's refusal of the URL when the form was sent. */
   readonly refusal: string | undefined;
   readonly change: (url: string) => void;
 }
@@ -50,7 +50,7 @@ interface Judged {
   readonly refusal?: string;
 }
 
-/** Null before anything was said of this URL. */
+/** Returns the daemon's verdict, or null before there is one for this URL. */
 function useJudged(url: string, before: Endpoint | null): Judged | null {
   const { client, tenant } = useSession();
   const [judged, setJudged] = useState<Judged | null>(null);
@@ -60,7 +60,8 @@ function useJudged(url: string, before: Endpoint | null): Judged | null {
     if (url === "" || url === first.current) return;
     const leaving = new AbortController();
     const ask = async () => {
-      // Nothing is registered or changed: without an event type it is always refused. What else is wrong is told with it.
+      // The daemon always refuses a request without an event type, so nothing is registered or changed. The refusal
+      // also lists any mistake in the URL.
       const body = { url, events: [] };
       const operation = id === undefined ? "registerEndpoint" : "changeEndpoint";
       try {

@@ -1,11 +1,11 @@
-/** Something that a button does: under way, or refused. */
+/** The state of a button's action: under way, or refused. */
 import { useCallback, useRef, useState } from "react";
 import type { ClientError } from "../../client/error.ts";
 
 export interface Act {
   readonly busy: boolean;
   readonly fault: ClientError | undefined;
-  /** Does it, unless it is under way. */
+  /** Runs `work`, unless an action is under way. */
   run(work: () => Promise<unknown>): Promise<void>;
 }
 

@@ -1,11 +1,11 @@
-/** Text that programs made or read, and how to copy it. */
+/** Shows text that programs write or read, with a button that copies it. */
 import { Button } from "./button.tsx";
 import { useNotice } from "./notice.tsx";
 
 export function Code({ text, label, copy = "Copy" }: { text: string; label: string; copy?: string | null }) {
   return (
     <div className="code">
-      {/* It scrolls, so the keyboard must be able to get to it. */}
+      {/* The element scrolls, so the keyboard must be able to reach it. */}
       <pre tabIndex={0} role="region" aria-label={label} dir="auto">
         <code>{text}</code>
       </pre>

@@ -1,4 +1,7 @@
-/** A dialog: modal, with the focus in it, closed by Escape. One that asks before something is lost is not closed by a click beside it. */
+/**
+ * A modal dialog that holds the focus and is closed by Escape. If it asks before something is lost, a click outside
+ * does not close it.
+ */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";
 import type { ReactNode } from "react";

@@ -1,4 +1,4 @@
-/** JSON with its lines broken, without touching a digit of it: numbers may be larger than JavaScript's. */
+/** Indents JSON without parsing it, because its numbers may be larger than JavaScript's. */
 export function indented(json: string): string {
   let [text, depth, inString] = ["", 0, false];
   const line = () => `\n${"  ".repeat(depth)}`;

@@ -1,4 +1,4 @@
-/** Short words about what was just done, at the edge of the screen and for screen readers. */
+/** Shows a short notice after an action, at the edge of the screen and to screen readers. */
 import { createContext, use, useCallback, useEffect, useState, type ReactNode } from "react";
 import { after } from "../server/clock.ts";
 

@@ -6,13 +6,13 @@ const UNITS = [
   ["second", 1],
 ] as const;
 
-/** "2 hours 5 minutes", "45 seconds": the two largest units. */
+/** Returns the two largest units: "2 hours 5 minutes", "45 seconds". */
 export function spanText(ms: number): string {
   const parts = split(ms).map(([value, unit]) => `${value} ${unit}${value === 1 ? "" : "s"}`);
   return parts.join(" ");
 }
 
-/** "2 h 5 min", "45 s", for where there is little room. */
+/** Returns a short form for narrow places: "2 h 5 min", "45 s". */
 export function shortSpan(ms: number): string {
   const short = { day: "d", hour: "h", minute: "min", second: "s" } as const;
   return split(ms)

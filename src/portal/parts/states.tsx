@@ -1,10 +1,10 @@
-/** The three ways in which there is nothing to show. */
+/** Placeholders for the three cases in which there is nothing to show. */
 import type { ReactNode } from "react";
 import type { ClientError } from "../../client/error.ts";
 import { faultText } from "../session/session.ts";
 import { Button } from "./button.tsx";
 
-/** Bars where text will be. They appear only after a moment, so that what is quick does not flicker. */
+/** Shows bars in the place of text. They appear only after a moment, so that fast responses cause no flicker. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   return (
     <div className="loading" role="status" aria-label="Loading">

@@ -1,4 +1,4 @@
-/** How something stands: a colour, a sign, and always the word. */
+/** Shows a status: a colour, a sign, and always the word. */
 import type { ReactNode } from "react";
 
 export type Tone = "good" | "bad" | "warn" | "wait" | "off";

@@ -1,9 +1,9 @@
-/** Instants, in the reader's own time zone. */
+/** Shows instants in the reader's own time zone. */
 import { useSyncExternalStore } from "react";
 import { after, now } from "../server/clock.ts";
 import { shortSpan } from "./span.ts";
 
-/** One beat for all countdowns of the page. */
+/** All countdowns of the page share one timer. */
 const listeners = new Set<() => void>();
 let beat = Math.floor(now() / 1000);
 
@@ -19,7 +19,7 @@ function follow(listener: () => void): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** Epoch milliseconds, to the second. */
+/** Returns epoch milliseconds, rounded to the second. */
 export function useNow(): number {
   return useSyncExternalStore(follow, () => beat) * 1000;
 }
@@ -30,7 +30,7 @@ const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short",
 const MINUTE = 60_000;
 const DAY_MS = 24 * 60 * MINUTE;
 
-/** "12 s ago", "3 h ago", then the date. */
+/** Shows "12 s ago", "3 h ago" and, for older instants, the date. */
 export function Ago({ at }: { at: string }) {
   const time = Date.parse(at);
   const since = useNow() - time;
@@ -41,13 +41,13 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** To whole minutes or hours: nobody reads the seconds of what was hours ago. */
+/** Rounds down to seconds, minutes or hours: nobody reads the seconds of an instant that is hours ago. */
 function rounded(ms: number): number {
   const unit = ms < MINUTE ? 1000 : ms < 60 * MINUTE ? MINUTE : 60 * MINUTE;
   return Math.floor(ms / unit) * unit;
 }
 
-/** The time of day, with the date if it is another day. */
+/** Shows the time of day, with the date if it is not today. */
 export function At({ at }: { at: string }) {
   const time = Date.parse(at);
   const isToday = new Date(time).toDateString() === new Date(now()).toDateString();
@@ -58,7 +58,7 @@ export function At({ at }: { at: string }) {
   );
 }
 
-/** "in 25 s", counted down. */
+/** Shows a countdown such as "in 25 s". */
 export function Until({ at }: { at: string }) {
   const left = Date.parse(at) - useNow();
   return (

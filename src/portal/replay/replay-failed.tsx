@@ -1,4 +1,4 @@
-/** Replaying all that has failed: the plan first, then one delivery as a canary, then the rest. */
+/** Replays all failed deliveries of an endpoint: first the plan, then one delivery as a canary, then the others. */
 import { useEffect, useState } from "react";
 import type { ClientError } from "../../client/error.ts";
 import type { Job, JobPlan } from "../../client/operations.ts";

@@ -1,4 +1,4 @@
-/** The replays of an endpoint, and how far each of them is. */
+/** Lists the replays of an endpoint with their progress. */
 import { useEffect } from "react";
 import type { Job } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";

@@ -1,4 +1,4 @@
-/** The signing secret of an endpoint: to see it, and to replace it without a failure in between. */
+/** Shows the signing secret of an endpoint, and replaces it without a failure in between. */
 import { useState } from "react";
 import type { Endpoint, SigningSecrets } from "../../client/operations.ts";
 import { useAct } from "../parts/act.ts";
@@ -10,7 +10,7 @@ import { Trouble } from "../parts/states.tsx";
 import { At, Until } from "../parts/time.tsx";
 import { useCall } from "../session/session.ts";
 
-/** What was revealed is forgotten when the tab is left. */
+/** Revealed secrets are forgotten when the tab is left. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {
   const [secrets, setSecrets] = useState<SigningSecrets | null>(null);
   const switchesAt = endpoint.secret_switches_at;

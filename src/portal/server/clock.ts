@@ -1,8 +1,8 @@
-/** The time, as the daemon has it: a countdown on a machine whose clock is wrong would be wrong too. */
+/** The daemon's time, because a countdown by a browser's wrong clock would be wrong too. */
 
 let aheadMs = 0;
 
-/** Less than this is the time that the answer took, and the seconds that a header counts in. */
+/** A smaller difference comes from the response's duration, and from headers that count in seconds. */
 export const NEGLIGIBLE_MS = 3000;
 
 export function setByDaemon(date: string | null): void {
@@ -18,7 +18,7 @@ export function now(): number {
 
 /** Calls once; the returned function cancels it. */
 export function after(delayMs: number, run: () => void): () => void {
-  // A longer delay would be taken for none.
+  // Browsers treat a longer delay as zero.
   const timer = setTimeout(run, Math.min(delayMs, 2 ** 31 - 1));
   return () => clearTimeout(timer);
 }

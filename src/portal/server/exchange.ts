@@ -1,4 +1,4 @@
-/** What `src/client/exchange.ts` is elsewhere, by fetch: one request to the daemon, and its answer. */
+/** Replaces `src/client/exchange.ts` in the page: sends one request to the daemon by fetch, and reads the response. */
 import type { IncomingMessage } from "node:http";
 import { ClientError, refusal } from "../../client/error.ts";
 import type { Asked, Sending, Target } from "../../client/exchange.ts";
@@ -8,7 +8,7 @@ export function nameOf(_target: Target): string {
   return "the server";
 }
 
-/** Throws a `ClientError`, like its model. */
+/** Throws a `ClientError`, like the original. */
 export async function exchange(target: Target, asked: Asked): Promise<string> {
   const { method, path, body, json, timeoutMs, idempotencyKey } = asked;
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -68,7 +68,7 @@ async function open(target: Target, { method, path, headers, body, signal }: Sen
   });
 }
 
-/** What `src/client/stream.ts` reads of Node's message, from a `Response`. */
+/** Gives a `Response` the parts of Node's message that `src/client/stream.ts` reads. */
 export async function send(target: Target, sending: Sending): Promise<IncomingMessage> {
   const silent = new AbortController();
   const signal = AbortSignal.any([sending.signal, silent.signal]);

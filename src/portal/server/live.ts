@@ -1,4 +1,4 @@
-/** The stream of changes, as long as the page is open: after a break it goes on where it ended. */
+/** Follows the stream of changes while the page is open. After a break it continues where it ended. */
 import type { Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { StreamMessage } from "../../client/stream.ts";
@@ -7,7 +7,7 @@ import { pause } from "./clock.ts";
 export type Liveness = "connecting" | "live" | "broken";
 
 interface Hearers {
-  /** Null for anything. */
+  /** Called for a change to an endpoint; null means that anything may have changed. */
   changed(endpoint: string | null): void;
   is(liveness: Liveness): void;
   ended(error: ClientError): void;
@@ -16,7 +16,7 @@ interface Hearers {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Until `signal` aborts, or the key is refused. */
+/** Runs until `signal` aborts, or until the key is refused. */
 export async function stayLive(
   client: Client,
   query: Readonly<Record<string, string | undefined>>,

@@ -1,13 +1,13 @@
-/** What was read of the daemon: shown again at once, and read again when it changes. */
+/** Keeps responses of the daemon, so that they show at once the next time, and reads them again when they change. */
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers } from "../../client/operations.ts";
 import { after, now } from "./clock.ts";
 
 export interface Reading<T> {
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   readonly value: T | undefined;
-  /** Why the latest try failed. What was read before it stays. */
+  /** The error of the latest try, if it failed. The value from before is kept. */
   readonly fault: ClientError | undefined;
 }
 
@@ -18,15 +18,15 @@ interface Entry {
   load: () => Promise<unknown>;
   readAt: number;
   loading: boolean;
-  /** Changed since the answer under way was asked for. */
+  /** True if there was a change since the request that is under way. */
   stale: boolean;
   cancel: (() => void) | null;
 }
 
 const NOTHING: Reading<never> = { value: undefined, fault: undefined };
-/** However often something changes. */
+/** The least time between two reads, however often something changes. */
 const LEAST_PAUSE_MS = 800;
-/** Of what nobody looks at. */
+/** The most responses kept that are not on the screen. */
 const MAX_KEPT = 200;
 
 export class Reads {
@@ -34,13 +34,13 @@ export class Reads {
   readonly #entries = new Map<string, Entry>();
   readonly #ended: (error: ClientError) => void;
 
-  /** `ended` hears of a refusal of the key. */
+  /** `ended` is called if the daemon refuses the key. */
   constructor(client: Client, ended: (error: ClientError) => void) {
     this.#client = client;
     this.#ended = ended;
   }
 
-  /** Reads it now, unless it was read a moment ago. Returns how to stop listening. */
+  /** Reads now, unless the last read was a moment ago. Returns a function that stops listening. */
   follow<O extends keyof Answers>(key: string, about: string | null, operation: O, ask: Ask, listener: () => void) {
     const entry = this.#entry(key, about, () => this.#client.call(operation, ask));
     entry.listeners.add(listener);
@@ -57,7 +57,7 @@ export class Reads {
     if (entry !== undefined) void this.#read(entry);
   }
 
-  /** Something happened to this endpoint; null for anything. What is on the screen is read again. */
+  /** Reads again what is on the screen and concerns this endpoint; null concerns all. */
   changed(endpoint: string | null): void {
     for (const entry of this.#entries.values()) {
       if (endpoint !== null && entry.about !== null && entry.about !== endpoint) continue;
@@ -66,7 +66,7 @@ export class Reads {
     }
   }
 
-  /** As `changed`, but at once: whoever did something waits for what it did. */
+  /** Like `changed`, but at once, because the person waits for the result of an action. */
   acted(): void {
     for (const entry of this.#entries.values()) {
       entry.readAt = 0;
@@ -74,7 +74,7 @@ export class Reads {
     }
   }
 
-  /** Forgets all, as for another tenant. */
+  /** Forgets all responses, as for another tenant. */
   clear(): void {
     for (const [key, entry] of this.#entries) {
       entry.cancel?.();

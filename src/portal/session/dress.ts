@@ -1,4 +1,4 @@
-/** Name and colour of whoever runs this, from `[portal]`. */
+/** Applies the operator's name and colour from `[portal]`. */
 import type { Portal } from "../../client/operations.ts";
 
 export function nameOf({ name }: Pick<Portal, "name">): string {
@@ -10,7 +10,7 @@ export function dress(portal: Portal): void {
   const { accent } = portal.colors;
   if (accent === null || !/^#[0-9a-f]{6}$/i.test(accent)) return;
   const { style } = document.documentElement;
-  // The same colour on white and on near black, made darker or lighter until text in it can be read (WCAG 1.4.3).
+  // The colour is made darker for white, and lighter for near black, until text in it can be read (WCAG 1.4.3).
   style.setProperty("--accent-light", readable(accent, "#ffffff", "#000000"));
   style.setProperty("--accent-dark", readable(accent, "#14161a", "#ffffff"));
 }

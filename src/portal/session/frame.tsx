@@ -1,4 +1,4 @@
-/** What is around every screen: whose page it is, whether it is live, and how long the link works. */
+/** The frame of every screen: the operator's name, the state of the connection, and the time until the link expires. */
 import { useEffect, useState, type ReactNode } from "react";
 import { after, now } from "../server/clock.ts";
 import { stayLive, type Liveness } from "../server/live.ts";
@@ -36,7 +36,7 @@ export function Frame({ end, children }: { end: () => void; children: ReactNode 
   );
 }
 
-/** The fragment is the route, so it cannot be the target of a link within the page. */
+/** The fragment is the route, so a link within the page needs a handler instead of a target. */
 function focusMain(event: { preventDefault(): void }) {
   event.preventDefault();
   document.getElementById("main")!.focus();
@@ -85,7 +85,7 @@ function ExpiryBanner({ at, back }: { at: number; back: string | null }) {
   return (
     <div className="banner warn">
       <div className="inner">
-        {/* Read out once, not every second. */}
+        {/* Screen readers must read this once, not every second. */}
         <span role="status">This link is about to expire.</span> <span>It works for {spanText(left)} more.</span>{" "}
         {back !== null && (
           <a href={back} referrerPolicy="no-referrer">

@@ -1,4 +1,4 @@
-/** The screens without a session: before a link was opened, and after it has expired. */
+/** Shows the screens without a session: before a link is opened, and after it has expired. */
 import { useState, type FormEvent } from "react";
 import type { ClientError } from "../../client/error.ts";
 import { NEGLIGIBLE_MS, now } from "../server/clock.ts";
@@ -67,7 +67,7 @@ function KeyForm({ open }: { open: (key: string) => void }) {
 
 export function Ended({ portal }: { portal: Portal }) {
   const back = portal.return_url;
-  // The daemon may have noticed first.
+  // The daemon may have noticed the expiry first.
   const expired = portal.expires_at !== null && Date.parse(portal.expires_at) <= now() + NEGLIGIBLE_MS;
   return (
     <main className="gate">

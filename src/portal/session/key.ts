@@ -21,7 +21,7 @@ function read(): string | null {
   try {
     return sessionStorage.getItem(PLACE);
   } catch {
-    // Where storage is forbidden, a reload needs the link again.
+    // If the browser forbids storage, a reload needs the link again.
     return null;
   }
 }

@@ -1,4 +1,4 @@
-/** Where in the page we are: the fragment, as `#/ep_…/dlv_…`. */
+/** The route within the page is the fragment, such as `#/ep_…/dlv_…`. */
 import { useSyncExternalStore } from "react";
 
 export function usePath(): readonly string[] {

@@ -1,4 +1,4 @@
-/** Who is looking: a link's key or an operator's, what it may do, and how the page should look for it. */
+/** The session: a link's key or an operator's, its rights, and the look of the page for it. */
 import { createContext, use, useCallback, useSyncExternalStore } from "react";
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
@@ -11,7 +11,7 @@ export interface Session {
   readonly portal: Portal;
   readonly client: Client;
   readonly reads: Reads;
-  /** The one that an operator chose; undefined where the key says it, or all are shown. */
+  /** The tenant that an operator chose; undefined if the key implies it, or if all are shown. */
   readonly tenant: string | undefined;
   chooseTenant(tenant: string | undefined): void;
 }
@@ -26,7 +26,7 @@ export function useCan(scope: Scope): boolean {
   return useSession().portal.can.includes(scope);
 }
 
-/** `about` is the endpoint whose changes change the answer; null where any endpoint's do. A null `ask` reads nothing. */
+/** `about` is the endpoint whose changes change the response; null if any endpoint's do. A null `ask` reads nothing. */
 export function useRead<O extends keyof Answers>(
   operation: O,
   ask: Ask | null,
@@ -44,7 +44,9 @@ export function useRead<O extends keyof Answers>(
   return { ...reading, again: () => reads.again(key) };
 }
 
-/** A call that changes something, after which what is on the screen is read again. Throws a `ClientError`. */
+/**
+ * Returns a function for calls that change something; the screen is read again after each. It throws a `ClientError`.
+ */
 export function useCall() {
   const { client, reads, tenant } = useSession();
   return async <O extends keyof Answers>(operation: O, ask: Ask = {}): Promise<Answers[O]> => {
@@ -56,14 +58,14 @@ export function useCall() {
   };
 }
 
-/** They are the same whichever tenant is chosen. */
+/** Operations whose responses are the same for all tenants. */
 const OF_NO_TENANT: readonly (keyof Answers)[] = ["listEventTypes", "listTenants"];
 
 export function inTenant(ask: Ask, tenant: string | undefined): Ask {
   return tenant === undefined ? ask : { ...ask, query: { ...ask.query, tenant } };
 }
 
-/** What went wrong, for people. */
+/** Returns the text of a failure, for people. */
 export function faultText(fault: ClientError): string {
   const detail = fault.faults.length === 1 ? fault.faults[0]!.detail : fault.message;
   const text = detail.replace(/^\/[a-z_/0-9]* /, "");

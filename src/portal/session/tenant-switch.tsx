@@ -1,8 +1,8 @@
-/** An operator's choice among the tenants. */
+/** Lets an operator choose a tenant. */
 import { go } from "./route.ts";
 import { useRead, useSession } from "./session.ts";
 
-/** More would make a list of names that nobody reads; they have links of their own. */
+/** Nobody reads a longer list of names. Other tenants can be opened by links of their own. */
 const MANY = 100;
 
 export function TenantSwitch() {

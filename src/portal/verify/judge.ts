@@ -1,8 +1,8 @@
-/** Whether a signature belongs to a body; and if not, what went wrong, as far as trying can tell. */
+/** Decides if a signature belongs to a body. If not, it tries the usual mistakes to find the cause. */
 import { base64, decodedSecret, hex, isHmacSecret, mac, plainHash } from "./signature.ts";
 
 export interface Named {
-  /** As in "with the current secret". */
+  /** Completes a sentence: "with the current secret". */
   readonly name: string;
   readonly secret: string;
 }
@@ -13,7 +13,7 @@ export type Verdict =
 
 const no = (reason: string, todo: string): Verdict => ({ matches: false, reason, todo });
 
-/** `header` is the name of the one that the signature is in. */
+/** `header` is the name of the header with the signature. */
 export async function judge(body: string, given: string, secrets: readonly Named[], header: string): Promise<Verdict> {
   const signature = withoutName(given.trim(), header);
   const formal = formOf(signature, header);
@@ -41,7 +41,7 @@ function withoutName(given: string, header: string): string {
   return given.toLowerCase().startsWith(name.toLowerCase()) ? given.slice(name.length).trimStart() : given;
 }
 
-/** What can be seen without trying. */
+/** Returns a verdict that needs no trying, or null. */
 function formOf(signature: string, header: string): Verdict | null {
   if (signature === "") return no("There is no signature.", `Paste the value of ${header}.`);
   if (signature.startsWith("v1,"))
@@ -76,7 +76,7 @@ async function byOtherKey(
   return null;
 }
 
-/** Each way in which frameworks change a body before a program sees it. */
+/** Returns the forms into which frameworks change a body before a program sees it. */
 function formsOf(body: string): readonly (readonly [form: string, reason: string])[] {
   const forms: (readonly [string, string])[] = [
     [`${body}\n`, "There is a newline after the body."],
@@ -95,12 +95,12 @@ function formsOf(body: string): readonly (readonly [form: string, reason: string
       [JSON.stringify(inData), "Only the data was signed, not the whole body."],
     );
   } catch {
-    // Not JSON, so no program serialized it.
+    // The body is not JSON, so no program serialized it.
   }
   return forms.filter(([form]) => form !== body);
 }
 
-/** As Python writes it. */
+/** Returns JSON with spaces as Python writes it. */
 function spaced(json: string): string {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token));
 }

@@ -1,13 +1,13 @@
-/** Signatures, made in the browser: that of the raw body, and `webhook-signature` of Standard Webhooks. */
+/** Computes signatures in the browser: of the raw body, and `webhook-signature` of Standard Webhooks. */
 
-/** Browsers have it on https and on this machine only. */
+/** Browsers offer `crypto.subtle` only on https and localhost. */
 export function canSign(): boolean {
   return globalThis.crypto?.subtle !== undefined;
 }
 
 /**
- * The one place that tells the kinds apart: this page knows HMAC alone, whose key any text can be. Standard Webhooks calls
- * the keys of another kind whpk_ and whsk_; anyone may know the former, so it must never be taken for an HMAC's.
+ * Returns true if the secret is for HMAC, the only kind that this page knows. Any text can be its key, except whpk_ and
+ * whsk_, which Standard Webhooks uses for other keys. Anyone may know a whpk_ key, so it must never be an HMAC's.
  */
 export function isHmacSecret(secret: string): boolean {
   return !/^wh[ps]k_/.test(secret.trim());
@@ -33,7 +33,10 @@ export function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** What Standard Webhooks takes for the key: decoded, after the prefix. Null for a secret without it. */
+/**
+ * Returns the key that Standard Webhooks uses: decoded, without the prefix. Returns null for a secret without the
+ * prefix.
+ */
 export function decodedSecret(secret: string): Uint8Array | null {
   if (!secret.startsWith("whsec_")) return null;
   try {

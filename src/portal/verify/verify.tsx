@@ -1,4 +1,4 @@
-/** How a receiver verifies what it gets; and why a signature does not match. */
+/** Shows how a receiver verifies requests, and finds out why a signature does not match. */
 import { useState } from "react";
 import type { Delivery, Endpoint, SigningSecrets } from "../../client/operations.ts";
 import { envelopeOf } from "../delivery/envelope.ts";
@@ -13,7 +13,7 @@ import { canSign } from "./signature.ts";
 /** The files of docs/verify by their extensions, as JSON; put here by scripts/portal.ts. */
 declare const __SNIPPETS__: string;
 const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<string, string>>;
-/** The header that they name; it may be set to another. */
+/** The header that the snippets name. The endpoint may use another. */
 const NAMED = "X-Service-Signature";
 
 const LANGUAGES: readonly (readonly [extension: string, name: string])[] = [
