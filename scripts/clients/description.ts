@@ -1,10 +1,10 @@
-/** docs/openapi.json, as far as types are made of it. */
+/** Reads the parts of docs/openapi.json that types are made from. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { root } from "../root.ts";
 
-/** A JSON schema, with the keywords that say which type a value has. */
+/** A JSON schema, with the keywords that define the type of a value. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -34,7 +34,10 @@ const description = JSON.parse(readFileSync(join(root, "docs/openapi.json"), "ut
 
 export const SCHEMAS = description.components.schemas;
 
-/** What each operation may answer with 2xx, by its name: null for no body. Operations that answer with text are left out. */
+/**
+ * Returns the schemas of each operation's 2xx responses by its name; null for no body. Operations that respond with
+ * text are left out.
+ */
 export function answers(): ReadonlyMap<string, readonly (Schema | null)[]> {
   const found = new Map<string, (Schema | null)[]>();
   for (const { operationId, responses } of Object.values(description.paths).flatMap((path) => Object.values(path))) {
@@ -47,17 +50,17 @@ export function answers(): ReadonlyMap<string, readonly (Schema | null)[]> {
   return found;
 }
 
-/** The name of a schema that a `$ref` leads to. */
+/** Returns the name of the schema that a `$ref` leads to. */
 export function nameIn(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }
 
-/** Its values, unless a configuration can add to them, as it can to event types. */
+/** Returns the values of an enum, or undefined if a configuration can add to them, as it can to event types. */
 export function fixedValues({ enum: values }: Schema): Schema["enum"] {
   return BUILT_IN_TYPES.every(({ name }) => values?.includes(name)) ? undefined : values;
 }
 
-/** Names of the schemas that these are made of, those first that others are made of. */
+/** Returns the names of all schemas that these refer to, each before those that refer to it. */
 export function madeOf(names: readonly string[], known = new Set<string>()): string[] {
   for (const name of names) {
     if (known.has(name)) continue;

@@ -1,4 +1,7 @@
-/** `webhookd/client` of the npm package: src/client/publisher.ts as one module without dependencies, and its types. */
+/**
+ * Builds `webhookd/client` for the npm package: src/client/publisher.ts as one module without dependencies, and its
+ * types.
+ */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
@@ -8,7 +11,7 @@ import { build } from "esbuild";
 import { root } from "../root.ts";
 import { operationTypes } from "./typescript.ts";
 
-/** The oldest Node that it runs on. */
+/** The oldest Node that the module runs on. */
 const TARGET = "node20";
 
 export async function makeLibrary(directory: string, version: string): Promise<void> {
@@ -34,12 +37,12 @@ export async function makeLibrary(directory: string, version: string): Promise<v
 
 const MODULES = ["verification", "error", "exchange", "stream", "client", "publisher"];
 const FUNCTIONS = new Set(["connect", "verify"]);
-/** What exchange.ts shares with the other modules alone. */
+/** The types that exchange.ts shares only with other modules of the client. */
 const INTERNAL = new Set(["Sending", "Asked", "Named", "Answer"]);
 
 /**
- * In one file, with what src/client/operations.ts declares made from the published description: its own types lead to
- * the daemon's sources.
+ * Returns all declarations as one file. The types of src/client/operations.ts are made from the published description,
+ * because its own refer to the daemon's sources.
  */
 function declarations(): string {
   const scratch = mkdtempSync(join(tmpdir(), "webhookd-types-"));
@@ -68,7 +71,10 @@ function declarations(): string {
   }
 }
 
-/** Each with its comment. What is inside of one is indented, or a comment, or opens the next of several braces. */
+/**
+ * Splits the text into statements, each with its comment. A line continues a statement if it is indented, is a comment,
+ * or opens another brace.
+ */
 function statementsOf(text: string): string[] {
   const statements: string[] = [];
   let open = "";

@@ -1,4 +1,4 @@
-/** `_types.py` of the Python client: what publishing takes and answers, as TypedDicts. */
+/** Writes `_types.py` of the Python client: the requests and responses of publishing, as TypedDicts. */
 import { fixedValues, madeOf, nameIn, SCHEMAS, type Schema } from "./description.ts";
 
 const PUBLISHING = ["EventDraft", "BatchItem", "Publication", "BatchedPublication", "FieldProblem", "Problem"];
@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Literal, TypedDict, Union
 ${classes.join("\n\n")}`;
 }
 
-/** Two classes where fields may be missing: Python 3.9 knows no \`NotRequired\`. */
+/** Writes two classes if fields may be missing, because Python 3.9 has no \`NotRequired\`. */
 function classOf(name: string, { properties = {}, required = [] }: Schema): string {
   const fields = Object.entries(properties);
   const must = fields.filter(([field]) => required.includes(field));

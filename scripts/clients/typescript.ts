@@ -1,8 +1,10 @@
-/** The types of `webhookd/client`, in place of src/client/operations.ts: that one needs the sources of the daemon. */
+/**
+ * Writes the types of `webhookd/client`. They replace src/client/operations.ts, which needs the sources of the daemon.
+ */
 import { OPERATIONS } from "../../src/client/operations.ts";
 import { answers, fixedValues, nameIn, SCHEMAS, type Schema } from "./description.ts";
 
-/** What src/client/operations.ts calls otherwise than the description. */
+/** The names that src/client/operations.ts has for schemas of the description. */
 const NAMES: Readonly<Record<string, string>> = { Delivery: "EventDelivery", WholeDelivery: "Delivery" };
 
 export function operationTypes(): string {

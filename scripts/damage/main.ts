@@ -1,6 +1,6 @@
 /**
- * Overwrites one page of a store after another, starts the daemon on each in this process, and says what came of it:
- * what can be read is delivered, nothing twice after a 2xx, exit codes by the table.
+ * Overwrites one page of a store after another, starts the daemon on each copy in this process, and checks the result:
+ * events that can be read are delivered, none again after a 2xx, and exit codes follow the table.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ Overwrites one page of a store after another and starts the daemon on each.`;
 const { values, refuse } = scriptArguments(USAGE, { pages: { type: "string", default: "200" } });
 const count = Number(values.pages);
 if (!(count >= 1)) refuse("--pages is a number.");
-/** Of each kind; with bodies of this size, enough to fill as many pages. */
+/** The number of events of each kind. With bodies of this size, they fill enough pages. */
 const EVENTS = 640;
 const BATCH = 40;
 const TEXT = "x".repeat(600);
@@ -49,7 +49,7 @@ const ends = (["mended", "met", "untouched", "refused"] as const).map((end) => `
 console.log(`${pages.length} pages of ${trees.size} tables and indexes in ${seconds} s: ${ends}, ${bad} violations`);
 process.exitCode = bad === 0 ? 0 : 1;
 
-/** What a kill leaves: the files of a daemon that has the brake on and does nothing. */
+/** Makes the files that a kill leaves, of a daemon that is paused and idle. */
 async function aSite(): Promise<Site> {
   const living = join(home, "living");
   mkdirSync(living);
@@ -81,7 +81,7 @@ async function aSite(): Promise<Site> {
   await request("POST", "/v1/webhooks", { url: receiver.url, events: ["budget.exceeded"], headers: { "x-a": "b" } });
   const delivered = await publish("before", EVENTS / 2);
   await untilPending(0);
-  // One that is on its way until the kill: what is delivered after it is above the mark of what may be fresh.
+  // One attempt stays in flight until the kill, so that later deliveries are above the mark of what may be fresh.
   const killed = Promise.withResolvers<void>();
   receiver.answer({ until: killed.promise });
   const waiting = await publish("on-its-way", 1);

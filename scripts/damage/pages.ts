@@ -1,33 +1,34 @@
-/** A store whose pages are overwritten one at a time, and what comes of a daemon that is started on each. */
+/** Overwrites the pages of a store one at a time, starts a daemon on each copy, and judges the result. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { overwrite, pagesOf, type PageOf } from "../../test/harness/pages.ts";
 import type { TestReceiver } from "../../test/harness/receiver.ts";
 
-/** A daemon that was started on a directory: in this process, or in one of its own. */
+/** A daemon that runs on a directory, in this process or in one of its own. */
 export interface Life {
-  /** Where it listens; null if it ended before that. */
+  /** Resolves to the daemon's URL, or to null if it ended before it listened. */
   readonly listening: Promise<string | null>;
   readonly exit: Promise<unknown>;
-  /** What it said on stderr. */
+  /** Returns the daemon's stderr. */
   stderr(): string;
   stop(): void;
 }
 
 export interface Site {
-  /** As `kill -9` leaves it, with the brake on: what waits is sent once somebody resumes. */
+  /** The directory as `kill -9` leaves it, paused: pending deliveries are sent once somebody resumes. */
   readonly dir: string;
-  /** For copies of it. */
+  /** The folder for copies of `dir`. */
   readonly home: string;
   readonly receiver: TestReceiver;
-  /** Ids of events that were delivered before the damage, and of those that wait. */
+  /** Ids of events that were delivered before the damage, and of events that are pending. */
   readonly delivered: readonly string[];
   readonly waiting: readonly string[];
 }
 
 /**
- * Mended where it was looked for; met by a daemon that had no reason to look; not met at all; refused with exit code 65.
+ * `mended`: a daemon that looked for damage repaired it. `met`: a daemon that had no reason to look found it.
+ * `untouched`: no damage was found. `refused`: the daemon ended with exit code 65.
  */
 export type End = "mended" | "met" | "untouched" | "refused";
 
@@ -38,10 +39,13 @@ export interface PageVerdict {
 
 const FILES = ["webhookd.db", "webhookd.db-wal", "secret.key", "admin.key", "STORE"];
 const TABLES_FIRST = ["delivery", "event", "attempt", "delivery_waiting", "meta"];
-/** More than a daemon needs to mend a store of this size on a busy machine. */
+/** A daemon repairs a store of this size in less time, even on a busy machine. */
 const PATIENCE_MS = 60_000;
 
-/** Of each table and index one leaf, then the next of each, and so on; tables first, and always the same. */
+/**
+ * Returns one leaf of each table and index, then the next of each, and so on. Tables come first, and the choice is
+ * always the same.
+ */
 export function chosenPages(site: Site, count: number): PageOf[] {
   const dir = copyOf(site);
   const leaves = pagesOf(join(dir, "webhookd.db")).filter(({ kind }) => kind === "leaf");
@@ -52,7 +56,7 @@ export function chosenPages(site: Site, count: number): PageOf[] {
   return leaves.flatMap((_, turn) => trees.flatMap((tree) => byTree.get(tree)!.slice(turn, turn + 1))).slice(0, count);
 }
 
-/** `isLookedFor`: as after a kill, when the start looks for damage. */
+/** `isLookedFor` is true to start as after a kill, when the daemon looks for damage. */
 export async function tryPage(
   site: Site,
   { page, tree }: PageOf,
@@ -93,7 +97,7 @@ export async function tryPage(
   }
 }
 
-/** What is looked at of a daemon's own. */
+/** The parts of the daemon's status that are checked. */
 interface Status {
   readonly oldest_due_at: string | null;
   readonly damaged_database: {
@@ -129,7 +133,7 @@ async function saysFaults(
   return violations;
 }
 
-/** The daemon's status then; null when it does not come to that in time. */
+/** Resolves to the daemon's status once all is sent, or to null if that takes too long. */
 async function whenAllIsSent(
   url: string,
   key: string,
@@ -142,7 +146,7 @@ async function whenAllIsSent(
   await ask(url, key, "POST", "/v1/resume", signal);
   while (!signal.aborted) {
     const status = (await ask(url, key, "GET", "/v1/status", signal)) as Status | null;
-    // One that has just started again has not looked yet at what is due.
+    // A daemon that has just restarted may not have read its due deliveries yet.
     const isWaiting = status === null || receiver.requests.length < waiting.length - lostEvents(status);
     if (status?.oldest_due_at === null && !isWaiting) return status;
     await pause(5);
@@ -155,7 +159,10 @@ function lostEvents({ damaged_database: damage }: Status): number {
   return ofEvents.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 }
 
-/** While it mends the database it answers nobody. Null when there is no point in asking any more. */
+/**
+ * Asks until the daemon responds, which it does not do while it repairs the database. Resolves to null once `signal`
+ * aborts.
+ */
 async function ask(url: string, key: string, method: string, path: string, signal: AbortSignal): Promise<unknown> {
   while (!signal.aborted) {
     const headers = { authorization: `Bearer ${key}` };

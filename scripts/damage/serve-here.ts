@@ -1,4 +1,7 @@
-/** `webhookd serve` in this process: what a process of its own would say and exit with, without the cost of starting one. */
+/**
+ * Runs `webhookd serve` in this process, with the output and exit code of a process of its own, but without the cost of
+ * starting one.
+ */
 import { webhookd } from "../../cli/front/dispatch.ts";
 import type { Io } from "../../cli/io.ts";
 import { processIo } from "../../cli/process-io.ts";
@@ -22,7 +25,7 @@ export function serveHere(dir: string): Life {
     stdout: { ...real.stdout, isTTY: false, write: (text: string) => (takeLines(text), true) },
     stderr: { ...real.stderr, write: (text: string) => ((stderr += text), true) },
     env: {},
-    // An attempt may take all the time that a busy machine needs.
+    // An attempt may take as long as a busy machine needs.
     configInputs: (flags) => ({ ...processInputs(flags), env: { WEBHOOKD_RETRY_TIMEOUT: "10m" }, cwd: dir, home: dir }),
     inheritedSocket: () => null,
     onSignal: (run) => {

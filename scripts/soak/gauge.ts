@@ -1,10 +1,10 @@
-/** What a daemon takes up, life by life, and whether that grows. */
+/** Measures a daemon's memory and write-ahead log in each of its processes, and the growth from one to the next. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 interface Sample {
   readonly life: number;
-  /** Since the life began. */
+  /** Minutes since the process started. */
   readonly minutes: number;
   readonly rss: number;
   readonly wal: number;
@@ -12,9 +12,9 @@ interface Sample {
 }
 
 export interface Growth {
-  /** MiB an hour: the median of the slopes within lives, each without its first minute. */
+  /** MiB an hour: the median of the slopes within processes, each without its first minute. */
   readonly slope: number | null;
-  /** MiB: the largest of the first third of the lives, and of the last. */
+  /** MiB: the largest in the first third of the processes, and in the last third. */
   readonly first: number;
   readonly last: number;
   readonly walMax: number;
@@ -27,7 +27,7 @@ const WARM_MINUTES = 1;
 export class Gauge {
   readonly #samples: Sample[] = [];
 
-  /** Does nothing where the process is gone, or where there is no /proc. */
+  /** Does nothing if the process is gone, or if there is no /proc. */
   sample(pid: number, data: string, life: number, minutes: number): void {
     try {
       const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -38,7 +38,7 @@ export class Gauge {
       const sizeOf = (name: string) => (statSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0) / MIB;
       this.#samples.push({ life, minutes, rss, wal: sizeOf("webhookd.db-wal"), store: sizeOf("webhookd.db") });
     } catch {
-      // Between two lives there is nothing to measure.
+      // Between two processes there is nothing to measure.
     }
   }
 
@@ -60,7 +60,7 @@ function most(samples: readonly Sample[], what: "rss" | "wal" | "store"): number
   return samples.reduce((max, sample) => Math.max(max, sample[what]), 0);
 }
 
-/** Least squares, in MiB an hour; null for less than ten samples. */
+/** Returns the slope by least squares, in MiB an hour; null for fewer than ten samples. */
 function slopeOf(samples: readonly Sample[]): number | null {
   if (samples.length < 10) return null;
   const mean = (pick: (sample: Sample) => number) => samples.reduce((sum, one) => sum + pick(one), 0) / samples.length;

@@ -1,4 +1,4 @@
-/** What was published, acknowledged and received, kept outside the daemon for hours: a few bytes an event. */
+/** Records, outside the daemon, the events published, acknowledged and received: for hours, in a few bytes an event. */
 import { createHash } from "node:crypto";
 
 export interface Published {
@@ -10,7 +10,7 @@ export interface Published {
 export interface Balance {
   readonly acked: number;
   readonly requests: number;
-  /** Requests for a delivery that had been answered 2xx before: after each kill a few are allowed. */
+  /** Requests for a delivery that had been answered 2xx before. A few are allowed after each kill. */
   readonly repeated: number;
   readonly lost: readonly string[];
   readonly wrong: readonly string[];
@@ -31,7 +31,7 @@ export class Ledger {
     return this.#acked;
   }
 
-  /** Acknowledged events of which a delivery has not been answered 2xx yet. */
+  /** The number of acknowledged events with a delivery that has not been answered 2xx yet. */
   get open(): number {
     return this.#owed.size;
   }
@@ -44,7 +44,7 @@ export class Ledger {
     if (left > 0) this.#owed.set(id, left);
   }
 
-  /** A complete request, before it is answered. */
+  /** Records a complete request, before it is answered. */
   receive(event: string, delivery: string, body: Buffer, answer: number): void {
     this.#requests++;
     this.#holdAgainst(event, createHash("sha256").update(body).digest("base64"));
@@ -61,7 +61,7 @@ export class Ledger {
     else if (owed !== undefined) this.#owed.set(event, owed - 1);
   }
 
-  /** The daemon shows the delivery as delivered. */
+  /** Records that the daemon shows the delivery as delivered. */
   showsDelivered(event: string, delivery: string): void {
     if (!this.#succeeded.get(event)?.has(delivery)) this.accuse(`${delivery} is delivered, and nobody answered 2xx`);
   }

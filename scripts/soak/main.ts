@@ -1,6 +1,6 @@
 /**
- * Steady publishing for hours on one data directory, receivers that fail now and then, kill -9 every few minutes, and
- * old events pruned all along. Nothing may be lost, and nothing may grow.
+ * Publishes steadily for hours on one data directory, with receivers that fail now and then, kill -9 every few minutes,
+ * and pruning all along. Nothing may be lost, and nothing may grow.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

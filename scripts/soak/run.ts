@@ -1,4 +1,7 @@
-/** Hours of steady publishing on one data directory, receivers that fail now and then, and kill -9 every few minutes. */
+/**
+ * Publishes steadily for hours on one data directory, with receivers that fail now and then, and kill -9 every few
+ * minutes.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,9 +33,9 @@ const EVENTS = "/v1/webhooks/events";
 const SAMPLE_MS = 2000;
 const SHOWN_EVENTS = 50;
 const QUIET_LIMIT_MS = 300_000;
-/** How many of a thousand answers are failures, by endpoint. */
+/** The number of failures among a thousand responses, by endpoint. */
 const FAILING: Readonly<Record<string, number>> = { steady: 2, flaky: 250, slow: 20 };
-/** Of one delivery: what uses up its ladder is `failed`, and not lost. */
+/** The most failures of one delivery. One that used up its ladder would be `failed`, which is not lost. */
 const MAX_FAILURES = 3;
 const SLOW_MS = 150;
 
@@ -111,7 +114,10 @@ class Soak {
     }
   }
 
-  /** One after the other; what a kill left without an answer is sent again under its key until it has one. */
+  /**
+   * Publishes one event after the other. A request that got no response because of a kill is repeated with the same
+   * key.
+   */
   async #publish(publisher: number, everyMs: number): Promise<void> {
     let nextAt = performance.now();
     for (let number = 0; !this.#isOver; number++) {
@@ -123,7 +129,7 @@ class Soak {
       nextAt += everyMs;
       const waitMs = nextAt - performance.now();
       if (waitMs > 0) await sleep(waitMs);
-      // After an outage the rate goes on as it was.
+      // After an outage the rate continues as before, without catching up.
       else nextAt = performance.now();
     }
   }
