@@ -1,11 +1,11 @@
-/** What a script of the project was called with: `--help` says how to call it, and so does a call that it cannot read. */
+/** Reads the arguments of the project's scripts. `--help` prints the usage, and so does a call that cannot be read. */
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 
 type Parsed<Options extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ options: Options; allowPositionals: true }>
 >;
 
-/** `usage` begins with the call, as one types it. Ends the process with 64 if the arguments are not among the options. */
+/** `usage` begins with the call as it is typed. Ends the process with 64 if an argument is not among the options. */
 export function scriptArguments<Options extends ParseArgsOptionsConfig>(
   usage: string,
   options: Options,
@@ -24,7 +24,7 @@ export function scriptArguments<Options extends ParseArgsOptionsConfig>(
     if (!takesNames && parsed.positionals.length > 0) refuse(`"${parsed.positionals[0]}" is not an option.`);
     return { ...parsed, refuse };
   } catch (error) {
-    // Node adds how to pass a name that begins with a dash, which no script here takes.
+    // Node's message goes on about names that begin with a dash, which no script here takes.
     return refuse((error as Error).message.split(". ")[0]!.replace(/\.?$/u, "."));
   }
 }

@@ -1,4 +1,4 @@
-/** Bundles webhookd into `dist/bundle`: all that it imports, and the addons beside it. */
+/** Bundles webhookd into `dist/bundle`: everything that it imports, and the addons beside it. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";
@@ -16,29 +16,29 @@ import { root } from "./root.ts";
 const requireFile = createRequire(import.meta.url);
 
 export interface Bundle {
-  /** Holds `START`, and what that reads. */
+  /** Contains `START`, and the files that it reads. */
   readonly directory: string;
   readonly version: string;
-  /** Bytes of all that is in it. */
+  /** The size of the directory in bytes. */
   readonly size: number;
-  /** What esbuild says of the program's files. */
+  /** esbuild's report on the program's files. */
   readonly program: Metafile;
-  /** The same of the parts that are compiled. */
+  /** The same for the parts that are compiled. */
   readonly parts: Metafile;
-  /** The same of the packages that few daemons need. */
+  /** The same for the packages that few daemons need. */
   readonly rare: Metafile;
-  /** The same of the threads. */
+  /** The same for the threads. */
   readonly threads: readonly Metafile[];
-  /** The same of the page. */
+  /** The same for the portal. */
   readonly portal: Metafile;
-  /** Where package-lock.json has the packages that the addons are of. */
+  /** The paths in package-lock.json of the packages that the addons belong to. */
   readonly addons: readonly string[];
 }
 
 /**
- * `target` is the platform and processor as Node names them: `linux-x64`; for several of them, the bundle runs on each.
- * What was in `directory` before is removed. For this machine alone it is compiled too, by `node`: the one that it will
- * run on.
+ * Bundles for `target`, a platform and processor as Node names them (`linux-x64`), or for several at once. Whatever was
+ * in `directory` before is removed. If this machine is the only target, the bundle is compiled too, by `node`, which
+ * must be the Node that it will run on.
  */
 export async function bundle(
   target: string | readonly string[],
@@ -89,7 +89,9 @@ interface Threads {
   readonly metafiles: Metafile[];
 }
 
-/** As CommonJS: a thread is started from its source, and text that is no file cannot be an ES module. */
+/**
+ * Bundles the threads as CommonJS. A thread is started from its source, and text without a file cannot be an ES module.
+ */
 async function bundleThreads(define: Record<string, string>, directory: string): Promise<Threads> {
   const threads: Threads = { files: {}, metafiles: [] };
   for (const [name, module] of Object.entries(THREADS)) {
@@ -99,7 +101,7 @@ async function bundleThreads(define: Record<string, string>, directory: string):
       outfile: join(directory, `${name}-thread.cjs`),
       write: false,
       format: "cjs",
-      // Their text is no file that another could be beside.
+      // Their text is not a file, so there is no file beside it.
       define: { ...define, "import.meta.url": "undefined" },
     });
     requireSelfContained(metafile);
@@ -109,7 +111,7 @@ async function bundleThreads(define: Record<string, string>, directory: string):
   return threads;
 }
 
-/** Compressed, as browsers take it. */
+/** Stores the page compressed, as browsers accept it. */
 async function bundlePortal(directory: string) {
   const { files, metafile } = await buildPortal(11);
   const kept = files.map(({ path, type, br }) => {
@@ -120,7 +122,7 @@ async function bundlePortal(directory: string) {
   return { files: kept, metafile };
 }
 
-/** The daemon and what else works on a store: what a command loads when it needs it, and then all at once. */
+/** The modules that work on a store, the daemon among them. A command that needs one of them loads all at once. */
 const PARTS = [
   "src/daemon.ts",
   "src/daemon/reloaded.ts",
@@ -130,10 +132,12 @@ const PARTS = [
   "src/delivery/http/egress-guard.ts",
 ] as const;
 
-/** A fifth of the source, which most daemons load late or never, and would read at each start. */
+/**
+ * These packages are a fifth of the source. Most daemons load them late or never, but would read them at each start.
+ */
 const RARE = ["ajv/dist/2020.js", "nodemailer", "pg", "prom-client"] as const;
 
-/** As functions, each of one script: V8 keeps compiled code for a script, but for no ES module. */
+/** Each module becomes a function in a script, because V8 keeps compiled code for scripts, but not for ES modules. */
 const scriptsOwn = { "import.meta.dirname": "__dirname", "import.meta.url": "$url" };
 const GIVEN =
   '(require, module, __filename, __dirname, $part) { "use strict"; const $url = require("node:url").pathToFileURL(__filename).href;';
@@ -164,16 +168,16 @@ async function bundleModules(
   return metafile;
 }
 
-/** Not compressed: every command would wait until it is unpacked. */
+/** Leaves the program uncompressed, because every command would wait until it is unpacked. */
 async function bundleProgram(define: Record<string, string>, directory: string): Promise<Metafile> {
   const { metafile, outputFiles } = await build({
     ...common,
     entryPoints: ["cli/main.ts"],
     outfile: join(directory, SCRIPTS.program),
     write: false,
-    // In which the dashboard's layout may await its WebAssembly before anything that imports it.
+    // In an ES module, the dashboard's layout can await its WebAssembly before anything that imports it.
     format: "esm",
-    // As text: an object would be made by every command.
+    // This is text, because every command would create the object.
     define: { ...define, ...scriptsOwn, __COMMANDS__: JSON.stringify(JSON.stringify(await commandsTyped())) },
     plugins: [compiledParts, ...common.plugins, required],
     banner: { js: `(async function ${GIVEN}` },
@@ -195,7 +199,7 @@ async function bundleStart(define: Record<string, string>, directory: string): P
   requireSelfContained(metafile);
 }
 
-/** esbuild escapes what is not ASCII everywhere but in regular expressions. */
+/** Escapes characters that are not ASCII, which esbuild does everywhere except in regular expressions. */
 function ascii(source: string): string {
   return source.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${hex(unit)}`);
 }
@@ -204,7 +208,7 @@ function hex(unit: string): string {
   return unit.charCodeAt(0).toString(16).padStart(4, "0");
 }
 
-/** What the program imports of the parts comes out of them. */
+/** Imports of the parts by the program lead to the compiled parts. */
 const compiledParts: Plugin = {
   name: "compiled-parts",
   setup({ onResolve, onLoad }) {
@@ -219,7 +223,7 @@ const compiledParts: Plugin = {
   },
 };
 
-/** What the parts import of rare packages comes out of those. */
+/** Imports of rare packages by the parts lead to their own bundle. */
 const rarePackages: Plugin = {
   name: "rare-packages",
   setup({ onResolve, onLoad }) {
@@ -241,7 +245,7 @@ function sizeOf(directory: string): number {
   return readdirSync(directory).reduce((bytes, file) => bytes + statSync(join(directory, file)).size, 0);
 }
 
-/** There is no node_modules where the executable runs: only Node's own modules may stay imports. */
+/** Throws if an import is left that is not one of Node's own modules: the executable runs without node_modules. */
 function requireSelfContained(metafile: Metafile): void {
   for (const [file, { imports }] of Object.entries(metafile.outputs)) {
     const outside = imports.filter(({ external, path }) => external && !isBuiltin(path));
@@ -249,7 +253,7 @@ function requireSelfContained(metafile: Metafile): void {
   }
 }
 
-/** better-sqlite3 would look for its addon in folders that the bundle does not have. */
+/** Gives better-sqlite3 its addon, because it would search folders that the bundle does not have. */
 const givenAddon: Plugin = {
   name: "given-addon",
   setup({ onLoad }) {
@@ -259,7 +263,7 @@ const givenAddon: Plugin = {
   },
 };
 
-/** For features that are off: listhen's watcher, tunnel, clipboard and so on, Ink's debugger, pg on libpq. */
+/** Leaves out features that are never used: listhen's watcher, tunnel and clipboard, Ink's debugger, pg on libpq. */
 const unused: Plugin = {
   name: "unused",
   setup({ onResolve, onLoad }) {
@@ -273,14 +277,14 @@ const unused: Plugin = {
 };
 
 /**
- * To require one of these is to wait for all of it, and some of that Node makes only when it is read: its own fetch and
- * WebSocket, the list of trusted certificates, 20 ms each; diffs, streams of files. And TLS and HTTP/2 are loaded with
- * them, which most never use. So each is required when something of it is read.
+ * Delays `require` of these modules until a member is read. An import reads every member, and Node creates some of them
+ * only then: its fetch, WebSocket and the list of trusted certificates, 20 ms each; diffs, streams of files. It would
+ * also load TLS and HTTP/2, which most processes never use.
  */
 const unread: Plugin = {
   name: "unread",
   setup({ initialOptions, onResolve, onLoad }) {
-    // The daemon needs these two at once.
+    // The daemon needs the excluded two at once.
     const filter =
       initialOptions.format === "esm"
         ? /^(node:)?(https?|http2|tls|util|fs|crypto)$/
@@ -293,7 +297,7 @@ const unread: Plugin = {
   },
 };
 
-/** Node's other modules: a function has no import statements. */
+/** Turns imports of Node's other modules into calls of `require`, because a function has no import statements. */
 const required: Plugin = {
   name: "required",
   setup({ onResolve, onLoad }) {
@@ -307,8 +311,8 @@ const required: Plugin = {
 };
 
 /**
- * Of undici only its build of llhttp: a CommonJS module that is nothing but a Buffer. To import one as an ES module would
- * copy a getter for each of its bytes, which costs 25 MiB.
+ * Takes llhttp out of undici: a CommonJS module that is just a Buffer. Importing that as an ES module would copy a
+ * getter for each of its bytes, which costs 25 MiB.
  */
 const bytesOfLlhttp: Plugin = {
   name: "bytes-of-llhttp",
@@ -318,7 +322,10 @@ const bytesOfLlhttp: Plugin = {
   },
 };
 
-/** listhen warns through it of what webhookd never asks for; it makes Node read the tables of every language. */
+/**
+ * Replaces a package that makes Node read the tables of every language. Only listhen's warnings use it, about features
+ * that webhookd does not use.
+ */
 const plainWarnings: Plugin = {
   name: "plain-warnings",
   setup({ onResolve, onLoad }) {
@@ -329,7 +336,10 @@ const plainWarnings: Plugin = {
   },
 };
 
-/** For transports, which webhookd has none of, pino asks who calls it; V8 would look for the ends of all lines of the daemon. */
+/**
+ * Stops pino from looking up its caller, which only transports need, and webhookd has none. V8 would search all source
+ * of the daemon for line ends.
+ */
 const anyCaller: Plugin = {
   name: "any-caller",
   setup({ onLoad }) {
@@ -337,7 +347,7 @@ const anyCaller: Plugin = {
   },
 };
 
-/** Ink takes a DEV in the environment for a wish to debug Ink. */
+/** Stops Ink from starting its debugger if the environment has a variable DEV. */
 const inkInEarnest: Plugin = {
   name: "ink-in-earnest",
   setup({ onLoad }) {
@@ -347,7 +357,10 @@ const inkInEarnest: Plugin = {
   },
 };
 
-/** Ink's renderer is a fifth of the program, which every command reads; its names are nothing to anyone here. */
+/**
+ * Shortens the names in Ink's renderer: it is a fifth of the program, which every command reads, and nobody here needs
+ * its names.
+ */
 const shortReconciler: Plugin = {
   name: "short-reconciler",
   setup({ onLoad }) {
@@ -362,7 +375,7 @@ const common = {
   bundle: true,
   platform: "node",
   target: "node24",
-  // Not the names: a stack trace in somebody's log is to be read.
+  // Names are kept, so that a stack trace in somebody's log can be read.
   minifySyntax: true,
   minifyWhitespace: true,
   // scripts/release/licences.ts collects them, with the licences.

@@ -1,6 +1,6 @@
 // Runs before every npm script, on whatever Node the machine has (18 and up): makes node_modules match the
-// lockfile, the pinned Node included, so that a fresh clone needs nothing but `npm start` or `npm test`. With `run`,
-// only what the daemon needs: the tests bring a whole PostgreSQL.
+// lockfile, the pinned Node included, so that a fresh clone needs nothing but `npm start` or `npm test`. With `run` it
+// installs only what the daemon needs: the tests bring a whole PostgreSQL.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,10 @@ function lockedPackages(file) {
   }
 }
 
-/** What is missing or differs from the lockfile; platform packages may be absent, any other that is wanted may not. */
+/**
+ * Returns the first package that is missing or differs from the lockfile, or null. Only platform packages may be
+ * absent.
+ */
 function firstDifference() {
   const locked = lockedPackages("package-lock.json");
   const installed = lockedPackages("node_modules/.package-lock.json");
@@ -53,7 +56,7 @@ if (difference !== null) {
     "--loglevel=error",
   ];
   try {
-    // stdout belongs to the command that follows.
+    // npm must not write to stdout, which belongs to the command that follows.
     const stdio = ["ignore", 2, 2];
     if (npm) execFileSync(process.execPath, [npm, ...args], { cwd: root, stdio });
     else execFileSync("npm", args, { cwd: root, stdio, shell: process.platform === "win32" });

@@ -1,4 +1,4 @@
-/** A running Node process and its worker threads, as a debugger sees them, over the inspector's protocol. */
+/** Watches a running Node process and its worker threads as a debugger does, over the inspector's protocol. */
 import { once } from "node:events";
 
 interface Answer {
@@ -9,7 +9,7 @@ interface Answer {
   readonly error?: { readonly message: string };
 }
 
-/** Of the events that are heard here. */
+/** The parameters of the protocol events that are used here. */
 interface Params {
   readonly scriptId: string;
   readonly url: string;
@@ -25,7 +25,7 @@ interface Coverage {
   }[];
 }
 
-/** When a file's function was entered, in milliseconds since the epoch. */
+/** An entry into a function of a file, in milliseconds since the epoch. */
 export type Entry = readonly [file: string, at: number];
 
 export class Inspector {
@@ -45,7 +45,7 @@ export class Inspector {
     return new Inspector(socket);
   }
 
-  /** The main thread, and every worker that runs now. */
+  /** Returns the main thread, and every worker that is running. */
   async targets(): Promise<Target[]> {
     await this.#main.ask("NodeWorker.enable", { waitForDebuggerOnStart: false });
     return [this.#main, ...this.#workers.values()];
@@ -92,7 +92,7 @@ export class Target {
     else waiting?.reject(new Error(error.message));
   }
 
-  /** Counts from now on which functions of files below the URL run. */
+  /** Records, from now on, which functions of files below the URL run. */
   async watch(prefix: string): Promise<void> {
     this.#prefix = prefix;
     await this.ask("Debugger.enable");
@@ -100,7 +100,7 @@ export class Target {
     await this.ask("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
   }
 
-  /** Notes from now on each entry into a function that has run since `watch`. */
+  /** Records, from now on, each entry into a function that has run since `watch`. */
   async noteEntries(): Promise<void> {
     const { result } = await this.ask<{ result: Coverage[] }>("Profiler.takePreciseCoverage");
     await this.ask("Profiler.stopPreciseCoverage");
@@ -111,14 +111,14 @@ export class Target {
       });
       for (const { ranges } of functions) {
         const [{ startOffset, endOffset, count }] = ranges;
-        // What starts with the file is the file itself, which ran when it was loaded.
+        // A function that starts at offset 0 is the module itself, which ran when it was loaded.
         if (count > 0 && startOffset > 0)
           await this.#note(scriptId, url, placeOf(source, startOffset), placeOf(source, endOffset));
       }
     }
   }
 
-  /** The entries since the last call, in order. */
+  /** Returns the entries since the last call, in order. */
   async entries(): Promise<Entry[]> {
     const expression = "JSON.stringify((globalThis.routeEntries ?? []).splice(0))";
     const { result } = await this.ask<{ result: { value: string } }>("Runtime.evaluate", { expression });
@@ -132,7 +132,7 @@ export class Target {
     const file = JSON.stringify(url.slice(this.#prefix.length));
     const at = "globalThis.performance.timeOrigin + globalThis.performance.now()";
     const condition = `(globalThis.routeEntries ??= []).push([${file}, ${at}]), false`;
-    // Another function may have its first step at the same place.
+    // Setting a breakpoint fails if another function begins at the same place.
     await this.ask("Debugger.setBreakpoint", { location: locations[0], condition }).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Makes the page in `src/portal`: one HTML, one script, one style and an icon. */
+/** Builds the page in `src/portal`: an HTML file, a script, a style sheet and an icon. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -16,11 +16,11 @@ const TYPES = {
 
 export interface Portal {
   readonly files: readonly KeptFile[];
-  /** What esbuild says of the script and the style. */
+  /** esbuild's report on the script and the style sheet. */
   readonly metafile: Metafile;
 }
 
-/** `quality` is Brotli's: 11 takes a second, and makes a seventh less than 5. */
+/** `quality` is Brotli's. Quality 11 takes a second, and its files are a seventh smaller than those of 5. */
 export async function buildPortal(quality: number): Promise<Portal> {
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
@@ -65,14 +65,14 @@ export async function buildPortal(quality: number): Promise<Portal> {
   return { files, metafile };
 }
 
-/** How receivers verify a signature, by the extension of the file for each language. */
+/** Returns the code that verifies a signature in each language, by the extension of its file. */
 function snippets(): Record<string, string> {
   const directory = join(root, "docs/verify");
   const files = readdirSync(directory).filter((name) => /^verify\./i.test(name));
   return Object.fromEntries(files.map((name) => [extname(name), readFileSync(join(directory, name), "utf8")]));
 }
 
-/** A browser has no sockets: in place of the client's requests are those of the page. */
+/** Replaces the client's requests by the page's own, because a browser has no sockets. */
 const fetched: Plugin = {
   name: "fetched",
   setup({ onResolve }) {
@@ -86,7 +86,7 @@ const CACHE = join(root, ".cache/portal.json");
 
 interface Cache {
   readonly sources: readonly string[];
-  /** When they were changed. */
+  /** The times at which the sources were changed. */
   readonly stamp: string;
   readonly files: readonly (Pick<KeptFile, "path" | "type"> & { readonly br: string })[];
 }
@@ -103,7 +103,7 @@ function stampOf(sources: readonly string[]): string {
   return sources.map((path) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0).join();
 }
 
-/** Built when a source of it has changed since it was last built: that takes a third of a second. */
+/** Returns the page, and builds it first if a source has changed, which takes a third of a second. */
 export async function portalOfCheckout(): Promise<readonly KeptFile[]> {
   const known = readCache();
   if (known !== null && stampOf(known.sources) === known.stamp)
@@ -126,7 +126,7 @@ export async function portalOfCheckout(): Promise<readonly KeptFile[]> {
     writeFileSync(draft, JSON.stringify(cache));
     renameSync(draft, CACHE);
   } catch {
-    // The checkout may be somebody else's: then it is built at each start.
+    // The checkout may not be writable. Then the page is built at each start.
   }
   return files;
 }

@@ -1,5 +1,5 @@
 /**
- * Makes everything of a release in dist/release, and publishes nothing:
+ * Makes all files of a release in dist/release, and publishes nothing:
  *
  *   npm run release -- --node linux-x64=PATH …   every target, or those named; on these Nodes instead of the pinned
  *   npm run release -- --unpatched-node          also on a Node that lacks security fixes
@@ -98,7 +98,9 @@ async function makeAndProve(name: TargetName): Promise<Proven> {
   return { executable, proof };
 }
 
-/** For every platform, whichever executables are made: npm has one package of a version. */
+/**
+ * Makes the npm package for every platform, whichever executables are made, because npm has one package per version.
+ */
 async function makeNpm(): Promise<void> {
   const made = await makeNpmPackage(
     TARGETS.map(({ platform, arch }) => `${platform}-${arch}`),
@@ -123,7 +125,7 @@ function writeCompanions(made: readonly Proven[]): void {
   write("RELEASE.md", releaseNotes({ version, commit, changes: notesOf(version, changelog), against, made }));
 }
 
-/** For Linux, of which Debian is one. */
+/** Makes Debian packages from the executables for Linux. */
 function makeDebianPackages(made: readonly Proven[]): void {
   if (isMissing(FOR_DEBIAN)) return;
   const licences = read("dist/release/THIRD-PARTY-LICENSES");
@@ -134,7 +136,7 @@ function makeDebianPackages(made: readonly Proven[]): void {
   }
 }
 
-/** From a copy, because building leaves things behind. */
+/** Builds the Python client from a copy, because building leaves files behind. */
 function makePythonClient(): void {
   if (isMissing(FOR_PYTHON)) return;
   const scratch = mkdtempSync(join(tmpdir(), "webhookd-python-"));

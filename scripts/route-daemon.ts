@@ -1,11 +1,17 @@
-/** The daemon whose events are looked at: as `serve` starts it, but for its chores, which are no part of their way. */
+/**
+ * Starts the daemon that `npm run route` watches. It runs as `serve` starts it, except for its chores, which no event
+ * passes.
+ */
 import { systemClock, type Clock } from "../src/clock.ts";
 import { loadConfig } from "../src/config.ts";
 import { startDaemon } from "../src/daemon.ts";
 import { createLog } from "../src/log.ts";
 import { inputs } from "../test/config/inputs.ts";
 
-/** So much slower does its time pass: what it does once a second falls into few events, however busy the machine is. */
+/**
+ * The daemon's clock is slowed by this factor, so that its work of each second disturbs few events, even on a busy
+ * machine.
+ */
 const SLOWER = 10;
 const began = systemClock.now();
 const clock: Clock = {

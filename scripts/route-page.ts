@@ -1,14 +1,14 @@
-/** The way of one event as ARCHITECTURE.md shows it. */
+/** Reads and writes the list in ARCHITECTURE.md of the files that one event passes. */
 
 const [BEGIN, END] = ["<!-- route: written by npm run route -- --write -->\n", "<!-- end of route -->"];
 
-/** The page with the list of files as it is now. */
+/** Returns the page with the current list of files. */
 export function withRoute(page: string, files: readonly string[]): string {
   const [from, to] = ends(page);
   return page.slice(0, from) + ["", "```text shown", listed(files), "```", "", ""].join("\n") + page.slice(to);
 }
 
-/** The files that the page names. */
+/** Returns the files that the page names. */
 export function routeIn(page: string): string[] {
   const [from, to] = ends(page);
   return [...page.slice(from, to).matchAll(/^ *\d+ {2}(\S+)$/gm)].map(([, file]) => file!);

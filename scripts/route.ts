@@ -1,7 +1,7 @@
 /**
- * The files that one event passes, in order, from its POST until its attempt is
- * recorded: one endpoint that answers 200, one sender thread, everything warm. The daemon runs as it always does, but for
- * its chores, with a breakpoint on each function that never stops and only notes that it was entered.
+ * Lists the files that one event passes, in order, from its POST until its attempt is recorded: with one endpoint that
+ * answers 200, one sender thread, and everything warm. The daemon runs as usual, except for its chores. Each function
+ * has a breakpoint that never stops it, but records the entry.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,10 +19,10 @@ import { Inspector, type Entry } from "./inspector.ts";
 import { listed, withRoute } from "./route-page.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** What one event passes, each of these passes. */
+/** Only files that each of these events passes are listed. */
 const EVENTS = 5;
 const WARM_UP = 30;
-/** A connection that has been silent for so long is used again. */
+/** The daemon uses a connection again after it has been silent for this long. */
 const SILENT_MS = 3000;
 /** The result of an attempt is recorded within milliseconds. */
 const LOOK_MS = 50;
@@ -39,7 +39,7 @@ const { values } = scriptArguments(USAGE, {
 });
 const dir = mkdtempSync(join(tmpdir(), "webhookd-route-"));
 process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
-// Or nobody would end the daemon when a busy machine takes too long.
+// Without this, a timeout on a busy machine would leave the daemon running.
 process.once("SIGTERM", () => process.exit(143));
 
 let arrived = () => {};
@@ -49,7 +49,7 @@ const receiver = createServer((request, response) => {
     arrived();
   });
 });
-// A connection that it closed would be opened anew on the way.
+// The receiver must keep its connections, or opening a new one would be part of the route.
 receiver.keepAliveTimeout = 0;
 await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
 
@@ -62,7 +62,7 @@ const [url, inspectorUrl] = await Promise.all([
   lineOf(daemon.stderr, (line) => /Debugger listening on (ws:\S+)/u.exec(line)?.[1] ?? null),
 ]);
 const key = readFileSync(join(dir, "admin.key"), "utf8").trim();
-// Publishers hardly ever send anything else, and a connection that has carried something else is read in another way.
+// Publishers send hardly anything but events, and a connection that has carried another request is read by other code.
 const registration = {
   url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
   events: ["goal.achieved"],
@@ -94,7 +94,7 @@ if (values.write) {
 console.log(values.json ? JSON.stringify(route) : listed(route));
 process.exit(0);
 
-/** Head and body leave in one piece, also on a busy machine: what comes in two is read in another way. */
+/** Sends head and body in one piece, even on a busy machine, because other code reads a request in two pieces. */
 async function post(path: string, body: object, agent: Agent): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const sent = request(url + path, { method: "POST", headers, agent }).end(JSON.stringify(body));
@@ -111,7 +111,7 @@ async function publish(): Promise<void> {
   await there;
 }
 
-/** What was entered since the last call, in order, once nothing more is for a while. */
+/** Returns the entries since the last call, in order, once there has been none for a while. */
 async function settled(): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let quiet = 0; quiet < QUIET_LOOKS;) {

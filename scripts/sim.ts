@@ -1,4 +1,4 @@
-/** The deterministic simulation, see test/sim/world.ts. */
+/** Runs the deterministic simulation in test/sim/world.ts. */
 import { memoryDirectory } from "../test/harness/scratch.ts";
 import { PLANTS, type PlantName } from "../test/sim/plants.ts";
 import { simulate } from "../test/sim/world.ts";

@@ -1,6 +1,6 @@
 /**
- * What a person reads of webhookd, drawn at random, to be read aloud: sentences of the pages made by hand, and texts of the
- * program. The same seed draws the same strings from the same checkout.
+ * Prints strings that users read, drawn at random, to be read aloud: sentences of the pages written by hand, and texts
+ * of the program. The same seed draws the same strings from the same checkout.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ interface Found {
   readonly text: string;
 }
 
-/** Not for users: SQL, style sheets, code that is printed to be pasted, and markup. */
+/** Matches text that is not prose: SQL, style sheets, code that is printed to be pasted, and markup. */
 const NOT_PROSE =
   /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|WHERE|VALUES|ORDER BY|REFERENCES|PRIMARY KEY|NOT NULL|INDEXED|AND)\b|^webhookd |=>|\bfunction\b|[{};]\s*$|^\s*[<@.#]|^--|<\/|\bimport\b.*\bfrom\b/u;
 const isProse = (text: string): boolean =>
@@ -40,7 +40,10 @@ const oneLine = (text: string): string => text.replace(/\s+/gu, " ").trim();
 type Node = { readonly type: string; readonly start: number; readonly end: number } & Record<string, unknown>;
 const isNode = (value: unknown): value is Node => typeof (value as Node | null)?.type === "string";
 
-/** The text of a literal, of a template (what it inserts as "…"), or of several joined by "+"; null for any other node. */
+/**
+ * Returns the text of a literal, of a template (with "…" for its expressions), or of several joined by "+"; null for
+ * any other node.
+ */
 function textOf(node: Node): string | null {
   if (node.type === "Literal") return typeof node["value"] === "string" ? node["value"] : null;
   if (node.type === "JSXText") return node["value"] as string;
@@ -70,7 +73,7 @@ function ofProgram(file: string): Found[] {
   return found;
 }
 
-/** Sentences, cells of tables and headings; not what stands in a block of code. */
+/** Returns the sentences, cells of tables and headings of a page, without its blocks of code. */
 function ofPage(file: string): Found[] {
   const found: Found[] = [];
   let block: string[] = [];
@@ -95,7 +98,7 @@ function ofPage(file: string): Found[] {
   return found;
 }
 
-/** It is made of the program's own texts. */
+/** This page is generated from the program's own texts. */
 const LEFT_OUT = "docs/commands.md";
 const under = positionals.length > 0 ? positionals : ["src", "cli", "tui", "docs", "*.md"];
 const files = execFileSync("git", ["ls-files", ...under], { encoding: "utf8" })
@@ -103,7 +106,7 @@ const files = execFileSync("git", ["ls-files", ...under], { encoding: "utf8" })
   .filter((file) => /\.(?:tsx?|md)$/u.test(file) && file !== LEFT_OUT);
 const every = files.flatMap((file) => (file.endsWith(".md") ? ofPage(file) : ofProgram(file)));
 
-/** Park and Miller's generator: the same on every machine. */
+/** Park and Miller's generator yields the same numbers on every machine. */
 let state = (Number(values.seed) % 2_147_483_646) + 1;
 const next = (): number => (state = (state * 48_271) % 2_147_483_647);
 

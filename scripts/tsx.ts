@@ -1,10 +1,10 @@
-/** Lets this process import .tsx files from a checkout: Node by itself strips types, but knows no JSX. */
+/** Lets this process import .tsx files from a checkout. Node itself strips types, but does not read JSX. */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 import { transformSync } from "esbuild";
 
-// React's own checks are for who works on it; the executable has its production build too.
+// The executable has React's production build too. React's development checks are for people who change the screens.
 process.env.NODE_ENV ??= "production";
 
 registerHooks({
