@@ -123,6 +123,13 @@ export const EDGES: readonly Mutant[] = [
     tests: ["test/api/server/request-head.test.ts"],
   },
   {
+    name: "a-failed-stream-ends-the-process",
+    file: "src/api/reports/stream.ts",
+    find: "        stream.destroy(error as Error);\n",
+    replace: "        throw error;\n",
+    tests: ["test/api/reports/stream.test.ts"],
+  },
+  {
     name: "a-reset-connection-ends-the-process",
     file: "src/api/server/listener.ts",
     find: '(socket: Socket) => socket.on("error", () => {})',

@@ -86,7 +86,7 @@ export function readBody(
         const waited = size > SHORT_BYTES ? turn?.(chunk.length) : null;
         if (waited) {
           req.pause();
-          void waited.then(() => req.resume());
+          waited.then(() => req.resume()).catch(giveUp);
         }
       } catch (error) {
         giveUp(error);
@@ -104,7 +104,13 @@ export function readBody(
     // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
     req.on("close", () => req.readableEnded || giveUp(new ClientGone()));
     const joined = () => (chunks.length === 1 ? chunks[0]! : pour(chunks, size, Buffer.allocUnsafe(size)));
-    req.on("end", () => resolve(whole ?? joined()));
+    req.on("end", () => {
+      try {
+        resolve(whole ?? joined());
+      } catch (error) {
+        giveUp(error);
+      }
+    });
     if (CONTINUE.test(req.headers.expect ?? "")) res.writeContinue();
     req.on("data", take);
   });

@@ -342,7 +342,8 @@ export class Pipeline {
   #write(exchange: Exchange, reply: Reply): void {
     const { metrics, clock, config } = this.#parts;
     const { allowedOrigins } = config.server;
-    write(exchange, reply, allowedOrigins.length === 0 ? NO_HEADERS : pageHeaders(allowedOrigins, exchange.req));
+    const forPages = allowedOrigins.length === 0 ? NO_HEADERS : pageHeaders(allowedOrigins, exchange.req);
+    write(exchange, reply, forPages, (error) => this.#cutOff(exchange, error));
     metrics.requests.took(exchange.route ?? "none", reply.status, clock.monotonic() - exchange.begun);
     if (!exchange.isTrusted) this.#lines.answered(exchange);
   }

@@ -63,8 +63,17 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
 /** For a client to take some of its answer: until it has, the answer is in memory. */
 const PATIENCE_MS = 30_000;
 
-/** What is text goes out with its headers as one piece. Only a test is less patient with whoever does not read it. */
-export function write(exchange: Exchange, reply: Reply, forPages: readonly Header[], patienceMs = PATIENCE_MS): void {
+/**
+ * What is text goes out with its headers as one piece. `failed` hears of a stream that broke off by itself. Only a test
+ * is less patient with whoever does not read it.
+ */
+export function write(
+  exchange: Exchange,
+  reply: Reply,
+  forPages: readonly Header[],
+  failed: (error: Error) => void,
+  patienceMs = PATIENCE_MS,
+): void {
   const { req, res } = exchange;
   const { status, body } = reply;
   if (hasMuchLeft(req)) hangUpAfter(req, res);
@@ -74,7 +83,11 @@ export function write(exchange: Exchange, reply: Reply, forPages: readonly Heade
     if (res.writableLength > 0) cutUnlessTaken(res, patienceMs);
     return;
   }
-  if (req.method !== "HEAD" && !res.destroyed) return void connect(body, res, () => {});
+  if (req.method !== "HEAD" && !res.destroyed) {
+    // A client that went away ends the stream with an error, too, but has closed the answer before.
+    body.once("error", (error) => res.destroyed || failed(error));
+    return void connect(body, res, () => {});
+  }
   // Nobody will read the stream, which is what ends it; and Node throws where it is to connect one to a closed answer.
   body.destroy();
   res.end();

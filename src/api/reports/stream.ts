@@ -126,7 +126,12 @@ function streamOf(
       seen = batch.number;
       waiting.push(batch);
       behind += batch.size;
-      hand();
+      // Whoever tells the changes has others to tell, and knows nothing of this one.
+      try {
+        hand();
+      } catch (error) {
+        stream.destroy(error as Error);
+      }
       // It does not read: it comes back with the id of what it saw last, or is gone.
       if (behind > MAX_WAITING) stream.destroy();
     },

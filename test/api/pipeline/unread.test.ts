@@ -12,7 +12,7 @@ async function asking(): Promise<{ client: Socket; ended: () => boolean }> {
   const server = createServer((req, res) => {
     res.once("close", () => (closed = true));
     const exchange = newExchange({ req, res, isTrusted: false, requestId: "1", begun: 0 });
-    write(exchange, { status: 200, type: "text/plain", body: "x".repeat(32 * MIB) }, [], PATIENCE_MS);
+    write(exchange, { status: 200, type: "text/plain", body: "x".repeat(32 * MIB) }, [], () => {}, PATIENCE_MS);
   }).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const client = connect((server.address() as AddressInfo).port, "127.0.0.1").pause();

@@ -356,3 +356,21 @@ describe("the stream", () => {
     expect(await api.get("/v1/webhooks/stream")).toMatchObject({ status: 503, body: { code: "shutting_down" } });
   });
 });
+
+describe("a failure in a stream", () => {
+  it("ends that stream alone, and is in the log under its request", async () => {
+    const { api } = await serve();
+    const broken = await Follower.open(api);
+    vi.spyOn(api.clock, "now").mockReturnValueOnce(Number.NaN);
+    api.feed.changed("ep_x");
+    api.clock.advance("1s");
+    await until(() => broken.ended);
+    const lines = api.logged.filter(({ level }) => level === "error");
+    expect(lines).toHaveLength(1);
+    expect(lines[0]!.fields).toMatchObject({ request_id: broken.response.headers["x-request-id"] });
+    const follower = await Follower.open(api);
+    api.feed.changed("ep_x");
+    api.clock.advance("1s");
+    await until(() => follower.of("endpoint").length > 0);
+  });
+});
