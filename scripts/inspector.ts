@@ -1,5 +1,6 @@
 /** Watches a running Node process and its worker threads as a debugger does, over the inspector's protocol. */
 import { once } from "node:events";
+import { unawaited } from "../src/domain/unawaited.ts";
 
 interface Answer {
   readonly id?: number;
@@ -59,7 +60,7 @@ export class Inspector {
     if (answer.method === "NodeWorker.attachedToWorker") {
       const { sessionId } = answer.params!;
       const send = (message: string) => this.#main.ask("NodeWorker.sendMessageToWorker", { sessionId, message });
-      this.#workers.set(sessionId, new Target((message) => void send(message)));
+      this.#workers.set(sessionId, new Target((message) => unawaited(send(message))));
     } else if (answer.method === "NodeWorker.receivedMessageFromWorker") {
       const { sessionId, message } = answer.params!;
       this.#workers.get(sessionId)?.hear(JSON.parse(message) as Answer);

@@ -9,6 +9,7 @@ import type { Settings } from "./model/state.ts";
 import { MouseReports, type MouseReport } from "./mouse/reports.ts";
 import { Program, type Surroundings } from "./program.ts";
 import { initialState } from "./state/reduce.ts";
+import { unawaited } from "../src/domain/unawaited.ts";
 
 export interface DashboardOptions {
   readonly client: Client;
@@ -154,8 +155,8 @@ function surroundingsOf({ stdout, loan, hold }: Terminal, quit: (exit: number) =
       return () => clearTimeout(timer);
     },
     mouse: (isOn) => hold.mouse(isOn),
-    suspend: () => void loan.lend(stopped),
-    redraw: () => void loan.lend(async () => {}),
+    suspend: () => unawaited(loan.lend(stopped)),
+    redraw: () => unawaited(loan.lend(async () => {})),
     // OSC 52: the terminal copies the text to the clipboard, even over ssh.
     copy: (text) => void stdout.write(`\x1b]52;c;${Buffer.from(text).toString("base64")}\x07`),
     save(name, text) {

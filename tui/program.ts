@@ -8,6 +8,7 @@ import type { Answered, Call, Problem } from "./model/call.ts";
 import type { Effect, Message, Size, State, Step } from "./model/state.ts";
 import { reduce } from "./state/reduce.ts";
 import { refreshMs, tickMs } from "./state/tick.ts";
+import { unawaited } from "../src/domain/unawaited.ts";
 
 /** A message without its time. */
 type Said = Message extends infer M ? (M extends unknown ? Omit<M, "now"> : never) : never;
@@ -142,10 +143,10 @@ export class Program {
   #run(effect: Effect): void {
     switch (effect.do) {
       case "call":
-        void this.#call(effect.call);
+        unawaited(this.#call(effect.call));
         return;
       case "connect":
-        void this.#follow(effect.lastEventId);
+        unawaited(this.#follow(effect.lastEventId));
         return;
       case "copy":
         this.#around.copy(effect.text);

@@ -10,6 +10,7 @@ import { readDuration } from "../values.ts";
 import { DELAYS, FAILURES, openSite, type DemoSite } from "./demo-site.ts";
 import { requestLine } from "./listen/request-line.ts";
 import { count } from "../output/words.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const EVERY_MS = 1000;
 /** The longest time until a signal is noticed. */
@@ -75,7 +76,7 @@ interface Traffic {
 async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traffic, io: Io): Promise<number> {
   const end = io.monotonic() + forMs;
   let fault: Error | null = null;
-  void failed.then((error) => (fault = error));
+  unawaited(failed.then((error) => (fault = error)));
   let events = 0;
   while (!isStopped() && io.monotonic() < end) {
     const { name, sample } = BUILT_IN_TYPES[events % BUILT_IN_TYPES.length]!;

@@ -12,6 +12,7 @@ import { watchOver } from "../crash/children.ts";
 import { NODE_FLAGS } from "../package/node-flags.ts";
 import { monotonic } from "./ledger.ts";
 import { EVENT_TYPE } from "./payload.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const SOURCE = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 let bundled: Promise<string> | undefined;
@@ -79,10 +80,12 @@ export class DaemonUnderTest {
         writeSync(log, `${line}\n`);
         if (line.includes('"listening"')) resolve((JSON.parse(line) as { url: string }).url);
       });
-      void ended.then(() => {
-        closeSync(log);
-        resolve(null);
-      });
+      unawaited(
+        ended.then(() => {
+          closeSync(log);
+          resolve(null);
+        }),
+      );
     });
     if (url === null) throw new Error(`the daemon did not start:\n${readFileSync(logFile, "utf8")}`);
     const key = readFileSync(join(keyDir, "admin.key"), "utf8").trim();

@@ -18,6 +18,7 @@ import { openStore } from "../../src/store/opening/open.ts";
 import { ENDPOINT, ENVELOPE, EVENT_TYPE, publishText, SECRET, SIGNATURE, targetOf } from "./payload.ts";
 import { remove, scratch } from "./scratch.ts";
 import { openStorelessApi } from "./storeless-api.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** Notes what is measured: of a round that does more, only what runs in `run`. */
 export interface Meter {
@@ -135,7 +136,7 @@ export const LOOPS = {
         return WIRE_PARALLEL * Math.ceil(MANY / WIRE_PARALLEL);
       },
       close() {
-        void exchange.close();
+        unawaited(exchange.close());
         egress.close();
       },
     };

@@ -10,6 +10,7 @@ import { Api } from "./api.ts";
 import { watchOver } from "./children.ts";
 import { monotonic } from "./journal.ts";
 import { LADDER, TIMEOUT_MS } from "./site.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** The program from its sources, on the Node that runs this. */
 export const SOURCES = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
@@ -81,7 +82,7 @@ export class DaemonProcess {
         this.#url = (JSON.parse(line) as { url: string }).url;
         resolve(monotonic() - startedAt);
       });
-      void this.ended.then(() => resolve(null));
+      unawaited(this.ended.then(() => resolve(null)));
     });
   }
 

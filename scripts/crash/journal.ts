@@ -1,6 +1,7 @@
 /** Lines of JSON that are on the disk before whoever wrote them goes on; lines that come meanwhile share the next fsync. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const CHUNK_BYTES = 1 << 20;
 const LINE_END = 0x0a;
@@ -29,7 +30,7 @@ export class Journal {
     const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
     return new Promise((resolve, reject) => {
       this.#waiting.push({ text, resolve, reject });
-      if (!this.#writing) void this.#write();
+      if (!this.#writing) unawaited(this.#write());
     });
   }
 

@@ -13,6 +13,7 @@ import { Journal, monotonic } from "./journal.ts";
 import { ENDPOINTS, planOf, SIGNATURE_BY } from "./site.ts";
 import { killStrays } from "./strays.ts";
 import { verifies } from "./verifies.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** The n-th complete request from now on kills the daemon: at once, or `ms` after it was answered. */
 export interface Aim {
@@ -39,7 +40,7 @@ const journal = await Journal.open(journalFile);
 const random = new Random(Number(seed));
 const plans = new Map(ENDPOINTS.map((plan) => [plan.name, plan]));
 const connections = new WeakMap<Socket, Connection>();
-const server = createServer((request, response) => void serve(request, response));
+const server = createServer((request, response) => unawaited(serve(request, response)));
 let secrets: Readonly<Record<string, string>> = {};
 let generation = 0;
 let daemon: number | null = null;
@@ -53,13 +54,13 @@ server.on("connection", (socket: Socket) => {
 });
 server.listen(0, "127.0.0.1", () => process.send!({ port: port() }));
 process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
-  void obey(asked).then(() => process.send?.({ done: number }));
+  unawaited(obey(asked).then(() => process.send?.({ done: number })));
 });
 // The driver is gone, and with it whoever would end the daemon, unless it has said that this is the end.
 process.on("disconnect", () => {
   if (isOver) process.exit();
   killDaemon(daemon);
-  void killStrays(dirname(journalFile)).then(() => process.exit());
+  unawaited(killStrays(dirname(journalFile)).then(() => process.exit()));
 });
 
 async function obey(asked: Asked): Promise<void> {
@@ -116,7 +117,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   // On a busy machine the daemon may have read the answer long before this process goes on.
   const from = monotonic();
   send(response, answer);
-  void journal.append({ kind: "sent", nth: seen.nth, from, at: monotonic() });
+  unawaited(journal.append({ kind: "sent", nth: seen.nth, from, at: monotonic() }));
   if (isAimedAt !== null) setTimeout(() => killDaemon(target), isAimedAt.ms);
 }
 
@@ -153,7 +154,7 @@ function send(response: ServerResponse, answer: Answer): void {
 /** Unless that process is gone already. */
 function killDaemon(target: number | null): void {
   if (target === null || target !== daemon) return;
-  void journal.append({ kind: "kill", generation, at: monotonic() });
+  unawaited(journal.append({ kind: "kill", generation, at: monotonic() }));
   try {
     process.kill(target, "SIGKILL");
   } catch {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { overwrite, pagesOf, type PageOf } from "../../test/harness/pages.ts";
 import type { TestReceiver } from "../../test/harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** A daemon that runs on a directory, in this process or in one of its own. */
 export interface Life {
@@ -141,7 +142,7 @@ async function whenAllIsSent(
   life: Life,
 ): Promise<Status | "ended" | null> {
   const ended = new AbortController();
-  void life.exit.then(() => ended.abort());
+  unawaited(life.exit.then(() => ended.abort()));
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(PATIENCE_MS)]);
   await ask(url, key, "POST", "/v1/resume", signal);
   while (!signal.aborted) {

@@ -7,6 +7,7 @@ import type { Io } from "../../cli/io.ts";
 import { processIo } from "../../cli/process-io.ts";
 import { processInputs } from "../../src/config/inputs.ts";
 import type { Life } from "./pages.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const real = processIo();
 
@@ -36,6 +37,6 @@ export function serveHere(dir: string): Life {
     exit: (code) => listening.reject(new Error(`the daemon exits with ${code}`)),
   };
   const exit = webhookd(["serve", "--dev", "--data-dir", dir, "--listen", "127.0.0.1:0", "--log-format", "json"], io);
-  void exit.then(() => listening.resolve(null));
+  unawaited(exit.then(() => listening.resolve(null)));
   return { listening: listening.promise, exit, stderr: () => stderr, stop: () => onSignal("SIGTERM") };
 }

@@ -97,7 +97,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: "what-a-kill-left-of-a-large-batch-stays",
     file: "src/store/sqlite/store.ts",
-    find: "    void this.#large.dropLeft();\n",
+    find: "    unawaited(this.#large.dropLeft());\n",
     replace: "",
     tests: ["test/store/sqlite/events/large-data.test.ts"],
   },

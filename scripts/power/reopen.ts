@@ -23,6 +23,7 @@ import { LADDER } from "../crash/site.ts";
 import { judge, wholeBackups, type Contents } from "./contents.ts";
 import type { Expectation, Verdict } from "./promises.ts";
 import { inputs } from "../../test/config/inputs.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const QUIET_LIMIT_MS = 60_000;
 const POLL_MS = 10;
@@ -34,7 +35,7 @@ const REMEMBERED = 8;
 const seen = new Map<string, Contents>();
 
 process.on("message", (expectation: Expectation) => {
-  void check(expectation).then((verdict) => process.send!(verdict));
+  unawaited(check(expectation).then((verdict) => process.send!(verdict)));
 });
 
 async function check(expectation: Expectation): Promise<Verdict> {

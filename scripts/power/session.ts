@@ -17,6 +17,7 @@ import { ENDPOINTS, EVENT_TYPES } from "../crash/site.ts";
 import { verifies } from "../crash/verifies.ts";
 import type { Answered, Promised } from "./promises.ts";
 import { readRecording, type Recorded } from "./recording.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** New levels of directories, each of which has to be there after a cut. */
 export const DATA = "var/lib/webhookd";
@@ -48,7 +49,7 @@ export class Receivers {
 
   constructor(random: Random) {
     this.#random = random;
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => unawaited(this.#serve(request, response)));
   }
 
   async listen(): Promise<number> {

@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Network } from "../../src/delivery/http/egress.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const EVERY_TYPE = BUILT_IN_TYPES.map(({ name }) => name);
 const HOUR = 3_600_000;
@@ -75,7 +76,7 @@ export const NETWORK = "203.0.113.0/24";
 
 /** All of them on one port of this machine, under names and addresses of their own. */
 export class Receivers {
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #server = createServer((request, response) => unawaited(this.#answer(request, response)));
   readonly #now: () => number;
   readonly #began: number;
   #served = 0;

@@ -13,6 +13,7 @@ import { EVENT_TYPES } from "../crash/site.ts";
 import { verifies } from "../crash/verifies.ts";
 import { Gauge, type Growth } from "./gauge.ts";
 import { Ledger, type Balance, type Published } from "./ledger.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export interface SoakOptions {
   readonly home: Home;
@@ -60,7 +61,7 @@ class Soak {
   constructor(options: SoakOptions) {
     this.#options = options;
     this.#random = new Random(options.seed);
-    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server = createServer((request, response) => unawaited(this.#serve(request, response)));
   }
 
   async run(): Promise<Report> {

@@ -23,6 +23,7 @@ import type { EndedAttempt, Recorded, SharedAlerts, Space, Store } from "../stor
 import type { Log } from "../log.ts";
 import { chatAt, mailTo, Outlet, type AlertData } from "./people.ts";
 import { chatUrl, keepAlertEndpoint, mailOf, type EndpointStore } from "./endpoint.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** The time between two notices of a kind that a node hands to the node that folds the notices of all nodes. */
 const HAND_PACE_MS = 5000;
@@ -161,7 +162,7 @@ export class Alerts implements DeliveryWatcher {
       for (const outlet of [this.#chat, this.#mail]) outlet.say(notice.type, data);
     }
     // This is not awaited, because a chat that hangs must not delay the signed alerts.
-    for (const outlet of [this.#chat, this.#mail]) void outlet.post();
+    for (const outlet of [this.#chat, this.#mail]) unawaited(outlet.post());
     await this.#sign();
   }
 

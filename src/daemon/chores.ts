@@ -161,7 +161,7 @@ function onceAtATime({ name, run }: Chore, log: Log): () => void {
   return () => {
     if (running) return;
     running = true;
-    void (async () => run())()
+    (async () => run())()
       .catch((error: unknown) => log.error({ err: error, chore: name }, "a chore failed"))
       .finally(() => {
         running = false;

@@ -20,6 +20,7 @@ import { findOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Lease } from "./lease.ts";
 import type { AutoDisableRules, Memory, Queue } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** If the process dies after this long, that is not taken for the effect of a deadly delivery. */
 const YOUNG_MS = 60_000;
@@ -103,7 +104,7 @@ export class Dispatcher implements Deliveries {
     const suspects = await store.recovery.suspects();
     const trial = suspects.length === 0 ? Promise.resolve() : this.#trial.run(suspects);
     this.lease.listen();
-    void trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault);
+    unawaited(trial.then(() => this.#executor.do(tick(this.#memory, this.#executor.now())), onFault));
   }
 
   /**
@@ -118,8 +119,8 @@ export class Dispatcher implements Deliveries {
       // If this write fails, the next start is only more careful than it needs to be.
       store.recovery.outlived().catch(() => {});
     }
-    if (!this.#tookUp) void this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
-    if (this.#sweep.isWanted) void this.sweep();
+    if (!this.#tookUp) this.#takeUp().catch((error: unknown) => this.#executor.failed(error));
+    if (this.#sweep.isWanted) unawaited(this.sweep());
     this.#careful?.retry();
     this.#executor.do(tick(this.#memory, this.#executor.now()));
     this.#makeRoom();
@@ -335,8 +336,10 @@ export class Dispatcher implements Deliveries {
       }
       this.#executor.wake();
     };
-    void make()
-      .catch((error: unknown) => this.#executor.failed(error))
-      .finally(() => (this.#makesRoom = false));
+    unawaited(
+      make()
+        .catch((error: unknown) => this.#executor.failed(error))
+        .finally(() => (this.#makesRoom = false)),
+    );
   }
 }

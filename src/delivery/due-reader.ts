@@ -5,6 +5,7 @@ import { beginRead, READ_LIMIT, type Read } from "./core/disk.ts";
 import { settledOf } from "./memory/clock.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** The least that a read costs, in rows. It limits the number of reads in one turn of the event loop. */
 const READ_COST = 8;
@@ -160,7 +161,7 @@ export class Waker {
     this.#woken = true;
     if (this.#passing || this.#stopped) return;
     this.#passing = true;
-    void this.#run();
+    unawaited(this.#run());
   }
 
   /**

@@ -23,6 +23,7 @@ import type { KnownEndpoint } from "./memory/endpoints.ts";
 import { Memory, type DecidedAttempt, type DeliveryRules } from "./memory/memory.ts";
 import { Questions, type QuestionsParts } from "./questions.ts";
 import type { Sending } from "./send/sender.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** The number of deliveries that one commit writes back. */
 const PARKED_AT_ONCE = 500;
@@ -89,12 +90,12 @@ export class Executor {
 
   do(effects: Effects): void {
     const { sending } = this;
-    if (effects.sending === "pause") void sending.pause();
+    if (effects.sending === "pause") unawaited(sending.pause());
     if (effects.sending === "resume") sending.resume();
     for (const each of effects.disable) this.#run(this.#disable(each));
     if (effects.record.length > 0) this.#record(effects.record);
     if (effects.send.length > 0) sending.send(effects.send);
-    if (effects.park.length > 0) void this.park(effects.park).then(() => this.wake());
+    if (effects.park.length > 0) unawaited(this.park(effects.park).then(() => this.wake()));
     for (const endpoint of effects.lookUp) this.#lookUps.do(() => this.#run(this.lookUp(endpoint)));
     for (const owed of effects.askFor) this.#run(this.#askFor(owed));
     for (const { alarm, over, message, fields } of effects.alarms) {
@@ -103,7 +104,7 @@ export class Executor {
     }
     if (effects.probe) sending.probe();
     if (effects.askResolvers) {
-      void this.#questions.askResolvers().then((why) => this.do(resolversAsked(this.memory, why, this.now())));
+      unawaited(this.#questions.askResolvers().then((why) => this.do(resolversAsked(this.memory, why, this.now()))));
     }
     for (const delivery of effects.released) this.#tellReleased(delivery);
     if (effects.readDue) this.wake();

@@ -12,6 +12,7 @@ import { arrived } from "./core/way.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Executor } from "./executor.ts";
 import { findOwed } from "./horizon-sweep.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** Sending stops this long before the lease ends, because an attempt starts a little after it is handed to a sender. */
 const MARGIN_MS = 1000;
@@ -107,10 +108,12 @@ export class Lease {
     this.#cancelLeaving();
     return new Promise((resolve) => {
       const cancel = this.#parts.clock.after(END_MS, resolve);
-      void this.#rest().then(() => {
-        cancel();
-        resolve();
-      });
+      unawaited(
+        this.#rest().then(() => {
+          cancel();
+          resolve();
+        }),
+      );
     });
   }
 
@@ -142,7 +145,7 @@ export class Lease {
     const lapse = () => {
       this.#lapsedAt ??= clock.monotonic();
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
-      void sending.pause();
+      unawaited(sending.pause());
     };
     // Until then, what stopped sending for the lease before stands.
     if (left > 0) [this.#endsAt, this.#lapsedAt] = [begun + holdsForMs, null];
@@ -155,7 +158,7 @@ export class Lease {
     this.#cancelAgain();
     if (endpoints.againInMs !== null) {
       // If this fails, the next second's renewal does it.
-      this.#cancelAgain = clock.after(endpoints.againInMs, () => void this.renew().catch(() => {}));
+      this.#cancelAgain = clock.after(endpoints.againInMs, () => unawaited(this.renew().catch(() => {})));
     }
     this.#beginToShare(endpoints);
   }
@@ -259,9 +262,11 @@ export class Lease {
     if (this.#stopped) return;
     const { clock, executor } = this.#parts;
     this.#cancelNews = clock.after(NEWS_MS, () => {
-      void this.#hear(turn)
-        .catch((error: unknown) => executor.failed(error))
-        .finally(() => this.#listenLater((turn + 1) % BRAKE_EVERY));
+      unawaited(
+        this.#hear(turn)
+          .catch((error: unknown) => executor.failed(error))
+          .finally(() => this.#listenLater((turn + 1) % BRAKE_EVERY)),
+      );
     });
   }
 

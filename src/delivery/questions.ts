@@ -12,6 +12,7 @@ import type { Effects } from "./core/effects.ts";
 import type { KnownEndpoint } from "./memory/endpoints.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** The limit for all of this host's resolvers together, however many there are. */
 const PATIENCE_MS = 3000;
@@ -87,7 +88,7 @@ export class Questions {
     const why = await new Promise<string | null>((resolve) => {
       const late = () => resolve(`this host's DNS resolvers gave no answer within ${PATIENCE_MS / 1000} s`);
       this.#cancelTimer = clock.after(PATIENCE_MS, late);
-      void askResolvers().then(resolve, () => resolve(null));
+      unawaited(askResolvers().then(resolve, () => resolve(null)));
     });
     this.cancel();
     return why;

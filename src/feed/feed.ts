@@ -21,6 +21,7 @@ import type {
   ToldBatch,
   WithdrawnDelivery,
 } from "../store/store.ts";
+import { unawaited } from "../domain/unawaited.ts";
 
 export interface FeedParts {
   readonly clock: Clock;
@@ -198,7 +199,7 @@ export class Feed implements DeliveryWatcher {
   #arm(): void {
     if (this.#armed) return;
     this.#armed = true;
-    this.#parts.clock.after(GATHER_MS, () => void this.#flush());
+    this.#parts.clock.after(GATHER_MS, () => unawaited(this.#flush()));
   }
 
   async #flush(): Promise<void> {
@@ -260,7 +261,7 @@ export class Feed implements DeliveryWatcher {
   /** Runs one timer for all streams, while one of them has a key. */
   #watchKeys(): void {
     if (this.#cancelKeys !== null || this.#keys().size === 0) return;
-    this.#cancelKeys = this.#parts.clock.after(KEYS_MS, () => void this.#endUnusable());
+    this.#cancelKeys = this.#parts.clock.after(KEYS_MS, () => unawaited(this.#endUnusable()));
   }
 
   /** Ends the streams of keys that have expired or were revoked. If the store cannot answer, they stay open. */

@@ -11,6 +11,7 @@ import { forgetKey, keepKey, takeKey } from "./session/key.ts";
 import { SessionContext, type Session } from "./session/session.ts";
 import { Notices } from "./parts/notice.tsx";
 import { Screens } from "./screens.tsx";
+import { unawaited } from "../domain/unawaited.ts";
 
 /** A proxy may serve `/portal` under a path of its own. */
 const BASE = new URL(location.pathname.replace(/\/portal\/?$/, "/"), location.origin);
@@ -61,20 +62,22 @@ function useOpening(stage: Stage, setStage: (stage: Stage) => void): void {
   useEffect(() => {
     if (key === null) return;
     const leaving = new AbortController();
-    void clientFor(key)
-      .call("getPortal", { signal: leaving.signal })
-      .then(
-        (portal) => {
-          if (portal.expires_at !== null) keepKey(key);
-          dress(portal);
-          setStage({ is: "open", key, portal });
-        },
-        (fault: ClientError) => {
-          if (leaving.signal.aborted) return;
-          if (fault.failure === "not_allowed") forgetKey();
-          setStage({ is: "empty", fault });
-        },
-      );
+    unawaited(
+      clientFor(key)
+        .call("getPortal", { signal: leaving.signal })
+        .then(
+          (portal) => {
+            if (portal.expires_at !== null) keepKey(key);
+            dress(portal);
+            setStage({ is: "open", key, portal });
+          },
+          (fault: ClientError) => {
+            if (leaving.signal.aborted) return;
+            if (fault.failure === "not_allowed") forgetKey();
+            setStage({ is: "empty", fault });
+          },
+        ),
+    );
     return () => leaving.abort();
   }, [key, setStage]);
 }

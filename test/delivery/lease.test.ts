@@ -5,6 +5,7 @@ import { storageUnavailable } from "../../src/store/files/unavailable.ts";
 import { addEndpoint, answered, draft, noRoom, START } from "../store/fixtures.ts";
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const SHARE = { total: 1, owned: new Set([0]), leaving: new Set<number>(), againInMs: null };
 
@@ -104,7 +105,7 @@ it("a stop does not wait for a database that does not answer", async () => {
   });
   await dispatcher.start();
   let isOver = false;
-  void dispatcher.stop().then(() => (isOver = true));
+  unawaited(dispatcher.stop().then(() => (isOver = true)));
   const passes = () => {
     clock.advance(100);
     return isOver;
@@ -192,7 +193,7 @@ it("what is still looked for is not called lost", async () => {
   await dispatcher.lease.renew();
   await expect.poll(() => held, { interval: 1 }).toBeNull();
   let isOver = false;
-  void dispatcher.sweep().then(() => (isOver = true));
+  unawaited(dispatcher.sweep().then(() => (isOver = true)));
   const passes = () => {
     clock.advance(100);
     return isOver;

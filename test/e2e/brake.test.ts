@@ -3,6 +3,7 @@ import { systemClock } from "../../src/clock.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const pause = (daemon: TestDaemon, reason = "the receivers asked for it") =>
   daemon.request("POST", "/v1/pause", { reason });
@@ -43,13 +44,13 @@ describe("the brake", () => {
     const { deliveries } = await before.event(failed);
     await before.request("POST", `/v1/webhooks/deliveries/${deliveries[0].id}/attempt`);
     clock.advance("10m");
-    before.daemon.tick();
+    unawaited(before.daemon.tick());
     expect(await status(before)).toMatchObject({ paused: body.paused, oldest_due_at: pausedAt, state: "ready" });
     expect(await (await fetch(new URL("/readyz", before.url))).text()).toBe("ready");
     await before.stop();
 
     const daemon = await TestDaemon.start({ clock, dir: before.dir });
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     const late = await daemon.publish();
     expect(await status(daemon)).toMatchObject({ paused: body.paused });
     clock.advance("1h");

@@ -3,6 +3,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const PATH = "/v1/webhooks";
 
@@ -68,7 +69,7 @@ describe("a disabled endpoint", () => {
     // What was held is cancelled step by step, with time between the steps, before anything new is sent.
     while (receiver.requests.length < later.length) {
       clock.advance(100);
-      daemon.daemon.tick();
+      unawaited(daemon.daemon.tick());
       await daemon.event(later[0]!);
     }
     await daemon.daemon.idle();
@@ -90,7 +91,7 @@ describe("a disabled endpoint", () => {
     receiver.dropConnections();
     await daemon.daemon.idle();
     clock.advance("2m");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(1);
     expect(await daemon.event(first)).toMatchObject({ status: "held", deliveries: [{ attempts: 1 }] });
@@ -100,7 +101,7 @@ describe("a disabled endpoint", () => {
     // The script's 500 goes to whichever comes first; both were sent again at once, because both were overdue.
     expect(receiver.requests).toHaveLength(3);
     clock.advance("2m");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect([(await daemon.event(first)).status, (await daemon.event(second)).status]).toEqual([
       "delivered",
@@ -234,14 +235,14 @@ describe("an endpoint that has failed for too long", () => {
       await daemon.daemon.idle();
       expect((await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(true);
       clock.advance(rung);
-      daemon.daemon.tick();
+      unawaited(daemon.daemon.tick());
       await expect.poll(async () => (await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(enabled);
     }
     expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ disabled_reason: "failing" });
     // Enabled again, it has as long as before.
     await change(daemon, id, { enabled: true });
     clock.advance(fifth!);
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(6);
     expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ enabled: true, disabled_reason: null });

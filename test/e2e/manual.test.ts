@@ -3,6 +3,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 interface Scene {
   readonly clock: ManualClock;
@@ -35,7 +36,7 @@ const triggersOf = async ({ daemon, event }: Scene) =>
 /** Lets time pass to the instant, and everything that it brings. */
 async function after({ clock, daemon }: Scene, duration: string | number): Promise<void> {
   clock.advance(duration);
-  daemon.daemon.tick();
+  unawaited(daemon.daemon.tick());
   await daemon.daemon.idle();
 }
 
@@ -116,7 +117,7 @@ describe("a manual attempt", () => {
     // Another while that one is in flight, when the ladder's own falls due as well.
     await attemptNow(scene);
     scene.clock.advance(100);
-    scene.daemon.daemon.tick();
+    unawaited(scene.daemon.daemon.tick());
     await answer(1);
     await scene.receiver.next();
     await answer(2);
@@ -216,7 +217,7 @@ describe("a manual attempt", () => {
   it("that was asked for while another was in flight is made after a restart", async () => {
     const scene = await aScene([500, "hang"]);
     scene.clock.advance("30s");
-    scene.daemon.daemon.tick();
+    unawaited(scene.daemon.daemon.tick());
     await scene.receiver.next();
     await scene.receiver.next();
     expect((await attemptNow(scene)).status).toBe(202);

@@ -11,6 +11,7 @@ import { onPostgres, TestDaemon } from "../harness/daemon.ts";
 import { DialSpy } from "../harness/dial.ts";
 import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const ADDRESS = "93.184.216.34";
 
@@ -55,7 +56,7 @@ async function onNetwork(hosts: readonly string[]) {
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       clock.advance(1000);
-      daemon.daemon.tick();
+      unawaited(daemon.daemon.tick());
       await rest();
     }
   };

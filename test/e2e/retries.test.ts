@@ -5,6 +5,7 @@ import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { SPECIFIED_LADDER } from "../harness/ladder.ts";
 import { TestReceiver } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 describe("the ladder", () => {
   it("makes seven attempts, each its rung after the one before, then fails; a replay delivers the same bytes", async () => {
@@ -17,12 +18,12 @@ describe("the ladder", () => {
     for (const [at, delay] of SPECIFIED_LADDER.entries()) {
       expect(receiver.requests).toHaveLength(at + 1);
       clock.advance(delay - 1);
-      daemon.daemon.tick();
+      unawaited(daemon.daemon.tick());
       await daemon.daemon.idle();
       expect(receiver.requests, `nothing comes before ${delay} ms`).toHaveLength(at + 1);
       expect(await daemon.event(id)).toMatchObject({ status: "pending", deliveries: [{ attempts: at + 1 }] });
       clock.advance(1);
-      daemon.daemon.tick();
+      unawaited(daemon.daemon.tick());
       await daemon.daemon.idle();
     }
     expect(receiver.requests).toHaveLength(7);
@@ -31,7 +32,7 @@ describe("the ladder", () => {
       deliveries: [{ attempts: 7, next_attempt_at: null }],
     });
     clock.advance("200h");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(7);
 
@@ -91,14 +92,14 @@ describe("the ladder", () => {
       for (const [at, rung] of SPECIFIED_LADDER.entries()) {
         clock.advance(rung / 2);
         clock.step(step);
-        daemon.daemon.tick();
+        unawaited(daemon.daemon.tick());
         await daemon.daemon.idle();
         clock.advance(rung / 2 - 1);
-        daemon.daemon.tick();
+        unawaited(daemon.daemon.tick());
         await daemon.daemon.idle();
         expect(receiver.requests, `nothing comes before rung ${at + 1}`).toHaveLength(at + 1);
         clock.advance(1);
-        daemon.daemon.tick();
+        unawaited(daemon.daemon.tick());
         await daemon.daemon.idle();
         expect(receiver.requests, `rung ${at + 1} is not late`).toHaveLength(at + 2);
       }
@@ -138,7 +139,7 @@ describe("the ladder", () => {
     clock.step("-5h");
     const after = await TestDaemon.start({ clock, dir: before.dir });
     clock.advance("30s");
-    after.daemon.tick();
+    unawaited(after.daemon.tick());
     await after.daemon.idle();
     expect(receiver.requests).toHaveLength(2);
     await receiver.close();
@@ -175,7 +176,7 @@ describe("two endpoints on one event", () => {
     const id = await daemon.publish();
     await daemon.daemon.idle();
     clock.advance("30s");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect((await daemon.request("POST", `/v1/webhooks/events/${id}/retry`, { endpoint: second })).status).toBe(202);
     await daemon.daemon.idle();
@@ -200,7 +201,7 @@ describe("two endpoints on one event", () => {
     const id = await daemon.publish();
     await daemon.daemon.idle();
     clock.advance("30s");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => daemon.request("POST", `/v1/webhooks/events/${id}/retry`)),

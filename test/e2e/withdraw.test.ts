@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ManualClock } from "../harness/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const EVENTS = "/v1/webhooks/events";
 
@@ -31,7 +32,7 @@ describe("a cancelled event", () => {
     expect(await daemon.event(event)).toMatchObject(expected);
     expect(await daemon.attempts(event)).toMatchObject([{ number: 1, status_code: status }]);
     clock.advance("48h");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(1);
     await receiver.close();
@@ -61,7 +62,7 @@ describe("a cancelled event", () => {
     await cancel(event);
     expect((await cancel(event)).body).toMatchObject({ status: "cancelled", cancelled: 0 });
     clock.advance("48h");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(1);
     expect((await daemon.request("POST", `${EVENTS}/${event}/retry`)).status).toBe(409);
@@ -101,7 +102,7 @@ describe("an erased event", () => {
       expect({ status, code: problem.code }).toEqual({ status: 410, code: "gone" });
     }
     clock.advance("48h");
-    daemon.daemon.tick();
+    unawaited(daemon.daemon.tick());
     await daemon.daemon.idle();
     expect(receiver.requests).toHaveLength(1);
     await receiver.close();

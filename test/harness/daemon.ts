@@ -13,6 +13,7 @@ import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
 import { startServer, type TestServer } from "./postgres.ts";
 import { inputs } from "../config/inputs.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export interface TestDaemonOptions {
   readonly clock?: Clock;
@@ -102,7 +103,7 @@ export class TestDaemon {
    */
   async settle(clock: ManualClock): Promise<void> {
     const idle = new AbortController();
-    void this.daemon.idle().then(() => idle.abort());
+    unawaited(this.daemon.idle().then(() => idle.abort()));
     for (await pause(1); !idle.signal.aborted; await pause(1)) clock.advance(5);
   }
 

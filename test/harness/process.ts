@@ -144,7 +144,7 @@ export class TestProcess {
       child.once("error", reject);
       child.once("close", (code, signal) => resolve(code ?? signal!));
     });
-    void this.exit.finally(() => this.#end()).catch(() => {});
+    this.exit.finally(() => this.#end()).catch(() => {});
   }
 
   kill(signal: NodeJS.Signals): void {

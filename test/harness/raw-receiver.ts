@@ -4,6 +4,7 @@ import { createServer as createTlsServer, type TlsOptions } from "node:tls";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { certificate } from "./tls.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 interface Generated {
   readonly text: string;
@@ -80,7 +81,7 @@ export class RawReceiver {
     socket.on("error", () => {});
     if (this.#script.read_request === false) {
       socket.pause();
-      void this.#play(socket);
+      unawaited(this.#play(socket));
       return;
     }
     let pending: Buffer = Buffer.alloc(0);
@@ -96,7 +97,7 @@ export class RawReceiver {
       pending = pending.subarray(length);
       served++;
       if (served === 2 && this.#script.steps.some((step) => step.on_second_request === "rst")) socket.resetAndDestroy();
-      else void this.#play(socket);
+      else unawaited(this.#play(socket));
     });
   }
 
@@ -104,7 +105,7 @@ export class RawReceiver {
     const rate = this.#script.read_rate_bytes_per_s;
     if (rate === undefined) return;
     socket.pause();
-    void this.#wait((bytes / rate) * 1000).then(() => socket.resume());
+    unawaited(this.#wait((bytes / rate) * 1000).then(() => socket.resume()));
   }
 
   async #play(socket: Socket): Promise<void> {

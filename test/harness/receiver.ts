@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { certificate } from "./tls.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */
 export type Answer =
@@ -50,7 +51,7 @@ export class TestReceiver {
   private constructor(script: readonly Answer[], tls: boolean) {
     this.#script = [...script];
     this.#tls = tls;
-    const listener: RequestListener = (request, response) => void this.#serve(request, response);
+    const listener: RequestListener = (request, response) => unawaited(this.#serve(request, response));
     this.#server = tls ? createTlsServer(certificate("good"), listener) : createServer(listener);
     this.#server.on(tls ? "secureConnection" : "connection", (socket: Socket) => {
       this.#sockets.set(socket, ++this.#connections);
@@ -160,7 +161,7 @@ export class TestReceiver {
     if (answer === "hang") return;
     if (typeof answer === "object" && answer.until !== undefined) {
       const { until, ...rest } = answer;
-      void until.then(() => this.#answer(rest, response));
+      unawaited(until.then(() => this.#answer(rest, response)));
       return;
     }
     const {

@@ -13,6 +13,7 @@ import { silentLog } from "../../src/log.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { answered, BEGINNING, draft, noRoom } from "../store/fixtures.ts";
 import { openSqlite, type StoreUnderTest } from "../store/stores.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export const RUNG = 21_600_000;
 const STEP_MS = 2;
@@ -77,7 +78,7 @@ export class JobWorld {
   /** Time passes until nothing is left to do. */
   async idle(): Promise<void> {
     let idle = false;
-    void this.dispatcher.idle().then(() => (idle = true));
+    unawaited(this.dispatcher.idle().then(() => (idle = true)));
     await this.until(() => idle);
   }
 

@@ -8,6 +8,7 @@ import { restoreBackup } from "../../src/store/restore/restore.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const KEPT = 3;
 
@@ -35,9 +36,11 @@ export class Backups {
     const thread = new EventEmitter();
     const fail = ({ code = "", message }: { code?: string; message: string }) =>
       thread.emit("message", { failed: { code, message } });
-    void copyDatabase(data)
-      .then((done) => thread.emit("message", { done }), fail)
-      .finally(this.#copying.resolve);
+    unawaited(
+      copyDatabase(data)
+        .then((done) => thread.emit("message", { done }), fail)
+        .finally(this.#copying.resolve),
+    );
     return Object.assign(thread, { terminate: async () => 0 }) as unknown as ReturnType<StartBackup>;
   };
 

@@ -1,5 +1,6 @@
 /** An operator who pauses and resumes everything, as the API does it: answered once nothing more is started. */
 import type { Process } from "./process.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 interface Asked {
   readonly paused: boolean;
@@ -37,7 +38,7 @@ export class Brake {
   }
 
   toggle(process: Process): void {
-    void (this.#asked.paused ? this.resume(process) : this.#pause(process));
+    unawaited(this.#asked.paused ? this.resume(process) : this.#pause(process));
   }
 
   async resume(process: Process): Promise<void> {

@@ -6,6 +6,7 @@ import { JobRunner } from "../../src/jobs/runner.ts";
 import { silentLog } from "../../src/log.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Retention } from "../../src/upkeep/retention.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export interface ChoresParts {
   readonly store: Store;
@@ -39,13 +40,13 @@ export function startChores(parts: ChoresParts, { sweeps, runsJobs, retention: p
   const tick = () => {
     dispatcher.tick();
     // A real look at a real file: seldom, where it would find what the last one did.
-    void lookAtSpace(ticks++ % 60 === 0).catch(() => {});
+    lookAtSpace(ticks++ % 60 === 0).catch(() => {});
     endOverlaps().catch(onFault);
     clock.after(1000, tick);
   };
   clock.after(1000, tick);
   const sweep = () => {
-    void dispatcher.sweep();
+    unawaited(dispatcher.sweep());
     clock.after(SWEEP_MS, sweep);
   };
   if (sweeps) clock.after(SWEEP_MS, sweep);

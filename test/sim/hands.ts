@@ -4,6 +4,7 @@ import { startsAfter, type Acked, type Run } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const AGAIN_MS = 1000;
 
@@ -81,7 +82,7 @@ export class Hands {
 
   /** Refused by a full disk, perhaps in the middle, it is asked for again. */
   async #takeBack(process: Process, asked: Asked, ask: () => Promise<Withdrawal>): Promise<void> {
-    const again = () => void process.clock.after(AGAIN_MS, () => void this.#takeBack(process, asked, ask));
+    const again = () => void process.clock.after(AGAIN_MS, () => unawaited(this.#takeBack(process, asked, ask)));
     const withdrawal = await ask().catch(again);
     if (withdrawal === undefined) return;
     if (withdrawal.result !== "withdrawn") return;

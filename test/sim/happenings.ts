@@ -2,6 +2,7 @@
 import { DEADLY } from "./network.ts";
 import { BEHAVIOURS } from "./receiver.ts";
 import type { World } from "./world.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export function somethingHappens(world: World): void {
   const { endpoints, faults, kinds, random } = world;
@@ -67,7 +68,7 @@ export function heal(world: World): void {
 
 /** Again, because the first may be refused, and a canary may fail in the meantime. */
 function resumeJobs(world: World, times: number): void {
-  if (world.process !== null) void world.bulk.resumeAll(world.process);
+  if (world.process !== null) unawaited(world.bulk.resumeAll(world.process));
   if (times > 1) after(world, 2000, () => resumeJobs(world, times - 1));
 }
 
@@ -76,7 +77,7 @@ function enableAll(world: World): void {
   const { brake, endpoints, holds, process } = world;
   const disabled = [...endpoints.all.keys()].filter((endpoint) => !holds.isOpen(endpoint));
   if (disabled.length === 0 && brake.isOff) return;
-  if (process !== null && !brake.isOff) void brake.resume(process);
+  if (process !== null && !brake.isOff) unawaited(brake.resume(process));
   if (process !== null) for (const endpoint of disabled) holds.enable(process, endpoint);
   after(world, 1000, () => enableAll(world));
 }

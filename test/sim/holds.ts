@@ -2,6 +2,7 @@
 import type { Plant } from "./plants.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 interface Asked {
   readonly enabled: boolean;
@@ -29,11 +30,11 @@ export class Holds {
 
   toggle(process: Process, endpoint: string): void {
     const enabled = this.#asked.get(endpoint)?.enabled === false;
-    void this.#set(process, endpoint, enabled, enabled && this.#random.chance(0.3) ? "cancel" : "release");
+    unawaited(this.#set(process, endpoint, enabled, enabled && this.#random.chance(0.3) ? "cancel" : "release"));
   }
 
   enable(process: Process, endpoint: string): void {
-    void this.#set(process, endpoint, true, "release");
+    unawaited(this.#set(process, endpoint, true, "release"));
   }
 
   /** Whether it is known to be enabled: a full disk refuses to, and a process that dies never answers. */

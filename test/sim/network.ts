@@ -5,6 +5,7 @@ import type { WayOut } from "./addresses.ts";
 import type { VirtualClock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import type { SimReceiver } from "./receiver.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** A tenth of the specified limit. */
 export const TIMEOUT_MS = 1000;
@@ -67,12 +68,14 @@ export class SimNetwork {
       onAttempt(seen);
       receiverOf(url).signed(request, clock.now());
       if (wayOut === null) return this.#send(seen, request, resolve);
-      void wayOut.open(url, tenant).then((fault) => {
-        if (!this.#isAlive()) return;
-        if (fault === null) return this.#send(seen, request, resolve);
-        const { error, message, evidence } = fault;
-        this.#end(seen, 0, () => resolve(noResponse(error, message, 0, { evidence })));
-      });
+      unawaited(
+        wayOut.open(url, tenant).then((fault) => {
+          if (!this.#isAlive()) return;
+          if (fault === null) return this.#send(seen, request, resolve);
+          const { error, message, evidence } = fault;
+          this.#end(seen, 0, () => resolve(noResponse(error, message, 0, { evidence })));
+        }),
+      );
     });
   }
 

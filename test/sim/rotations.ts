@@ -4,6 +4,7 @@ import type { Rotation } from "../../src/store/store.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 import type { SimSecret, SimSecrets } from "./secrets.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 export class Rotations {
   readonly #random: Random;
@@ -30,11 +31,13 @@ export class Rotations {
     const secret = secrets.give(text, switchesAt);
     this.#under.delete(endpoint);
     const answer = process.store.secrets.rotate(null, endpoint, { secret: text, switchesAt }, now);
-    void this.#told(process, endpoint, answer, () => {
-      if (switchesAt <= now) return secret.completed();
-      secret.rotated(switchesAt);
-      this.#under.set(endpoint, { secret, switchesAt });
-    });
+    unawaited(
+      this.#told(process, endpoint, answer, () => {
+        if (switchesAt <= now) return secret.completed();
+        secret.rotated(switchesAt);
+        this.#under.set(endpoint, { secret, switchesAt });
+      }),
+    );
   }
 
   #complete(process: Process, endpoint: string, secret: SimSecret): void {
@@ -42,13 +45,13 @@ export class Rotations {
     secret.completing();
     this.#under.delete(endpoint);
     const answer = process.store.secrets.complete(null, endpoint, this.#now());
-    void this.#told(process, endpoint, answer, () => secret.completed());
+    unawaited(this.#told(process, endpoint, answer, () => secret.completed()));
   }
 
   #abandon(process: Process, endpoint: string, secret: SimSecret): void {
     secret.ending();
     this.#under.delete(endpoint);
-    void this.#told(process, endpoint, process.store.secrets.abandon(null, endpoint), () => secret.abandoned());
+    unawaited(this.#told(process, endpoint, process.store.secrets.abandon(null, endpoint), () => secret.abandoned()));
   }
 
   /** Of what fails, or dies, nobody is told. */

@@ -9,6 +9,7 @@ import { claim } from "../harness/egress.ts";
 import { VirtualClock } from "./clock.ts";
 import { SETTINGS } from "./process.ts";
 import { SimThread } from "./thread.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** One thread after another, on which an attempt ends when it is told to; how often each delivery was started. */
 function world() {
@@ -62,7 +63,7 @@ function world() {
     maxInFlight: null,
     ratePerSecond: null,
   } as Target;
-  void sending.setTarget(target);
+  unawaited(sending.setTarget(target));
   /** The attempt that was started last ends so many milliseconds from now. */
   const endLastIn = (ms: number) => {
     virtual.at(virtual.monotonic + ms, () => posts.at(-1)!(noResponse("timeout", "no answer", ms)));

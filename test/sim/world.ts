@@ -28,6 +28,7 @@ import { Process, type Faults } from "./process.ts";
 import { Random } from "./random.ts";
 import { Rotations } from "./rotations.ts";
 import { newStoreIn } from "./template.ts";
+import { unawaited } from "../../src/domain/unawaited.ts";
 
 const FAULTY_MS = 60_000;
 /** Of a tenant's deliveries, where there is such a limit. */
@@ -237,7 +238,7 @@ export class World implements Run {
     this.watch.forget();
     this.brake.restored();
     this.clock.at(this.clock.monotonic + this.ofUpkeep.between(2000, 10_000), () => {
-      if (this.process !== null && this.brake.holds) void this.brake.resume(this.process);
+      if (this.process !== null && this.brake.holds) unawaited(this.brake.resume(this.process));
     });
   }
 

@@ -43,7 +43,7 @@ export async function openServer(
   const server = createServer((request, response) => {
     // A connection kept alive for the next request would delay the close.
     response.once("finish", () => isClosing && setImmediate(() => server.closeIdleConnections()));
-    void serve(request, response, answer);
+    serve(request, response, answer).catch(() => request.socket.destroy());
   });
   server.maxConnections = 256;
   server.requestTimeout = 30_000;

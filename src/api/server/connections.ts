@@ -10,6 +10,7 @@ import { type AddressInfo, connect, isIPv6, Server as NetServer, type Socket } f
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
 
 import type { PlainRequests } from "./plain-requests.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export type WebServer = HttpServer | HttpsServer;
 
@@ -111,11 +112,13 @@ export class Connections {
     this.#leave();
     // Real time, whatever clock the daemon has: it bounds real sockets. The timer keeps no process alive.
     const cut = () =>
-      void aWholeTurn().then(() => {
-        this.#server.closeAllConnections();
-        // Node does not know of those that it never read from.
-        for (const { socket } of this.#open.values()) socket.destroy();
-      });
+      unawaited(
+        aWholeTurn().then(() => {
+          this.#server.closeAllConnections();
+          // Node does not know of those that it never read from.
+          for (const { socket } of this.#open.values()) socket.destroy();
+        }),
+      );
     AbortSignal.timeout(deadlineMs).addEventListener("abort", cut);
     const over = new AbortController();
     const waited = wait(Math.min(LAST_REQUESTS_MS, deadlineMs), undefined, over).catch(() => {});

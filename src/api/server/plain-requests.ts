@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { giveBack } from "./body-memory.ts";
 import { PlainHead } from "./plain-head.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export interface Plain {
   /** Where a POST may be plain. */
@@ -261,7 +262,7 @@ export class PlainRequests {
     server.off("connection", node);
     server.prependListener("connection", (socket: Socket) => {
       this.open.add(new PlainConnection(socket, this));
-      if (!this.#isWatching) void this.#watch();
+      if (!this.#isWatching) unawaited(this.#watch());
     });
   }
 

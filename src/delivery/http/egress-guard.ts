@@ -10,6 +10,7 @@ import { portOf } from "../../domain/network/url.ts";
 import { DialRace, type Dial, type Dialled } from "./dial.ts";
 import { Egress, type EgressSettings } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** An endpoint's host and port, made once from its URL. */
 export class Destination {
@@ -69,7 +70,7 @@ export class Opening {
 
   start(): void {
     const { hostname } = this.#destination;
-    if (isIP(hostname) === 0) void this.#lookUp(hostname);
+    if (isIP(hostname) === 0) unawaited(this.#lookUp(hostname));
     else this.#egress.opening.do(() => this.#dial([hostname]));
   }
 

@@ -12,6 +12,7 @@ import { Speedometer } from "./endpoint-queue.ts";
 import { Destinations, InFlightLimit, type Way } from "./destinations.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Signer } from "./signer.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /**
  * The interface of a sender to the dispatcher. A sender on the same thread implements it, and so does a pool on
@@ -209,7 +210,7 @@ export class Sender implements Sending {
 
   #leave(wire: Wire): void {
     this.#leaving.add(wire);
-    void wire.close().then(() => this.#leaving.delete(wire));
+    unawaited(wire.close().then(() => this.#leaving.delete(wire)));
   }
 
   #stopStarting(): void {
@@ -271,7 +272,7 @@ export class Sender implements Sending {
       queueMicrotask(() => end(noResponse("payload_corrupt", "the stored payload does not match its checksum", 0)));
       return;
     }
-    void receiver.wire.post(receiver.signer.sign(send, Math.floor(startedAt / 1000))).then(end);
+    unawaited(receiver.wire.post(receiver.signer.sign(send, Math.floor(startedAt / 1000))).then(end));
   }
 
   #end(send: Send, receiver: Receiver, startedAt: number, outcome: Outcome): void {

@@ -18,6 +18,7 @@ import type { Sender, Sending } from "../send/sender.ts";
 import { Demand, type DemandParts } from "./demand.ts";
 import { limitedAt, other, PLACES, spreadMoves, type Endpoint, type Place } from "./places.ts";
 import type { SenderPool } from "./sender-pool.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 type OnEnded = (batch: readonly Ended[]) => void;
 
@@ -56,7 +57,11 @@ export class ThreadsOnDemand implements Sending {
   constructor(parts: ThreadsOnDemandParts) {
     this.#parts = parts;
     this.#suspicious = parts.isSuspicious;
-    this.#demand = new Demand({ ...parts, onBusy: () => void this.#goToThreads(), onRest: () => void this.#goHere() });
+    this.#demand = new Demand({
+      ...parts,
+      onBusy: () => unawaited(this.#goToThreads()),
+      onRest: () => unawaited(this.#goHere()),
+    });
     if (this.#suspicious) {
       this.#place = "threads";
       this.#startThreads();
@@ -176,7 +181,7 @@ export class ThreadsOnDemand implements Sending {
     if (this.#here !== null) return;
     this.#here = here;
     if (this.#rules !== null) here.setEgress(this.#rules);
-    if (this.#paused) void here.pause();
+    if (this.#paused) unawaited(here.pause());
   }
 
   #startThreads(): SenderPool {
@@ -184,11 +189,11 @@ export class ThreadsOnDemand implements Sending {
       (batch) => this.#ended("threads", batch),
       () => {
         this.#suspicious = true;
-        this.#parts.clock.nextTurn(() => this.#goToThreads());
+        this.#parts.clock.nextTurn(() => unawaited(this.#goToThreads()));
       },
     );
     if (this.#rules !== null) threads.setEgress(this.#rules);
-    if (this.#paused) void threads.pause();
+    if (this.#paused) unawaited(threads.pause());
     return (this.#threads = threads);
   }
 
@@ -260,7 +265,7 @@ export class ThreadsOnDemand implements Sending {
     endpoint.move = null;
     endpoint.place = this.#place;
     this.#adjust();
-    void at.setTarget(limitedAt(endpoint, this.#place, this.#parts.endpointMaxInFlight), low);
+    unawaited(at.setTarget(limitedAt(endpoint, this.#place, this.#parts.endpointMaxInFlight), low));
     this.#given(endpoint, this.#place, sends.length);
     if (sends.length > 0) at.send(sends);
   }
@@ -275,7 +280,7 @@ export class ThreadsOnDemand implements Sending {
       const endpoint = this.#endpoints.get(name)!;
       this.#given(endpoint, at, -1);
       const isLast = endpoint.place !== at && endpoint.outstanding[at] === 0;
-      if (isLast && endpoint.place !== null) void this.#at(endpoint.place)!.setTarget(endpoint.target);
+      if (isLast && endpoint.place !== null) unawaited(this.#at(endpoint.place)!.setTarget(endpoint.target));
     }
     this.#parts.onEnded(batch);
     if (at !== this.#place) this.#adjust();
@@ -298,6 +303,6 @@ export class ThreadsOnDemand implements Sending {
     if (isNeeded || threads === null || this.#outstanding.threads > 0) return;
     this.#threads = null;
     for (const endpoint of this.#endpoints.values()) if (endpoint.place === "threads") endpoint.place = null;
-    void threads.close().then(() => this.#parts.onThreadsEnded());
+    unawaited(threads.close().then(() => this.#parts.onThreadsEnded()));
   }
 }

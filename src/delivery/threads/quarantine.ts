@@ -7,6 +7,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Log } from "../../log.ts";
 import type { Outstanding, ThreadPort, ThreadPortParts } from "./thread-port.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 const DIED = "the sender died during the attempt";
 
@@ -70,7 +71,7 @@ export class Quarantine {
     if (this.#trying) return;
     const send = this.#suspects.shift();
     if (send === undefined) {
-      void this.thread?.close();
+      unawaited(this.thread?.close());
       this.thread = null;
       return;
     }
@@ -81,14 +82,16 @@ export class Quarantine {
       // If the thread could not start, no delivery has killed it.
       this.suspect(outstanding, began ? 1 : 0);
     }));
-    void thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) });
+    unawaited(thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) }));
     thread.tell({ kind: "resume" });
     thread.send([send]);
-    void thread.ask({ kind: "drain" }).then(() => {
-      // This also resolves when the thread died; `onDeath` handles that.
-      if (this.thread !== thread || thread.outstanding > 0) return;
-      this.#trying = false;
-      this.next();
-    });
+    unawaited(
+      thread.ask({ kind: "drain" }).then(() => {
+        // This also resolves when the thread died; `onDeath` handles that.
+        if (this.thread !== thread || thread.outstanding > 0) return;
+        this.#trying = false;
+        this.next();
+      }),
+    );
   }
 }

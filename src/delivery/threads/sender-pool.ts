@@ -12,6 +12,7 @@ import type { SenderSettings } from "../send/open-sender.ts";
 import type { Sending } from "../send/sender.ts";
 import { Quarantine } from "./quarantine.ts";
 import { ThreadPort, type Outstanding, type StartThread, type ThreadPortParts } from "./thread-port.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export interface SenderPoolParts {
   readonly threads: number;
@@ -210,9 +211,9 @@ export class SenderPool implements Sending {
     );
     const thread = this.#startThread(at);
     this.#threads[at] = thread;
-    if (this.#paused) void thread.ask({ kind: "pause" });
+    if (this.#paused) unawaited(thread.ask({ kind: "pause" }));
     for (const target of this.#targets.values()) {
-      if (placeOf(target.endpoint, this.#threads.length) === at) void thread.ask({ kind: "target", target });
+      if (placeOf(target.endpoint, this.#threads.length) === at) unawaited(thread.ask({ kind: "target", target }));
     }
     thread.send(outstanding.filter(({ onWire }) => !onWire).map(({ send }) => send));
     this.#quarantine.suspect(suspects);

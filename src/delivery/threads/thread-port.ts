@@ -16,6 +16,7 @@ import {
   type SlottedSend,
   type ToSender,
 } from "./messages.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** More than the sends that memory ever holds for one thread. A send beyond these slots counts as on the wire. */
 const SLOTS = 65_536;
@@ -226,7 +227,7 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
   });
   const post = (message: FromSender) => port.postMessage(message);
   const answer = (call: number, result: Promise<unknown>) =>
-    void result.then((value) => post({ kind: "answer", call, result: value }));
+    unawaited(result.then((value) => post({ kind: "answer", call, result: value })));
 
   port.on("message", (message: ToSender) => {
     switch (message.kind) {
@@ -256,7 +257,7 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
         );
       case "close":
         // The thread ends with its port, and its exit is the answer.
-        return void sender.close().then(() => port.close());
+        return unawaited(sender.close().then(() => port.close()));
     }
   });
 }

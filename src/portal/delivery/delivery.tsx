@@ -16,6 +16,7 @@ import { curlOf } from "./curl.ts";
 import { envelopeOf } from "./envelope.ts";
 import { Ladder } from "./ladder.tsx";
 import { toneOf, wordOf } from "./words.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** Only a delivery that was replayed more than a dozen times has more. */
 const MOST_ATTEMPTS = 100;
@@ -110,12 +111,12 @@ function Acts({ delivery, disabled }: { delivery: Delivery; disabled: boolean })
   return (
     <div className="actions">
       {mayReplay && !disabled && (status === "failed" || status === "delivered") && (
-        <Button kind={status === "failed" ? "primary" : "plain"} busy={act.busy} onClick={() => void replay()}>
+        <Button kind={status === "failed" ? "primary" : "plain"} busy={act.busy} onClick={() => unawaited(replay())}>
           Replay
         </Button>
       )}
       {mayReplay && status === "pending" && delivery.attempts > 0 && (
-        <Button busy={act.busy} onClick={() => void attempt()}>
+        <Button busy={act.busy} onClick={() => unawaited(attempt())}>
           Attempt now
         </Button>
       )}

@@ -9,6 +9,7 @@ import { useNotice } from "../parts/notice.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { go } from "../session/route.ts";
 import { useCall } from "../session/session.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 type Asking = "disable" | "enable" | "delete" | null;
 
@@ -57,10 +58,10 @@ function Disable({ endpoint, close }: Asked) {
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
-        <Button busy={act.busy} onClick={() => void disable("skip")}>
+        <Button busy={act.busy} onClick={() => unawaited(disable("skip"))}>
           Skip them
         </Button>
-        <Button kind="primary" busy={act.busy} onClick={() => void disable("hold")}>
+        <Button kind="primary" busy={act.busy} onClick={() => unawaited(disable("hold"))}>
           Hold them for later
         </Button>
       </div>
@@ -88,11 +89,11 @@ function Enable({ endpoint, close }: Asked) {
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
         {held > 0 && (
-          <Button kind="danger" busy={act.busy} onClick={() => void enable("cancel")}>
+          <Button kind="danger" busy={act.busy} onClick={() => unawaited(enable("cancel"))}>
             Enable, and cancel the held events
           </Button>
         )}
-        <Button kind="primary" busy={act.busy} onClick={() => void enable("release")}>
+        <Button kind="primary" busy={act.busy} onClick={() => unawaited(enable("release"))}>
           {held > 0 ? "Enable, and send the held events" : "Enable"}
         </Button>
       </div>
@@ -120,7 +121,7 @@ function Delete({ endpoint, close }: Asked) {
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
-        <Button kind="danger" className="primary" busy={act.busy} onClick={() => void remove()}>
+        <Button kind="danger" className="primary" busy={act.busy} onClick={() => unawaited(remove())}>
           Delete it
         </Button>
       </div>

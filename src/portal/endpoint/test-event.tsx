@@ -8,6 +8,7 @@ import { Button } from "../parts/button.tsx";
 import { Sheet } from "../parts/dialog.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { useCall } from "../session/session.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** Covers the longest attempt, and the daemon's own wait for it. */
 const TIMEOUT_MS = 30_000;
@@ -64,7 +65,7 @@ function Sending({ endpoint, close }: { endpoint: Endpoint; close: () => void })
           </a>
         )}
         <Button onClick={close}>Close</Button>
-        <Button kind="primary" busy={act.busy} onClick={() => void send()}>
+        <Button kind="primary" busy={act.busy} onClick={() => unawaited(send())}>
           {result === null ? "Send it" : "Send another"}
         </Button>
       </div>

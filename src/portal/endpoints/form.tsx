@@ -12,6 +12,7 @@ import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
 import { TypesField } from "./types-field.tsx";
 import { UrlField } from "./url-field.tsx";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export function AddEndpoint() {
   const [added, setAdded] = useState<{ readonly id: string; readonly secret: string } | null>(null);
@@ -74,7 +75,7 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    void act.run(() => send(bodyOf(draft, first)));
+    unawaited(act.run(() => send(bodyOf(draft, first))));
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
   const isElsewhere = act.fault !== undefined && !["/url", "/events", "/headers", "/description"].some(refused);

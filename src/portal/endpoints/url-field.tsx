@@ -5,6 +5,7 @@ import type { Endpoint } from "../../client/operations.ts";
 import { after } from "../server/clock.ts";
 import { inTenant, useSession } from "../session/session.ts";
 import { refusalOf } from "./draft.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 interface Props {
   readonly url: string;
@@ -73,7 +74,7 @@ function useJudged(url: string, before: Endpoint | null): Judged | null {
         setJudged({ url, good: refusal === undefined, ...(refusal !== undefined && { refusal }) });
       }
     };
-    const cancel = after(PAUSE_MS, () => void ask());
+    const cancel = after(PAUSE_MS, () => unawaited(ask()));
     return () => (cancel(), leaving.abort());
   }, [client, tenant, url, id]);
   return judged?.url === url ? judged : null;

@@ -1,6 +1,7 @@
 /** Shows text that programs write or read, with a button that copies it. */
 import { Button } from "./button.tsx";
 import { useNotice } from "./notice.tsx";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export function Code({ text, label, copy = "Copy" }: { text: string; label: string; copy?: string | null }) {
   return (
@@ -35,7 +36,7 @@ export function Copy({
     }
   };
   return (
-    <Button className="small" aria-label={`${word}: ${what}`} onClick={() => void copy()}>
+    <Button className="small" aria-label={`${word}: ${what}`} onClick={() => unawaited(copy())}>
       {word}
     </Button>
   );

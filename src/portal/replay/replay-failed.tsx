@@ -11,6 +11,7 @@ import { Loading, Trouble } from "../parts/states.tsx";
 import { now } from "../server/clock.ts";
 import { go } from "../session/route.ts";
 import { useCall, useSession } from "../session/session.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export function ReplayFailed({ endpoint, word = "Replay all that failed" }: { endpoint: string; word?: string }) {
   const [open, setOpen] = useState(false);
@@ -84,7 +85,7 @@ function Planning({ endpoint, close }: { endpoint: string; close: () => void }) 
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
         {plan !== null && plan.matched > 0 && (
-          <Button kind="primary" busy={act.busy} onClick={() => void begin()}>
+          <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
             {`Replay ${counted(plan.matched, "delivery", "deliveries")}`}
           </Button>
         )}

@@ -10,6 +10,7 @@ import { Ago } from "../parts/time.tsx";
 import { after } from "../server/clock.ts";
 import { useCall, useRead } from "../session/session.ts";
 import { ReplayFailed } from "./replay-failed.tsx";
+import { unawaited } from "../../domain/unawaited.ts";
 
 const SHOWN = 100;
 const POLL_MS = 1000;
@@ -92,7 +93,7 @@ function JobCard({ job }: { job: Job }) {
 function Steering({ job: { id, status, paused_reason: why } }: { job: Job }) {
   const [act, call] = [useAct(), useCall()];
   const steer = (operation: "pauseJob" | "resumeJob" | "cancelJob", body?: object) =>
-    void act.run(() => call(operation, { id, ...(body !== undefined && { body }) }));
+    unawaited(act.run(() => call(operation, { id, ...(body !== undefined && { body }) })));
   if (status === "done" || status === "cancelled") return null;
   return (
     <div className="actions start">

@@ -9,6 +9,7 @@ import { useNotice } from "../parts/notice.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { At, Until } from "../parts/time.tsx";
 import { useCall } from "../session/session.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** Revealed secrets are forgotten when the tab is left. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {
@@ -55,7 +56,7 @@ function Revealed({ id, secret, set, which }: RevealedProps) {
     );
   return (
     <div className="actions start">
-      <Button busy={act.busy} onClick={() => void act.run(async () => set(await call("getSecret", { id })))}>
+      <Button busy={act.busy} onClick={() => unawaited(act.run(async () => set(await call("getSecret", { id }))))}>
         {which === "current" ? "Show the secret" : "Show the next secret"}
       </Button>
       {act.fault && <Trouble fault={act.fault} />}
@@ -103,7 +104,7 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
         </select>
       </div>
       <div className="actions start">
-        <Button kind="primary" busy={act.busy} onClick={() => void begin()}>
+        <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
           Create the next secret
         </Button>
       </div>
@@ -191,7 +192,7 @@ function Ask({ id, text, word, operation, close, set }: AskProps) {
       {act.fault && <Trouble fault={act.fault} />}
       <div className="actions">
         <Button onClick={close}>Cancel</Button>
-        <Button kind="primary" busy={act.busy} onClick={() => void go()}>
+        <Button kind="primary" busy={act.busy} onClick={() => unawaited(go())}>
           {word}
         </Button>
       </div>

@@ -3,6 +3,7 @@ import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { Answers } from "../../client/operations.ts";
 import { after, now } from "./clock.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export interface Reading<T> {
   /** Undefined before the first response. */
@@ -44,7 +45,7 @@ export class Reads {
   follow<O extends keyof Answers>(key: string, about: string | null, operation: O, ask: Ask, listener: () => void) {
     const entry = this.#entry(key, about, () => this.#client.call(operation, ask));
     entry.listeners.add(listener);
-    if (now() - entry.readAt > LEAST_PAUSE_MS) void this.#read(entry);
+    if (now() - entry.readAt > LEAST_PAUSE_MS) unawaited(this.#read(entry));
     return () => void entry.listeners.delete(listener);
   }
 
@@ -54,7 +55,7 @@ export class Reads {
 
   again(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry !== undefined) void this.#read(entry);
+    if (entry !== undefined) unawaited(this.#read(entry));
   }
 
   /** Reads again what is on the screen and concerns this endpoint; null concerns all. */
@@ -70,7 +71,7 @@ export class Reads {
   acted(): void {
     for (const entry of this.#entries.values()) {
       entry.readAt = 0;
-      if (entry.listeners.size > 0) void this.#read(entry);
+      if (entry.listeners.size > 0) unawaited(this.#read(entry));
     }
   }
 
@@ -107,7 +108,7 @@ export class Reads {
   #soon(entry: Entry): void {
     if (entry.cancel !== null) return;
     const wait = Math.max(50, entry.readAt + LEAST_PAUSE_MS - now());
-    entry.cancel = after(wait, () => void this.#read(entry));
+    entry.cancel = after(wait, () => unawaited(this.#read(entry)));
   }
 
   async #read(entry: Entry): Promise<void> {

@@ -7,6 +7,7 @@ import { spanText } from "../parts/span.ts";
 import { nameOf } from "./dress.ts";
 import { useSession } from "./session.ts";
 import { TenantSwitch } from "./tenant-switch.tsx";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export function Frame({ end, children }: { end: () => void; children: ReactNode }) {
   const { portal } = useSession();
@@ -48,7 +49,7 @@ function useLive(end: () => void): Liveness {
   useEffect(() => {
     const leaving = new AbortController();
     const hearers = { changed: (endpoint: string | null) => reads.changed(endpoint), is: setLiveness, ended: end };
-    void stayLive(client, { tenant }, hearers, leaving.signal);
+    unawaited(stayLive(client, { tenant }, hearers, leaving.signal));
     return () => leaving.abort();
   }, [client, reads, tenant, end]);
   return liveness;

@@ -9,6 +9,7 @@ import { Trouble } from "../parts/states.tsx";
 import { useCall, useCan, useRead, useSession } from "../session/session.ts";
 import { judge, type Named, type Verdict } from "./judge.ts";
 import { canSign } from "./signature.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** The files of docs/verify by their extensions, as JSON; put here by scripts/portal.ts. */
 declare const __SNIPPETS__: string;
@@ -79,7 +80,7 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
       setVerdict(await judge(body, typed.signature, secrets, portal.signature_header));
     });
   return (
-    <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), void check())}>
+    <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), unawaited(check()))}>
       <p className="prose">
         Paste the signature that your receiver computed, or the one that it got. It is checked in your browser.
       </p>

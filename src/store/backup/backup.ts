@@ -10,6 +10,7 @@ import { readPassphrase } from "../../passphrase.ts";
 import type { BackupThreadData, FromBackup } from "./backup-thread.ts";
 import type { StatFs } from "../sqlite/engine/condition.ts";
 import type { NativeBinding } from "../sqlite/engine/open-database.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export type StartBackup = (data: BackupThreadData) => Pick<Worker, "on" | "terminate">;
 
@@ -52,7 +53,7 @@ export class Backup {
 
   /** What is half done is removed by the next one. */
   close(): void {
-    void this.#thread?.terminate();
+    unawaited(this.#thread?.terminate());
   }
 
   async #make(place: BackupPlace, now: number): Promise<BackupFile> {

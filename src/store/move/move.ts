@@ -86,7 +86,11 @@ export async function giveUpMove({ direction, url, ...place }: GivingUp): Promis
     return;
   }
   const postgres = await PostgresSide.connect(url, TABLES);
-  await postgres.log.end().finally(() => postgres.close());
+  try {
+    await postgres.log.end();
+  } finally {
+    await postgres.close();
+  }
 }
 
 type GivingUp = FilePlace & Pick<MoveOptions, "url" | "direction">;

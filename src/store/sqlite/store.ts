@@ -39,6 +39,7 @@ import { SqliteSecrets } from "./secrets/secret-store.ts";
 import { Counters } from "./statistics/counters.ts";
 import { SqliteStatistics } from "./statistics/statistics-store.ts";
 import { SqliteUpkeep } from "./upkeep-store.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export interface SqliteStoreOptions extends EngineOptions {
   /** 0: no limit. */
@@ -166,7 +167,7 @@ export class SqliteStore implements Store {
     this.upkeep.noteCauses();
     // A stop meanwhile is no loss: the next start goes on.
     this.jobs.dropUnplanned().catch(() => {});
-    void this.#large.dropLeft();
+    unawaited(this.#large.dropLeft());
   }
 
   async close(): Promise<void> {

@@ -15,6 +15,7 @@ import type { Counters } from "./statistics/counters.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 /** After each step of a few milliseconds, in which others' commits wait. */
 const NOTE_REST_MS = 50;
@@ -93,7 +94,7 @@ export class SqliteUpkeep implements UpkeepStore {
     const condition = await this.condition();
     if (condition.state === "ready") {
       this.makeReserve();
-      void this.#parts.large.dropLeft();
+      unawaited(this.#parts.large.dropLeft());
     }
     return { ...space, ...condition };
   }

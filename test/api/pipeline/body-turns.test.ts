@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BodyTurns } from "../../../src/api/pipeline/body.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 /** Turns of the event loop that come when the test says so. */
 function loop() {
@@ -29,7 +30,7 @@ describe("work on bodies", () => {
     for (let at = 0; at < 400; at++) {
       const waited = bodies.take("flood", 64 * KIB);
       if (waited === null) done++;
-      else void waited.then(() => done++);
+      else unawaited(waited.then(() => done++));
     }
     const inTurns = [done];
     for (let turns = 0; turns < 110; turns++) {
@@ -45,23 +46,23 @@ describe("work on bodies", () => {
 
   it("is another tenant's in the next turn, however many wait", async () => {
     const { bodies, turn } = loop();
-    for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
+    for (let at = 0; at < 1000; at++) unawaited(bodies.take("flood", 64 * KIB));
     await turn();
     let done = 0;
-    for (let at = 0; at < 3; at++) void bodies.take("victim", 32 * KIB)!.then(() => done++);
+    for (let at = 0; at < 3; at++) unawaited(bodies.take("victim", 32 * KIB)!.then(() => done++));
     await turn();
     expect(done).toBe(3);
   });
 
   it("that is short waits for none that is long, and is bounded too", async () => {
     const { bodies, turn } = loop();
-    for (let at = 0; at < 1000; at++) void bodies.take("flood", 64 * KIB);
+    for (let at = 0; at < 1000; at++) unawaited(bodies.take("flood", 64 * KIB));
     await turn();
     for (let at = 0; at < 50; at++) expect(bodies.take("victim", KIB)).toBeNull();
     const waiting = Array.from({ length: 20 }, () => bodies.take("victim", KIB)).filter((each) => each !== null);
     expect(waiting.length).toBeGreaterThan(15);
     let done = 0;
-    for (const each of waiting) void each.then(() => done++);
+    for (const each of waiting) unawaited(each.then(() => done++));
     await turn();
     expect(done).toBe(waiting.length);
   });

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const EVENTS = "/v1/webhooks/events";
 const EVENT = { type: "budget.exceeded", data: {} };
@@ -26,7 +27,7 @@ async function serve(settings: Record<string, string> = {}) {
 /** How those that are refused are, as soon as all the others wait for their commit. */
 async function refusals(answers: readonly Promise<Answer>[], count: number): Promise<Answer[]> {
   const refused: Answer[] = [];
-  for (const answer of answers) void answer.then((each) => void (each.status > 299 && refused.push(each)));
+  for (const answer of answers) unawaited(answer.then((each) => void (each.status > 299 && refused.push(each))));
   await expect.poll(() => refused.length).toBe(count);
   return refused;
 }
@@ -201,7 +202,7 @@ it("counts a long answer among the reads of its key until the client has taken i
   });
   const refused: Answer[] = [];
   const reads = Array.from({ length: 128 }, () => api.get(EVENTS, { key }));
-  for (const read of reads) void read.then((each) => void (each.status === 429 && refused.push(each)));
+  for (const read of reads) unawaited(read.then((each) => void (each.status === 429 && refused.push(each))));
   await expect.poll(() => refused.length).toBeGreaterThan(32);
   look.resolve();
   await Promise.all(reads);

@@ -11,6 +11,7 @@ import { openListener, type TcpParts } from "../../../src/api/server/listen.ts";
 import { silentLog } from "../../../src/log.ts";
 import { caFile, certificate } from "../../harness/tls.ts";
 import { send } from "../server.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const HOST = "127.0.0.1";
 const GET = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -210,7 +211,7 @@ describe("closing", () => {
     const asked = Promise.withResolvers<void>();
     const listener = await listen((_req, res) => {
       asked.resolve();
-      void answer.promise.then(() => res.end("late"));
+      unawaited(answer.promise.then(() => res.end("late")));
     });
     const running = send(portOf(listener), "GET", "/", {});
     await asked.promise;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
 import { FakeIo } from "../fake-io.ts";
 import { webhookd } from "../runs.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 function folderOf({ out }: FakeIo): string {
   return / in (\S*webhookd-demo-\w+);/.exec(out)![1]!;
@@ -10,7 +11,7 @@ function folderOf({ out }: FakeIo): string {
 
 async function until(io: FakeIo, pattern: RegExp, ended: Promise<unknown>): Promise<void> {
   const isOver = { over: false };
-  void ended.finally(() => (isOver.over = true));
+  unawaited(ended.finally(() => (isOver.over = true)));
   while (!pattern.test(io.out) && !isOver.over) await new Promise((resolve) => setImmediate(resolve));
   expect(io.out).toMatch(pattern);
 }

@@ -4,6 +4,7 @@ import type { Outcome } from "../../../src/domain/deliveries/attempt.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { signedRequest } from "../../harness/egress.ts";
 import { egressOf, exchangeTo, rawReceiverOf, receiverOf, urlOf } from "../../harness/exchange.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 describe("an end from our side", () => {
   it("interrupts what was not decided, and blames nobody", async () => {
@@ -46,7 +47,7 @@ describe("an end from our side", () => {
     const receiver = await receiverOf({ delayMs: 30 });
     const exchange = exchangeTo(receiver.url);
     let outcome: Outcome | null = null;
-    void exchange.post(signedRequest()).then((ended) => (outcome = ended));
+    unawaited(exchange.post(signedRequest()).then((ended) => (outcome = ended)));
     await receiver.next();
     await exchange.close();
     await Promise.resolve();

@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Exchange } from "../../../src/delivery/http/exchange.ts";
 import { signedRequest, testEgress } from "../../harness/egress.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const STRAY = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const REFUSAL = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
@@ -55,8 +56,8 @@ class StrayReceiver {
     // One request fits into a segment, and the next one comes after its answer.
     socket.on("data", () => {
       this.requests++;
-      if (first) void this.#answer(socket);
-      else void this.#send(socket, REFUSAL, LATE_MS);
+      if (first) unawaited(this.#answer(socket));
+      else unawaited(this.#send(socket, REFUSAL, LATE_MS));
       first = false;
     });
   }

@@ -8,6 +8,7 @@ import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import type { AddressRules } from "../../../src/domain/network/address.ts";
 import { silentLog } from "../../../src/log.ts";
 import { claim } from "../../harness/egress.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const TARGET = { endpoint: "ep_01", signingSecret: "old" } as Target;
 const ROTATED = { ...TARGET, signingSecret: "new" };
@@ -79,7 +80,7 @@ it("settings are in use once the endpoint's thread says so", async () => {
 
 it("settings are in use once the quarantine has them too", async () => {
   const { sending, threads } = aSending();
-  void sending.setTarget(TARGET);
+  unawaited(sending.setTarget(TARGET));
   sending.send([claim()]);
   threads[0]!.dieOnTheWire();
   const [, replacement, quarantine] = threads;
@@ -93,8 +94,8 @@ it("settings are in use once the quarantine has them too", async () => {
 
 it("a thread that takes the place of a dead one has the settings before it has work", async () => {
   const { sending, threads } = aSending();
-  void sending.setTarget(TARGET);
-  void sending.setTarget(ROTATED);
+  unawaited(sending.setTarget(TARGET));
+  unawaited(sending.setTarget(ROTATED));
   sending.send([claim()]);
   threads[0]!.answer();
   threads[0]!.emit("exit");
@@ -105,7 +106,7 @@ it("a thread that takes the place of a dead one has the settings before it has w
 
 it("a thread that takes the place of a dead one keeps to the rules of now, and so does the quarantine", () => {
   const { sending, threads } = aSending();
-  void sending.setTarget(TARGET);
+  unawaited(sending.setTarget(TARGET));
   const rules = { denyCidrs: ["192.0.2.0/24"] } as unknown as AddressRules;
   sending.setEgress(rules);
   expect(threads[0]!.messages.at(-1)).toEqual({ kind: "egress", rules });
@@ -116,7 +117,7 @@ it("a thread that takes the place of a dead one keeps to the rules of now, and s
 
 it("an endpoint is forgotten by the thread that takes a dead one's place, too", async () => {
   const { sending, threads } = aSending();
-  void sending.setTarget(TARGET);
+  unawaited(sending.setTarget(TARGET));
   const send = claim();
   sending.send([send]);
   const forgotten = sending.forget(send.endpoint);
@@ -130,9 +131,9 @@ it("an endpoint is forgotten by the thread that takes a dead one's place, too", 
 
 it("what a thread that dies in a pause had waiting goes to the one in its place, which is paused too", async () => {
   const { sending, threads } = aSending();
-  void sending.setTarget(TARGET);
+  unawaited(sending.setTarget(TARGET));
   sending.send([claim()]);
-  void sending.pause();
+  unawaited(sending.pause());
   threads[0]!.answer();
   threads[0]!.emit("exit");
   await new Promise(setImmediate);
@@ -141,7 +142,7 @@ it("what a thread that dies in a pause had waiting goes to the one in its place,
 
 it("a thread that cannot begin has another in its place after a second, and was killed by nothing", async () => {
   const { sending, threads, waits } = aSending();
-  void sending.setTarget(TARGET);
+  unawaited(sending.setTarget(TARGET));
   sending.send([claim()]);
   const ready = sending.ready();
   threads[0]!.emit("exit");

@@ -25,6 +25,7 @@ import { MAIN, it as onMachine } from "../../harness/process.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 import { addEndpoint, draft, dueNow, noRoom, publishOne, START } from "../fixtures.ts";
 import { createDatabase, open, openPostgresDatabase } from "../stores.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to move a store into");
@@ -373,7 +374,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
       }
     };
     let stopped: Promise<void> = Promise.resolve();
-    const beside = { beside: true, onProgress, onReady: () => void (stopped = stopping()) };
+    const beside = { beside: true, onProgress, onReady: () => unawaited((stopped = stopping())) };
 
     const begun = Date.now();
     dies = "copying attempt";

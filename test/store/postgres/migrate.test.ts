@@ -7,6 +7,7 @@ import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { addEndpoint, publishOne } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to migrate");
@@ -67,7 +68,7 @@ describe.skipIf(server === null)("the schema in PostgreSQL", () => {
     await makeAnew();
     await ask(`${NODE}; ${RENEWED}`);
     // It waits for a lease that is not renewed, before it gives up.
-    const renewing = setInterval(() => void ask(RENEWED).catch(() => {}), 50);
+    const renewing = setInterval(() => unawaited(ask(RENEWED).catch(() => {})), 50);
     await expect(start(true, LATER)).rejects.toThrow("another webhookd is using");
     clearInterval(renewing);
     expect(await meta("schema")).toBe(String(SCHEMA_VERSION));

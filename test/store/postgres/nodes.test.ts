@@ -23,6 +23,7 @@ import {
   START,
 } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to run nodes on");
@@ -159,7 +160,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
         await waiting().toBe(2);
         await first.query("ROLLBACK");
         let isErased = false;
-        void erasing.then(() => (isErased = true));
+        unawaited(erasing.then(() => (isErased = true)));
         await expect
           .poll(async () => isErased || (await withClient(url, locksWaitedFor)) === 2, { interval: 10 })
           .toBe(true);

@@ -31,6 +31,7 @@ import { attemptedForJobs } from "../jobs/job-steps.ts";
 import type { Pending } from "./pending.ts";
 import { nameOf, recordAll } from "./record.ts";
 import { CANCELLED, DELIVERED, deliveryId, eventId, FRESH, keyOf, parseDeliveryId, WAITING } from "../../rows/codes.ts";
+import { unawaited } from "../../../domain/unawaited.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -78,7 +79,7 @@ export class PostgresDeliveries implements DeliveryStore {
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage> {
     return new Promise((resolve, reject) => {
       this.#asked.push({ read: { endpoint, after, until, limit }, resolve, reject });
-      if (this.#asked.length === 1) queueMicrotask(() => void this.#readDue());
+      if (this.#asked.length === 1) queueMicrotask(() => unawaited(this.#readDue()));
     });
   }
 

@@ -16,6 +16,7 @@ import type { Box } from "../../rows/box.ts";
 import { storageUnavailable } from "../../files/unavailable.ts";
 import { Cursors } from "../../rows/cursors.ts";
 import { firstKeyAt } from "../../rows/codes.ts";
+import { unawaited } from "../../../domain/unawaited.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
 export const CHUNK = 500;
@@ -210,8 +211,12 @@ export class Engine {
         const items = works.map(({ item }) => item);
         return shared(tx, items);
       });
-      // The first that fails says why; the others only that the transaction has failed.
-      return (await Promise.all(running).finally(() => Promise.allSettled(running))).flat();
+      try {
+        return (await Promise.all(running)).flat();
+      } finally {
+        // The first that fails says why; the others only that the transaction has failed.
+        await Promise.allSettled(running);
+      }
     });
     for (const [at, work] of kinds.flatMap(([, works]) => works).entries()) {
       const result = results[at];
@@ -237,7 +242,7 @@ export class Engine {
         return result;
       } catch (error) {
         if (error instanceof CommitInDoubt) {
-          void this.#hearLate(error, mark, after);
+          unawaited(this.#hearLate(error, mark, after));
           throw storageUnavailable(error);
         }
         if (!(error instanceof Outrun) || left === 1) throw error;

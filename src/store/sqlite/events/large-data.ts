@@ -9,6 +9,7 @@ import type { Routed } from "../../../domain/events/routing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../../rows/codes.ts";
+import { unawaited } from "../../../domain/unawaited.ts";
 
 /** Rows that one commit removes: to free the pages of a row, SQLite reads them. */
 const REMOVED = 4;
@@ -84,7 +85,7 @@ export class LargeData {
     });
     const end = result.catch(() => {});
     this.#ends.set(tenant, end);
-    void end.then(() => this.#ends.get(tenant) === end && this.#ends.delete(tenant));
+    unawaited(end.then(() => this.#ends.get(tenant) === end && this.#ends.delete(tenant)));
     return result;
   }
 
@@ -128,7 +129,7 @@ export class LargeData {
   /** No more events of it come. */
   #finish(first: number): void {
     this.#underWay.delete(first);
-    void this.dropLeft();
+    unawaited(this.dropLeft());
   }
 
   /** Removes what no event refers to, of batches that were refused and of processes that ended. Never rejects. */

@@ -18,6 +18,7 @@ import {
   type ToReader,
 } from "./questions.ts";
 import { storageUnavailable } from "../../files/unavailable.ts";
+import { unawaited } from "../../../domain/unawaited.ts";
 
 export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
 
@@ -114,7 +115,7 @@ export class ReaderThreadPort implements Reader {
       const told = condition.failed(error) ?? error;
       waiting?.reject(told);
     }
-    if (message.kind === "piece") void this.#take(message.id, message.piece, waiting);
+    if (message.kind === "piece") unawaited(this.#take(message.id, message.piece, waiting));
   }
 
   async #take(id: number, piece: unknown, waiting: Waiting | undefined): Promise<void> {
@@ -134,7 +135,7 @@ export class ReaderThreadPort implements Reader {
       const thread = this.#thread;
       this.#thread = null;
       this.#cancelIdle = null;
-      void thread?.terminate();
+      unawaited(thread?.terminate());
     });
   }
 
