@@ -118,7 +118,7 @@ export const EDGES: readonly Mutant[] = [
   {
     name: "a-failed-exchange-is-caught-by-nobody",
     file: "src/api/pipeline/pipeline.ts",
-    find: "void this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));\n",
+    find: "this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));\n",
     replace: "void this.#serve(exchange);\n",
     tests: ["test/api/server/request-head.test.ts"],
   },

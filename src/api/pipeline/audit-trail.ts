@@ -15,6 +15,7 @@ import type { Peer } from "../server/socket.ts";
 import { type Principal, EVERY_TENANT } from "./access.ts";
 import { ClientGone } from "./body.ts";
 import type { Reply } from "./reply.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 
 export interface Act {
   readonly action: AuditAction;
@@ -92,7 +93,7 @@ export class AuditTrail {
     if (fold.rows >= rule.rows) {
       fold.uncounted++;
       fold.lastAt = now;
-      if (this.#uncounted.size === 0) this.#clock.after(WRITE_MS, () => void this.#countRefused());
+      if (this.#uncounted.size === 0) this.#clock.after(WRITE_MS, () => unawaited(this.#countRefused()));
       this.#uncounted.add(fold);
       return;
     }

@@ -137,7 +137,9 @@ export class Pipeline {
     const { clock } = this.#parts;
     return (req, res) => {
       const exchange = newExchange({ req, res, isTrusted, requestId: this.newRequestId(), begun: clock.monotonic() });
-      const begin = () => void this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));
+      const begin = (): void => {
+        this.#serve(exchange).catch((error: unknown) => this.#cutOff(exchange, error));
+      };
       if (isTrusted) begin();
       else this.#lines.enter(exchange, begin);
     };

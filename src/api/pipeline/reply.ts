@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:ht
 import { type Duplex, pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
 import type { Damage } from "../../domain/endpoints/endpoint.ts";
+import { unawaited } from "../../domain/unawaited.ts";
 import { type ErrorCode, PROBLEMS, WebhookdError } from "../../domain/errors.ts";
 import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
@@ -270,13 +271,17 @@ export function rejection(newRequestId: () => string, turn: (socket: Duplex) => 
     const own = PROBLEMS[fault.code].status < 500 && fault.code !== "request_timeout" ? turn(socket) : null;
     if (own === null) return send();
     socket.pause();
-    void runAfter(own, send);
+    unawaited(sendAfter(own, socket, send));
   };
 }
 
-async function runAfter(turn: Promise<void>, run: () => void): Promise<void> {
-  await turn;
-  run();
+async function sendAfter(turn: Promise<void>, socket: Duplex, send: () => void): Promise<void> {
+  try {
+    await turn;
+    send();
+  } catch {
+    socket.destroy();
+  }
 }
 
 function faultOf({ code }: NodeJS.ErrnoException): WebhookdError {

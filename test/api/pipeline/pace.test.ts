@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { type PaceRule, costOf, OF_REFUSALS, Pace } from "../../../src/api/pipeline/limits.ts";
 import { ManualClock } from "../../harness/clock.ts";
+import { unawaited } from "../../../src/domain/unawaited.ts";
 
 /** When each of so many was answered, in milliseconds. */
 function aPace(allowance: Partial<PaceRule> = {}) {
@@ -11,7 +12,7 @@ function aPace(allowance: Partial<PaceRule> = {}) {
     for (let each = 0; each < count; each++) {
       const turn = pace.turn(who, cost);
       if (turn === null) at.push(clock.monotonic());
-      else void turn.then(() => at.push(clock.monotonic()));
+      else unawaited(turn.then(() => at.push(clock.monotonic())));
     }
     return at;
   };
@@ -24,7 +25,7 @@ function aPace(allowance: Partial<PaceRule> = {}) {
         at.push(clock.monotonic());
       }
     };
-    for (let each = 0; each < connections; each++) void again();
+    for (let each = 0; each < connections; each++) unawaited(again());
     return at;
   };
   const pass = async (ms: number) => {

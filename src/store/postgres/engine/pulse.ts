@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "./session.ts";
+import { unawaited } from "../../../domain/unawaited.ts";
 
 const TICK_MS = 250;
 const BEAT_TICKS = 2;
@@ -39,7 +40,7 @@ export class Pulse {
   }
 
   start(): void {
-    void this.#run();
+    unawaited(this.#run());
   }
 
   stop(): void {
@@ -48,7 +49,7 @@ export class Pulse {
 
   async #run(): Promise<void> {
     for (let tick = 0; !this.#stopped; tick++) {
-      if (!this.#isAsking && (this.#isSilent || tick % BEAT_TICKS === 0)) void this.#ask();
+      if (!this.#isAsking && (this.#isSilent || tick % BEAT_TICKS === 0)) unawaited(this.#ask());
       await sleep(TICK_MS, undefined, { ref: false });
       // What came while this process could not listen is heard first.
       await new Promise((resolve) => setImmediate(resolve));
