@@ -331,6 +331,7 @@ describe("the list of events", () => {
     "error=timeout,nope",
     "sort=id;drop",
     "since=2026-13-45T00:00:00Z",
+    "since=2026-11-20T09:55:00+01:00",
     "since=%ff",
     "%ff=1",
     "__proto__=1",
@@ -342,6 +343,13 @@ describe("the list of events", () => {
     const { status, body } = await api.get(`${EVENTS}?${query}`);
     expect({ status, code: body.code }).toEqual({ status: 422, code: "invalid_query" });
   });
+});
+
+it("an instant whose + was not escaped is refused with how to write it", async () => {
+  const api = await serve();
+  const { body } = await api.get(`${EVENTS}?since=2026-11-20T09:55:00+01:00`);
+  expect(body.detail).toBe("since must be an instant such as 2026-11-20T09:55:00Z; write the + of its offset as %2B");
+  expect((await api.get(`${EVENTS}?since=2026-11-20T09:55:00%2B01:00`)).status).toBe(200);
 });
 
 describe("a retry", () => {

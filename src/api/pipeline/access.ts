@@ -111,7 +111,8 @@ export class Authentication {
 
   /** The key that the header opens, whether it may still be used or not. */
   async #open(header: string, digest: string): Promise<ApiKey | null> {
-    const token = /^bearer /i.test(header) ? parseToken(header.slice(7)) : null;
+    const [, written] = /^bearer[\t ]+(.*)$/i.exec(header) ?? [];
+    const token = written === undefined ? null : parseToken(written);
     const key = token === null ? null : await this.#store.keys.get(token.keyId);
     const matches = token !== null && matchesHash(token.secret, key?.hash ?? NO_HASH);
     if (key === null || !matches) return null;

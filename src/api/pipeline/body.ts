@@ -29,6 +29,9 @@ export function hasDeclaredBody(req: IncomingMessage): boolean {
 /** As Node recognises it. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
+/** Not every client writes the hyphen, though no registry knows the name without it. */
+const UTF8 = /^charset\s*=\s*(?:utf-?8|"utf-?8"|'utf-?8')$/i;
+
 /**
  * The media type, in lower case, if it is one of `known`, in UTF-8 and not encoded: a form or plain text could be sent
  * by any web page without a preflight.
@@ -43,7 +46,7 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["a
   }
   const [type = "", ...parameters] = given.split(";").map((part) => part.trim());
   const charset = parameters.find((parameter) => /^charset\s*=/i.test(parameter));
-  const utf8 = charset === undefined || /^charset="?utf-8"?$/i.test(charset);
+  const utf8 = charset === undefined || UTF8.test(charset);
   if (known.includes(type.toLowerCase()) && utf8) return type.toLowerCase();
   throw new WebhookdError("unsupported_media_type", `send JSON in UTF-8, with content-type: ${known.join(" or ")}`);
 }
@@ -227,11 +230,29 @@ export function memberPointer(parent: string, key: string): string {
  * (`too_long: at most 256 characters`); an issue without one is `out_of_range` or `invalid_type`.
  */
 export function readJson<S extends v.GenericSchema>(body: Uint8Array, schema: S): v.InferOutput<S> {
+  if (body.length === 0) throw missingBody(requiredBy(schema));
   const value = parseJson(body);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);
   }
   return checked(schema, value);
+}
+
+function requiredBy(schema: v.GenericSchema): string[] {
+  const faults = (v.safeParse(schema, {}).issues ?? []).map(fieldError);
+  return faults.filter(({ code }) => code === "missing_field").map(({ pointer }) => pointer.slice(1));
+}
+
+/** `names` are the fields that it must have. */
+export function missingBody(names: readonly string[]): WebhookdError {
+  const needs = names.length === 0 ? "" : `, with ${listed(names, "and")}`;
+  const detail = `the request has no body: send a JSON object${needs}`;
+  return new WebhookdError("invalid_json", detail, { errors: [{ pointer: "", code: "invalid_body", detail }] });
+}
+
+/** Whether it is an empty object, which says as much as no body at all. */
+export function saysNothing(body: Uint8Array): boolean {
+  return /^[\t\n\r ]*\{[\t\n\r ]*\}[\t\n\r ]*$/.test(Buffer.from(body).toString("latin1"));
 }
 
 /** What a schema makes of a value; throws `validation_failed`. */

@@ -79,9 +79,14 @@ export function instantParameter(name: string, description: string): Parameter<n
     name,
     description,
     schema,
-    () => ({ detail: "must be an instant such as 2026-11-20T09:55:00Z" }),
+    (text) => ({ detail: `must be an instant such as 2026-11-20T09:55:00Z${plusHint(text)}` }),
     parse,
   );
+}
+
+/** In a query a plus sign stands for a space. */
+function plusHint(text: string): string {
+  return parseInstant(text.replace(" ", "+")) === null ? "" : "; write the + of its offset as %2B";
 }
 
 export function numberParameter(

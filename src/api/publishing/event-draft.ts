@@ -24,7 +24,7 @@ import {
 import { parseSpan, scanInPieces, scanObject } from "../../domain/json/json.ts";
 import { isTenant } from "../../domain/id.ts";
 import type { DataCheck } from "../event-types/data-check.ts";
-import { inWords, unknownType, Faults, memberPointer, validationFailed } from "../pipeline/body.ts";
+import { inWords, unknownType, Faults, missingBody, memberPointer, validationFailed } from "../pipeline/body.ts";
 import { DRAFT_FIELDS, ITEM_FIELDS, MAX_BATCH } from "./schemas.ts";
 
 const MAX_AHEAD_MS = 5 * 60_000;
@@ -54,6 +54,7 @@ interface Place {
 
 /** `{type, data, created_at?, publisher_id?, tags?, tenant?}` */
 export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
+  if (body.length === 0) throw missingBody(["type", "data"]);
   const faults = new Faults();
   const draft = draftOf(body, scanObject(body), { pointer: "", fields: DRAFT_FIELDS, idempotencyKey }, rules, faults);
   faults.throwAny();
@@ -62,6 +63,7 @@ export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: 
 
 /** `{events: […]}`: all of them, or an error that names the indices at fault. */
 export function* readBatch(body: Uint8Array, rules: DraftRules): Pieces<EventDraft[]> {
+  if (body.length === 0) throw missingBody(["events"]);
   const { members } = yield* scanInPieces(body, { outline: 3 });
   if (members === null) {
     throw validationFailed([{ pointer: "", code: "invalid_body", detail: "the body must be a JSON object" }]);

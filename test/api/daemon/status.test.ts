@@ -147,7 +147,7 @@ describe("the brake", () => {
       reason: "a flood",
       by: expect.stringMatching(/^key_/),
     });
-    await api.request("POST", "/v1/resume");
+    await api.request("POST", "/v1/resume", { body: "{}" });
     expect([api.paused, await api.store.operations.getPause()]).toEqual([false, null]);
     const { data } = (await api.get("/v1/audit?limit=2")).body;
     expect(data.map(({ action, outcome }: any) => [action, outcome])).toEqual([

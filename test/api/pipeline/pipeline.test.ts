@@ -230,6 +230,18 @@ describe("keys", () => {
   });
 });
 
+describe("a key", () => {
+  it("may come after any white space, and in no other form", async () => {
+    const { api } = await serve();
+    const statusOf = async (authorization: string) =>
+      (await api.get("/v1/webhooks/event-types", { key: null, headers: { authorization } })).status;
+    for (const scheme of ["Bearer ", "bearer ", "BEARER  ", "Bearer\t", "Bearer \t "])
+      expect(await statusOf(scheme + api.adminKey), JSON.stringify(scheme)).toBe(200);
+    for (const wrong of [api.adminKey, `Bearer${api.adminKey}`, `Basic ${api.adminKey}`, `Bearer ${api.adminKey} x`])
+      expect(await statusOf(wrong), wrong).toBe(401);
+  });
+});
+
 describe("the unix socket", () => {
   it("asks for no key and compares no Host, and is nobody's but the operator's", async () => {
     const fake = new FakeStore();
@@ -270,6 +282,39 @@ describe("bodies", () => {
   it("on a route that takes none are refused", async () => {
     const { api } = await serve();
     expect((await api.request("GET", EVENTS, { body: "{}" })).body.code).toBe("bad_request");
+    for (const body of ['{"a":1}', "[]", "null", "{}{}"]) {
+      const answer = await api.request("POST", "/v1/resume", { body });
+      expect(answer.body, body).toMatchObject({ code: "bad_request", detail: "this route takes no body" });
+    }
+  });
+
+  it("that are an empty object count as none on a route that takes none", async () => {
+    const { api } = await serve();
+    for (const body of ["{}", " { } \r\n"])
+      for (const chunked of [false, true])
+        expect((await api.request("DELETE", "/v1/webhooks/ep_x", { body, chunked })).body.code).toBe("not_found");
+  });
+
+  it("that are not there are missed by name", async () => {
+    const { api } = await serve();
+    const details = {
+      "/v1/pause": "the request has no body: send a JSON object, with reason",
+      "/v1/webhooks": "the request has no body: send a JSON object, with url and events",
+      [EVENTS]: "the request has no body: send a JSON object, with type and data",
+      [`${EVENTS}/batch`]: "the request has no body: send a JSON object, with events",
+    };
+    for (const [path, detail] of Object.entries(details))
+      expect((await api.request("POST", path)).body, path).toMatchObject({ code: "invalid_json", detail });
+  });
+
+  it("are in UTF-8 however a client writes its name", async () => {
+    const { api } = await serve();
+    const statusOf = async (type: string) => (await api.post(EVENTS, EVENT, { headers: { "content-type": type } })).status;
+    for (const name of ["utf-8", "UTF-8", "utf8", "UTF8", '"utf8"', '"UTF-8"', "'utf-8'"])
+      for (const equals of ["=", " = "]) expect(await statusOf(`application/json;charset${equals}${name}`), name).toBe(202);
+    expect(await statusOf("Application/JSON ; Charset=Utf8; x=y")).toBe(202);
+    for (const name of ["utf-16", "utf-7", "latin1", "utf", "utf--8", '"utf8', "utf88", ""])
+      expect(await statusOf(`application/json; charset=${name}`), name).toBe(415);
   });
 
   it("of a client that goes away store nothing and leave one quiet line", async () => {
