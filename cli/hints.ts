@@ -30,7 +30,8 @@ const DEV =
 export const FIELD_HINTS: { readonly [C in FieldCode]?: string } = {
   url_scheme: DEV,
   port_not_allowed: `${DEV} Otherwise see [egress] ports.`,
-  host_special_use: DEV,
+  host_special_use: `${DEV} Otherwise see [egress] allow_hosts.`,
+  host_single_label: "If the name is one of your private network, see [egress] allow_hosts.",
   address_not_public: `${DEV} Otherwise see [egress] allow_cidrs.`,
   address_self: DEV,
 };

@@ -212,9 +212,9 @@ export function urlPolicies(
   ownPort: number,
   policyOf: (rules: AddressRules) => AddressPolicy,
 ): (tenant: string) => UrlPolicy {
-  const { allowHttp, ports, allowIpHosts } = given.egress;
+  const { allowHttp, ports, allowIpHosts, allowHosts } = given.egress;
   const address = policyOf(addressRules(given, ownPort));
-  return (tenant) => ({ allowHttp, ports, allowIpHosts, address, tenant, dev: given.dev });
+  return (tenant) => ({ allowHttp, ports, allowIpHosts, allowHosts, address, tenant, dev: given.dev });
 }
 
 const TLS_PAIR = ["server.tls_cert", "server.tls_key"] as const;

@@ -3,6 +3,13 @@ import type { Mutant } from "./mutant.ts";
 
 export const EDGES: readonly Mutant[] = [
   {
+    name: "an-allowed-pattern-goes-by-letters",
+    file: "src/domain/network/url.ts",
+    find: "name.endsWith(pattern.slice(1))",
+    replace: "name.endsWith(pattern.slice(2))",
+    tests: ["test/domain/url.test.ts"],
+  },
+  {
     name: "names-are-guarded-and-literals-are-not",
     file: "src/delivery/http/egress-guard.ts",
     find: "      if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;",

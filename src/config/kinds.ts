@@ -1,6 +1,7 @@
 /** The kinds of values that settings have: how each is read from TOML or from a variable's text, and written. */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { hostPatternFault } from "../domain/network/url.ts";
 import { parseDuration, parseSize, printDuration, printSize } from "./units.ts";
 
 export interface Address {
@@ -20,6 +21,8 @@ export interface Values {
   readonly durations: readonly number[];
   readonly header: string;
   readonly hosts: readonly string[];
+  /** Names of private networks, in lower case; `*.` stands for any names below. */
+  readonly hostPatterns: readonly string[];
   readonly int: number;
   readonly mode: number;
   readonly origins: readonly string[];
@@ -116,6 +119,11 @@ export const KINDS: { readonly [K in KindName]: Kind<Values[K]> } = {
   hosts: {
     form: "list",
     read: (raw) => list(raw).map((item) => readHost(item.toLowerCase()) ?? fault("a list of host names without ports")),
+    write: quoteAll,
+  },
+  hostPatterns: {
+    form: "list",
+    read: (raw) => list(raw).map(readHostPattern),
     write: quoteAll,
   },
   int: {
@@ -222,6 +230,12 @@ function readAddress(value: string): Address {
 
 function readHost(value: string): string | null {
   return HOST.test(value) ? value : null;
+}
+
+function readHostPattern(value: string): string {
+  const pattern = value.toLowerCase();
+  const wrong = hostPatternFault(pattern);
+  return wrong === null ? pattern : fault(wrong);
 }
 
 function readCidr(value: string): string {

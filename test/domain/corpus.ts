@@ -17,6 +17,7 @@ interface Entry {
 
 interface EgressConfig {
   readonly allow_cidrs?: readonly string[];
+  readonly allow_hosts?: readonly string[];
   readonly deny_cidrs?: readonly string[];
   readonly own_addresses?: readonly string[];
   readonly allow_ip_hosts?: boolean;
@@ -32,6 +33,7 @@ export function aUrlPolicy(fields: Partial<UrlPolicy> = {}): UrlPolicy {
     allowHttp: false,
     ports: [443, 8443],
     allowIpHosts: true,
+    allowHosts: [],
     address: anAddressPolicy(),
     tenant: "default",
     dev: false,
@@ -44,6 +46,7 @@ export function policyOf({ input: { config = {} } }: Entry): UrlPolicy {
     allowHttp: config.allow_http ?? false,
     ports: config.allowed_ports ?? [443, 8443],
     allowIpHosts: config.allow_ip_hosts ?? true,
+    allowHosts: config.allow_hosts ?? [],
     address: anAddressPolicy(
       { allowCidrs: config.allow_cidrs ?? [], denyCidrs: config.deny_cidrs ?? [] },
       config.own_addresses,

@@ -158,6 +158,55 @@ describe("an endpoint's URL", () => {
   });
 });
 
+describe("a refusal names the setting that decides it", () => {
+  const settingOf = (url: string, policy = DEFAULT) => {
+    const checked = checkEndpointUrl(url, policy);
+    return "code" in checked ? (checked.setting ?? null) : "accepted";
+  };
+  const allowing = (host: string) =>
+    `[egress] allow_hosts = ["${host}"] allows the name, and allow_cidrs the network that it leads to`;
+
+  it.each([
+    ["https://127.0.0.1/", '--dev allows it, and so does [egress] allow_cidrs = ["127.0.0.1/32"]'],
+    ["https://[::1]/", '--dev allows it, and so does [egress] allow_cidrs = ["::1/128"]'],
+    ["https://10.1.2.3/", '[egress] allow_cidrs = ["10.1.2.3/32"] allows it'],
+    ["https://[fd00::1]/", '[egress] allow_cidrs = ["fd00::1/128"] allows it'],
+    ["https://169.254.169.254/", null],
+    ["https://localhost/", "--dev allows it"],
+    ["https://app.internal/", allowing("app.internal")],
+    ["https://hook/", allowing("hook")],
+    ["https://my_app.example.com/", allowing("my_app.example.com")],
+    ["https://metadata/", null],
+    ["https://metadata.google.internal/", null],
+    ["https://metadata.goog/", null],
+    ["https://exa*mple.com/", null],
+    ["http://example.com/", "--dev or [egress] allow_http = true allows http://"],
+    ["ftp://example.com/", null],
+  ])("%s: %s", (url, setting) => {
+    expect(settingOf(url)).toBe(setting);
+  });
+
+  it("and what it says to write is what helps", () => {
+    for (const url of ["https://127.0.0.1/", "https://[::1]/", "https://10.1.2.3/", "https://[fd00::1]/"]) {
+      const [, block] = /allow_cidrs = \["([^"]+)"\]/.exec(settingOf(url)!)!;
+      expect(settingOf(url, aUrlPolicy({ address: anAddressPolicy({ allowCidrs: [block!] }) }))).toBe("accepted");
+    }
+    const own = anAddressPolicy({ allowCidrs: ["192.168.0.0/16", "127.0.0.0/8"] }, ["192.168.7.1"]);
+    const self = '[egress] allow_cidrs = ["192.168.7.1/32"] allows it';
+    expect(settingOf("https://192.168.7.1/", aUrlPolicy({ address: own }))).toBe(self);
+    for (const url of ["https://app.internal/", "https://hook/", "https://my_app.example.com/"])
+      expect(settingOf(url, aUrlPolicy({ allowHosts: [new URL(url).hostname] }))).toBe("accepted");
+  });
+
+  it("but for webhookd's own port, which nothing opens", () => {
+    const nothing = "nothing allows webhookd's own port on this host";
+    const rules = { allowCidrs: ["127.0.0.1/32"], ownPort: 8443 };
+    expect(settingOf("https://127.0.0.1:8443/", aUrlPolicy({ address: anAddressPolicy(rules) }))).toBe(nothing);
+    const shut = anAddressPolicy({ ownPort: 8443 });
+    expect(settingOf("https://127.0.0.1:8443/", aUrlPolicy({ address: shut }))).toBe(nothing);
+  });
+});
+
 describe("the switches of [egress]", () => {
   it("allow_http admits http on port 80 and the listed ports", () => {
     const policy = aUrlPolicy({ allowHttp: true });

@@ -93,6 +93,15 @@ export const SENDING = [
   },
   {
     section: "egress",
+    key: "allow_hosts",
+    kind: "hostPatterns",
+    default: [],
+    sentence:
+      'Host names of private networks that endpoints may have, such as "hook", "app.internal" or "*.svc.cluster.local" (any name below it). They may contain underscores. The addresses that they lead to still need allow_cidrs.',
+    live: true,
+  },
+  {
+    section: "egress",
     key: "deny_cidrs",
     kind: "cidrs",
     default: [],

@@ -138,6 +138,10 @@ export class AddressPolicy {
     return isOwn && call.port === this.#rules.ownPort ? "address_self" : null;
   }
 
+  isOwnPort(port: number): boolean {
+    return port === this.#rules.ownPort;
+  }
+
   /**
    * Checks an open connection. If its two ends have the same address, it did not leave this host, whatever was known of
    * the host's addresses.

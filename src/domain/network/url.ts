@@ -5,7 +5,7 @@
  * that protects the network is the one at the connection.
  */
 import { isIP } from "node:net";
-import type { AddressFault, AddressPolicy } from "./address.ts";
+import type { AddressFault, AddressPolicy, Call } from "./address.ts";
 import type { FieldCode } from "../errors.ts";
 
 export interface UrlPolicy {
@@ -14,6 +14,8 @@ export interface UrlPolicy {
   /** `"any"` still excludes the Fetch standard's bad ports. */
   readonly ports: readonly number[] | "any";
   readonly allowIpHosts: boolean;
+  /** Names of private networks, beside the public ones: `hook`, or `*.internal` for all below it. */
+  readonly allowHosts: readonly string[];
   readonly address: AddressPolicy;
   /** The tenant of the endpoint to be registered. */
   readonly tenant: string;
@@ -44,9 +46,11 @@ const HOST_PART = /^[^/?#\\]*[/\\]*[^/?#\\]*/;
 const AUTHORITY = /^[a-z]+:\/\/([^/?#]+)/i;
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** No public name has an underscore, but Compose makes such names. */
+const PRIVATE_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 const MAX_NAME = 253;
 
-/** Public names of cloud metadata services; those under a special-use suffix need no entry. */
+/** Public names of cloud metadata services. */
 const METADATA = [
   "metadata.goog",
   "metadata.tencentyun.com",
@@ -54,6 +58,9 @@ const METADATA = [
   "metadata.platformequinix.com",
   "metadata.packet.net",
 ];
+
+/** Their private ones, which nothing allows. */
+const PRIVATE_METADATA = ["metadata", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
 /** RFC 6761 and its registry, and the suffixes that private networks use. */
 const SPECIAL_USE = [
@@ -84,11 +91,11 @@ const BAD_PORTS = new Set([
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-const ADDRESS_FAULT: Record<AddressFault, readonly [detail: string, setting?: string]> = {
-  address_not_public: ["the address is not public", "[egress] allow_cidrs can allow it"],
-  address_metadata: ["the address belongs to a cloud metadata service"],
-  address_denied: ["the address is not allowed", "it is in [egress] deny_cidrs"],
-  address_self: ["the address belongs to this host"],
+const ADDRESS_FAULT: Record<AddressFault, string> = {
+  address_not_public: "the address is not public",
+  address_metadata: "the address belongs to a cloud metadata service",
+  address_denied: "the address is not allowed",
+  address_self: "the address belongs to this host",
 };
 
 /** Returns the URL in its WHATWG form, which is what is stored and used, or its first fault. */
@@ -114,7 +121,8 @@ function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
   }
   const scheme = SCHEME.exec(raw)?.[1]?.toLowerCase();
   if (scheme !== undefined && scheme !== "https" && !(scheme === "http" && policy.allowHttp)) {
-    return fault("url_scheme", "the URL must begin with https://");
+    const setting = scheme === "http" ? "--dev or [egress] allow_http = true allows http://" : undefined;
+    return fault("url_scheme", "the URL must begin with https://", setting);
   }
   const authority = AUTHORITY.exec(raw)?.[1];
   if (authority === undefined) return fault("url_invalid", "the URL must be https:// followed by a host");
@@ -126,15 +134,73 @@ function checkRaw(raw: string, policy: UrlPolicy): UrlFault | null {
 
 function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | null {
   const literal = url.hostname.replace(/^\[(.*)\]$/, "$1");
-  if (isIP(literal) === 0) return policy.dev && url.hostname === "localhost" ? null : checkHostName(url.hostname);
-  const code = policy.address.check({ ip: literal, port: portOf(url), tenant: policy.tenant });
-  if (code !== null) return fault(code, ...ADDRESS_FAULT[code]);
+  if (isIP(literal) === 0) {
+    const isAllowed = (policy.dev && url.hostname === "localhost") || isPrivate(url.hostname, policy.allowHosts);
+    return isAllowed ? null : checkHostName(url.hostname);
+  }
+  const call = { ip: literal, port: portOf(url), tenant: policy.tenant };
+  const code = policy.address.check(call);
+  if (code !== null) return fault(code, ADDRESS_FAULT[code], addressSetting(code, call, policy));
   if (written.toLowerCase() !== url.hostname) {
     return fault("host_noncanonical", `the address is written in an unusual form; write ${url.hostname}`);
   }
   if (!policy.allowIpHosts)
     return fault("host_is_ip", "use a host name, not an address", "[egress] allow_ip_hosts is off");
   return null;
+}
+
+function addressSetting(code: AddressFault, { ip, port }: Call, { address, dev }: UrlPolicy): string | undefined {
+  const block = `"${ip}/${isIP(ip) === 4 ? 32 : 128}"`;
+  switch (code) {
+    case "address_denied":
+      return "it is in [egress] deny_cidrs";
+    case "address_metadata":
+      return undefined;
+    case "address_self":
+    case "address_not_public":
+      if (address.isOwnPort(port) && (code === "address_self" || isLoopback(ip)))
+        return "nothing allows webhookd's own port on this host";
+      if (isLoopback(ip) && !dev) return `--dev allows it, and so does [egress] allow_cidrs = [${block}]`;
+      return `[egress] allow_cidrs = [${block}] allows it`;
+  }
+}
+
+function isPrivate(name: string, patterns: readonly string[]): boolean {
+  return isPrivateName(name) && patterns.some((pattern) => matches(name, pattern));
+}
+
+function matches(name: string, pattern: string): boolean {
+  return pattern.startsWith("*.") ? name.endsWith(pattern.slice(1)) : name === pattern;
+}
+
+/** True if a setting may allow the name. */
+function isPrivateName(name: string): boolean {
+  const isName = name.length <= MAX_NAME && name.split(".").every((label) => PRIVATE_LABEL.test(label));
+  return isName && !isMetadata(name);
+}
+
+function isMetadata(name: string): boolean {
+  return isUnder(name, METADATA) || isUnder(name, PRIVATE_METADATA);
+}
+
+/** Returns why `allowHosts` cannot have the text, as the end of "is not …"; null if it can. */
+export function hostPatternFault(pattern: string): string | null {
+  const name = pattern.replace(/^\*\./, "");
+  const form = 'a list of host names such as "hook", "app.internal" or "*.svc.cluster.local"';
+  if (parseAddressLike(name)) return `${form}; addresses belong in allow_cidrs`;
+  // The names of URLs come in the form of the URL parser: another one would never match.
+  if (!isHostOfUrl(name) || !name.split(".").every((label) => PRIVATE_LABEL.test(label)) || name.length > MAX_NAME)
+    return form;
+  return isMetadata(name) ? `${form}; nothing allows cloud metadata services` : null;
+}
+
+/** An address, or a block of them. */
+function parseAddressLike(text: string): boolean {
+  return isIP(text.replace(/\/\d+$/, "").replace(/^\[|\]$/g, "")) !== 0;
+}
+
+function isHostOfUrl(name: string): boolean {
+  return URL.parse(`https://${name}/`)?.hostname === name;
 }
 
 /**
@@ -144,12 +210,21 @@ function checkHost(url: URL, written: string, policy: UrlPolicy): UrlFault | nul
 function checkHostName(name: string): UrlFault | null {
   if (name.endsWith(".")) return fault("host_trailing_dot", "the host name ends with a dot");
   if (name.length > MAX_NAME || !name.split(".").every((label) => LABEL.test(label))) {
-    return fault("host_invalid", "the host is not a DNS name of letters, digits and hyphens");
+    const detail = "the host is not a DNS name of letters, digits and hyphens";
+    return fault("host_invalid", detail, hostSetting(name));
   }
   if (isUnder(name, METADATA)) return fault("host_metadata", "the host is a cloud metadata service");
-  if (isUnder(name, SPECIAL_USE)) return fault("host_special_use", "the host is under a special-use or private suffix");
-  if (!name.includes(".")) return fault("host_single_label", "the host name is a single label");
+  if (isUnder(name, SPECIAL_USE)) {
+    const setting = name === "localhost" ? "--dev allows it" : hostSetting(name);
+    return fault("host_special_use", "the host is under a special-use or private suffix", setting);
+  }
+  if (!name.includes(".")) return fault("host_single_label", "the host name is a single label", hostSetting(name));
   return null;
+}
+
+function hostSetting(name: string): string | undefined {
+  if (!isPrivateName(name)) return undefined;
+  return `[egress] allow_hosts = ["${name}"] allows the name, and allow_cidrs the network that it leads to`;
 }
 
 function isUnder(name: string, suffixes: readonly string[]): boolean {
@@ -183,7 +258,7 @@ function rawHost(raw: string): string {
   return (AUTHORITY.exec(raw)?.[1] ?? "").replace(/:\d*$/, "");
 }
 
-function fault(code: FieldCode, detail: string, setting?: string): UrlFault {
+function fault(code: FieldCode, detail: string, setting: string | undefined = undefined): UrlFault {
   return setting === undefined ? { code, detail } : { code, detail, setting };
 }
 

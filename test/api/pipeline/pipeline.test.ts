@@ -309,9 +309,11 @@ describe("bodies", () => {
 
   it("are in UTF-8 however a client writes its name", async () => {
     const { api } = await serve();
-    const statusOf = async (type: string) => (await api.post(EVENTS, EVENT, { headers: { "content-type": type } })).status;
+    const statusOf = async (type: string) =>
+      (await api.post(EVENTS, EVENT, { headers: { "content-type": type } })).status;
     for (const name of ["utf-8", "UTF-8", "utf8", "UTF8", '"utf8"', '"UTF-8"', "'utf-8'"])
-      for (const equals of ["=", " = "]) expect(await statusOf(`application/json;charset${equals}${name}`), name).toBe(202);
+      for (const equals of ["=", " = "])
+        expect(await statusOf(`application/json;charset${equals}${name}`), name).toBe(202);
     expect(await statusOf("Application/JSON ; Charset=Utf8; x=y")).toBe(202);
     for (const name of ["utf-16", "utf-7", "latin1", "utf", "utf--8", '"utf8', "utf88", ""])
       expect(await statusOf(`application/json; charset=${name}`), name).toBe(415);
