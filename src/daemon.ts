@@ -68,6 +68,8 @@ export interface Daemon {
   readonly failed: Promise<Error>;
 }
 
+const IDS_AHEAD =
+  "the id of the latest event is ahead of the clock, which was ahead once, or is behind now: make sure that it is right. When events are received goes by the clock; their ids are ahead until it has caught up";
 const STARTED_PAUSED = { reason: "started with --paused", by: "serve --paused" };
 
 export async function startDaemon(
@@ -150,6 +152,8 @@ async function open(rooms: Rooms): Promise<Front> {
     await switchSecrets({ store, clock, refresh: (endpoint) => dispatcher.refresh(endpoint) });
     await alerts.configure(config, reloaded.urlPolicy);
     await alerts.takeUp();
+    const idsAheadMs = store.events.idsAheadMs(clock.now());
+    if (idsAheadMs !== null) log.warn({ ahead_ms: idsAheadMs }, IDS_AHEAD);
     const damage = await store.operations.damage();
     if (damage !== null && damage.at >= startedAt) alerts.storageFault(`${damageText(damage)}; ${damage.file} is kept`);
     await dispatcher.start();

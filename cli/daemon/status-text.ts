@@ -196,13 +196,21 @@ export function putOffText(deliveries: number): string {
 }
 
 /** An older daemon does not report its clock. */
-function clockLines({ clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 }: Partial<Status>) {
+function clockLines(status: Partial<Status>): string[] {
+  const { clock_ahead_ms: aheadMs = null, nodes = [], put_off_deliveries: putOff = 0 } = status;
+  const { ids_ahead_ms: idsAheadMs = null } = status;
   const all = nodes.length > 0 ? nodes : [{ name: "this host", clock_ahead_ms: aheadMs }];
   const skewed = all.flatMap(({ name, clock_ahead_ms: ahead = null }) => {
     const skew = skewText(ahead);
     return skew === null ? [] : [`  CLOCK     ${name}: ${skew} PostgreSQL's clock, by which everything goes`];
   });
-  return putOff === 0 ? skewed : [...skewed, `  CLOCK     ${putOffText(putOff)}`];
+  return [
+    ...skewed,
+    ...(idsAheadMs === null
+      ? []
+      : [`  CLOCK     the latest event's id is ${span(idsAheadMs / 1000)} ahead of the clock`]),
+    ...(putOff === 0 ? [] : [`  CLOCK     ${putOffText(putOff)}`]),
+  ];
 }
 
 /** An older daemon does not report damaged endpoints. */

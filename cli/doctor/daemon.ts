@@ -6,7 +6,7 @@ import { version } from "../../src/build.ts";
 import { troublesOf, troubleText, troubleTodo } from "../daemon/halts.ts";
 import { hasOwnDisk, putOffText } from "../daemon/status-text.ts";
 import { repairOf } from "../endpoints/text.ts";
-import { count } from "../output/words.ts";
+import { count, span } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
 const DAY = 86_400_000;
@@ -81,6 +81,11 @@ function* clockFindings(status: Partial<Status>): Generator<Finding> {
       `of ${name}: ${skew} PostgreSQL's, by which everything goes`,
       "timedatectl status, on both hosts",
     );
+  }
+  const { ids_ahead_ms: idsAheadMs = null } = status;
+  if (idsAheadMs !== null) {
+    const what = `the latest event's id is ${span(idsAheadMs / 1000)} ahead of it: it was ahead once, or is behind now`;
+    yield warn("clock", what, "timedatectl status");
   }
   if (putOff > 0) yield warn("clock", putOffText(putOff), "timedatectl status, and look for what set it");
 }

@@ -13,7 +13,8 @@ import { silentLog } from "../../src/log.ts";
 import type { EventStore, KeyStore, Publication, Store } from "../../src/store/store.ts";
 import { ENDPOINT } from "./payload.ts";
 import { inputs } from "../../test/config/inputs.ts";
-import { deliveryId, eventId, EventKeys, RandomChars } from "../../src/store/rows/codes.ts";
+import { deliveryId, eventId, RandomChars } from "../../src/store/rows/codes.ts";
+import { RisingKeys } from "../../src/store/rows/key-times.ts";
 
 /** Listens, and answers where and with which key. */
 export async function openStorelessApi(
@@ -103,7 +104,7 @@ function keyOf(token: string): ApiKey {
   };
 }
 
-const keys = new EventKeys(0);
+const keys = new RisingKeys(0);
 const random = new RandomChars(randomBytes);
 
 function publication({ type, createdAt, data }: EventDraft, now: number): Publication {

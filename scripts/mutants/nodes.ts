@@ -26,6 +26,20 @@ export const NODES: readonly Mutant[] = [
     tests: ["test/store/sqlite.test.ts", "test/store/postgres/clocks.test.ts"],
   },
   {
+    name: "what-comes-after-a-clock-was-ahead-is-said-to-be-of-then",
+    file: "src/store/rows/key-times.ts",
+    find: "  if (times.madeAt(last) > at + TOLERATED_MS) return { key: last + 1, at };\n",
+    replace: "",
+    tests: ["test/store/rows/key-times.test.ts", "test/store/sqlite.test.ts"],
+  },
+  {
+    name: "what-slowed-keys-down-is-forgotten-at-a-restart",
+    file: "src/store/sqlite/numbers/keys.ts",
+    find: "    for (const { key, at } of times.slowdowns) this.#note.run(this.#kind, key, at);\n",
+    replace: "",
+    tests: ["test/store/sqlite.test.ts"],
+  },
+  {
     name: "a-node-commits-after-its-lease",
     file: "src/store/postgres/node.ts",
     find: 'FOR KEY SHARE", [id])).length > 0;',

@@ -8,7 +8,8 @@ import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { receivedWithin } from "../../src/domain/id.ts";
 import { typed } from "./typed.ts";
-import { EventKeys, eventId, instantOf } from "../../src/store/rows/codes.ts";
+import { eventId, instantOf } from "../../src/store/rows/codes.ts";
+import { RisingKeys } from "../../src/store/rows/key-times.ts";
 
 const page = (...data: object[]) => ({ data, next_cursor: null });
 const NONE = page();
@@ -66,7 +67,7 @@ describe("nothing is done", () => {
 
 it("an event's id says when it was received, however little of it is given", () => {
   for (const now of [1_700_000_000_000, 1_795_366_106_745]) {
-    const key = new EventKeys(0).next(now);
+    const key = new RisingKeys(0).next(now);
     const id = eventId(key, "0".repeat(15)).slice("evt_".length);
     for (const chars of [6, 8, 9, 10, 11, 20]) {
       const { since, until } = receivedWithin(id.slice(0, chars));

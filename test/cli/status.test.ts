@@ -105,6 +105,9 @@ describe("webhookd status", () => {
     const alone = await status({ status: { clock_ahead_ms: 1001 } });
     expect(alone.io.out).toContain(`  CLOCK     this host: 1.0 s ahead of ${said}`);
     expect((await status({ status: { clock_ahead_ms: undefined } })).io.out).not.toContain("CLOCK");
+    const once = await status({ status: { ids_ahead_ms: 3_600_000, put_off_deliveries: 2 } });
+    expect(once.io.out).toContain("  CLOCK     the latest event's id is 1h ahead of the clock\n");
+    expect(once.io.out).toContain("  CLOCK     2 deliveries were due later than the ladder allows");
   });
 
   it("says how old its counts are where they are not of now", async () => {

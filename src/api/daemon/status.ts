@@ -49,6 +49,10 @@ export const Status = titled(
       v.nullable(v.pipe(v.number(), v.integer())),
       "By how many milliseconds the clock of this host is ahead of the one of PostgreSQL, by which everything goes; negative if it is behind. Null if the store is not in PostgreSQL.",
     ),
+    ids_ahead_ms: described(
+      v.nullable(Count),
+      "By how many milliseconds the instant in the id of the latest event is ahead of the clock, because the clock was ahead when an event was published. `received_at` and all filters by time go by the clock; ids only rise, at half its speed until it has caught up. Null if ids are not ahead.",
+    ),
     put_off_deliveries: described(
       Count,
       "Deliveries that were due later than their ladder allows, because a clock had been wrong, and that this process has made due in time since it started.",
@@ -161,6 +165,7 @@ export const aStatus = {
   oldest_due_at: null,
   nodes: [],
   clock_ahead_ms: null,
+  ids_ahead_ms: null,
   put_off_deliveries: 0,
   deliveries: { pending: 9, held: 4, failed: 12 },
   counted_at: "2026-11-20T09:50:00.000Z",
@@ -259,6 +264,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
       oldest_due_at: formatInstantOrNull(earliest(dueSince)),
       nodes: nodes.map(presentNode),
       clock_ahead_ms: parts.hostAheadMs(),
+      ids_ahead_ms: store.events.idsAheadMs(now),
       put_off_deliveries: deliveries.putOff,
       deliveries: counts && { pending: counts.pending, held: counts.held, failed: counts.failed },
       counted_at: formatInstantOrNull(counts?.at ?? null),

@@ -27,6 +27,8 @@ export interface EventStore {
   cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal>;
   /** Cancels the event, then erases what it said and what it was answered. Its rows stay. */
   erase(tenant: string | null, event: string): Promise<Withdrawal>;
+  /** By how many milliseconds ids are ahead of the clock, because the last was made while it was ahead; null if they are not. */
+  idsAheadMs(now: number): number | null;
 }
 
 /**

@@ -120,6 +120,7 @@ export const TABLES: readonly Table[] = [
     // PostgreSQL has all of an event in its row.
     onlyFile: "large",
   }),
+  table("key_time", "kind key", "kind key at"),
   table("event_label", "kind label tenant event", "kind label tenant event", { names: OF_TENANT }),
   table("delivery", "event endpoint", "event endpoint status attempts round retry trigger due_at", {
     onlyFile: `url started_at duration_ms status_code secret_version truncated body way cause failed_at failing_since`,

@@ -6,7 +6,6 @@ import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
 import { NO_NEWS, type Told } from "./engine/owner.ts";
-import { firstKeyAt } from "../rows/codes.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
@@ -136,7 +135,7 @@ export class NodeAlerts implements SharedAlerts {
     const rows = await this.#database.rows<{ number: number; notice: string }>(
       `DELETE FROM alert WHERE number IN (SELECT number FROM alert WHERE number < $1 ORDER BY number LIMIT ${CHUNK})
        RETURNING number, notice`,
-      [firstKeyAt(before)],
+      [this.#engine.numbers.times.firstKeyAt(before)],
     );
     return rows.toSorted((one, other) => one.number - other.number).map(({ notice }) => notice);
   }

@@ -175,6 +175,7 @@ export class SharedOwnership implements Node {
     const { clock } = this.#store!.engine;
     // If it fails, the renewal fails too.
     hearTime(lease, clock).catch(() => {});
+    this.#store!.engine.readKeyTimes().catch(() => {});
     const told = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
     if (!(await renewLease(lease, this.#node, told))) throw this.#lost();
     const { leaseMs } = this.#node;

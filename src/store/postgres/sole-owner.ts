@@ -1,7 +1,6 @@
 /** One process has the whole store, by the lease of its row. Another one gets the store once that has run out. */
 import { randomUUID } from "node:crypto";
 import type { Ownership } from "../store.ts";
-import type { Clock } from "../../clock.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import type { Engine } from "./engine/engine.ts";
 import { NO_NEWS } from "./engine/owner.ts";
@@ -16,7 +15,7 @@ export class SoleOwner implements Node {
   readonly #node: NewNode;
   readonly #onLost: (error: Error) => void;
   #database: Database | null = null;
-  #clock: Clock | null = null;
+  #engine: Engine | null = null;
 
   /** `onLost` is called once another process has the store: this one must end. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
@@ -33,8 +32,8 @@ export class SoleOwner implements Node {
     return takeStore(database, this.#node, wait);
   }
 
-  attach({ clock }: Engine): void {
-    this.#clock = clock;
+  attach(engine: Engine): void {
+    this.#engine = engine;
   }
 
   async guard(tx: Queries): Promise<null> {
@@ -45,7 +44,7 @@ export class SoleOwner implements Node {
   async renew(): Promise<Ownership> {
     const { lease } = this.#database!;
     // If it fails, the renewal fails too.
-    if (this.#clock !== null) hearTime(lease, this.#clock).catch(() => {});
+    if (this.#engine !== null) hearTime(lease, this.#engine.clock).catch(() => {});
     if (!(await renewLease(lease, this.#node, null))) throw this.#lost();
     return { endpoints: "everything", holdsForMs: this.#node.leaseMs };
   }

@@ -10,7 +10,8 @@ import { Database, Outrun, type Queries } from "./engine/database.ts";
 import { Pending } from "./deliveries/pending.ts";
 import { PostgresDeliveries } from "./deliveries/deliveries.ts";
 import { PostgresEndpoints } from "./endpoints/endpoints.ts";
-import { Engine, getMeta, lastKeys, NodeKeys, setMeta } from "./engine/engine.ts";
+import { Engine, getMeta, lastKeys, NodeKeys, setMeta, keyTimes } from "./engine/engine.ts";
+import { OF_EVENTS, OF_NUMBERS } from "../rows/key-times.ts";
 import { PostgresEvents } from "./events/events.ts";
 import { Health } from "./endpoints/health.ts";
 import { IdempotencyKeys } from "./callers/idempotency.ts";
@@ -85,7 +86,9 @@ async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
   await tx.change("DELETE FROM last_commit WHERE at < now() - interval '1 day'");
   const isNew = (await getMeta(tx, "key_id")) === null;
   const last = await lastKeys(tx);
-  const [keys, numbers] = [new NodeKeys(last.key, node), new NodeKeys(last.number, node)];
+  const times = await keyTimes(tx);
+  const keys = new NodeKeys(last.key, node, times[OF_EVENTS]);
+  const numbers = new NodeKeys(last.number, node, times[OF_NUMBERS]);
   if (isNew) {
     await setMeta(tx, "key_id", box.keyId);
     await setMeta(tx, "key_check", box.sealCheck());

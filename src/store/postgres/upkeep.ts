@@ -1,4 +1,5 @@
 /** What is done each second, minute or hour: old rows go, and memory is written down. */
+import { DROP_KEY_TIMES, type KeyTimes, ON_TIME } from "../rows/key-times.ts";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Counters } from "./statistics/counters.ts";
@@ -9,7 +10,7 @@ import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
 import { type Pending, pendingOfEach } from "./deliveries/pending.ts";
 import { addAttempts, LATE_RESPONSE_MS } from "./deliveries/record.ts";
-import { FAILED, firstKeyAt, instantOf, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
+import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 
 interface Parts {
   readonly counters: Counters;
@@ -30,7 +31,7 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned> {
-    return this.#engine.write((tx) => pruneSome(tx, rules, from));
+    return this.#engine.write((tx) => pruneSome(tx, this.#engine.keys.times, rules, from));
   }
 
   async expireHeld(before: number, now: number): Promise<number> {
@@ -40,7 +41,7 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 
   forgetResponses(before: number): Promise<number> {
-    return this.#engine.write((tx) => forgetSome(tx, before));
+    return this.#engine.write((tx) => forgetSome(tx, this.#engine.keys.times, before));
   }
 
   /** The database does it by itself. */
@@ -99,9 +100,9 @@ interface Candidate {
 }
 
 /** An event of many rows takes several steps: its own row goes last, so that a later step finds it again. */
-async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): Promise<Pruned> {
+async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: string | null): Promise<Pruned> {
   const some = "SELECT key FROM event WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
-  const which = [from === null ? -1 : Number(from), firstKeyAt(Math.max(rules.delivered, rules.failed)), EVENTS];
+  const which = [from === null ? -1 : Number(from), times.firstKeyAt(Math.max(rules.delivered, rules.failed)), EVENTS];
   // Another node may be about to send one again: what is read below stays as it is.
   await tx.rows(`${some} FOR UPDATE`, which);
   await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
@@ -122,7 +123,7 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
     // Nobody looks for a failed test as for a failed delivery.
     const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
     // A replay makes an old event young: whoever made it wants to see what came of it.
-    const isOld = Math.max(instantOf(event.key), event.last ?? 0) < before;
+    const isOld = Math.max(times.madeAt(event.key), event.last ?? 0) < before;
     if (event.open === true || event.owed || !isOld) continue;
     for (const [table, keys] of [
       ["attempt", "event, endpoint, number"],
@@ -138,6 +139,7 @@ async function pruneSome(tx: Queries, rules: PruneRules, from: string | null): P
     bytes += event.bytes ?? 0;
     pruned++;
   }
+  if (candidates.length < EVENTS) await tx.change(DROP_KEY_TIMES);
   return { pruned, next: candidates.length < EVENTS ? null : String(candidates.at(-1)!.key) };
 }
 
@@ -186,7 +188,7 @@ async function expireSome(tx: Queries, pending: Pending, before: number, now: nu
       secretVersion: null,
     },
   }));
-  await Promise.all([addAttempts(tx, kept), pending.change(tx, pendingOfEach(rows, -1))]);
+  await Promise.all([addAttempts(tx, kept, ON_TIME), pending.change(tx, pendingOfEach(rows, -1))]);
   return rows;
 }
 
@@ -200,7 +202,7 @@ interface Place {
  * No index says where bodies are, because every attempt would pay for it: a walk in the order of events passes each
  * attempt once. Those that began long after their event, which it may have passed by then, were noted when they were recorded.
  */
-async function forgetSome(tx: Queries, before: number): Promise<number> {
+async function forgetSome(tx: Queries, times: KeyTimes, before: number): Promise<number> {
   const late = await tx.rows<Place>(
     `DELETE FROM late_response WHERE (started_at, event, endpoint, number) IN (
        SELECT started_at, event, endpoint, number FROM late_response WHERE started_at < $1 LIMIT ${CHUNK})
@@ -215,7 +217,7 @@ async function forgetSome(tx: Queries, before: number): Promise<number> {
   const rows = await tx.rows<Place>(
     `SELECT event, endpoint, number FROM attempt WHERE (event, endpoint, number) > ($1, $2, $3) AND event < $4
      ORDER BY event, endpoint, number LIMIT ${CHUNK}`,
-    [...from, firstKeyAt(before - LATE_RESPONSE_MS)],
+    [...from, times.firstKeyAt(before - LATE_RESPONSE_MS)],
   );
   const last = rows.at(-1);
   if (last === undefined) return 0;

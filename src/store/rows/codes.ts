@@ -20,31 +20,9 @@ const POOLED_IDS = 256;
 /** Three characters of an attempt id hold the number, which a few thousand replays of one delivery could pass. */
 const ATTEMPT_NUMBERS = 32 ** 3;
 
-export class EventKeys {
-  #last: number;
-
-  constructor(last: number) {
-    this.#last = last;
-  }
-
-  /** Never goes back, whatever the clock does. */
-  next(now: number): number {
-    this.#last = Math.max(this.#last + 1, firstKeyAt(now));
-    return this.#last;
-  }
-}
-
-/** The lowest key of that millisecond. */
+/** The lowest key that begins with that instant. When something was made that has a key, `KeyTimes` knows. */
 export function firstKeyAt(instant: number): number {
   return Math.floor(instant) * EVENTS_PER_MS;
-}
-
-/** Between which keys, exclusive, the events of the period lie. */
-export function keysWithin({ since, until }: { since?: number; until?: number }): { low: number; high: number } {
-  return {
-    low: since === undefined ? -1 : firstKeyAt(since) - 1,
-    high: until === undefined ? Number.MAX_SAFE_INTEGER : firstKeyAt(until),
-  };
 }
 
 export function instantOf(key: number): number {

@@ -2,6 +2,7 @@
 import { describe } from "vitest";
 import { audit } from "./callers/audit.ts";
 import { careful } from "./recovery/careful.ts";
+import { clockAhead } from "./recovery/clock-ahead.ts";
 import { clockSet } from "./recovery/clock.ts";
 import { dataSearch } from "./reads/data-search.ts";
 import { deliveryLists } from "./reads/delivery-lists.ts";
@@ -73,6 +74,7 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its recovery", () => {
     careful(open);
     clockSet(open);
+    clockAhead(open);
     puttingOff(open);
   });
   describe("its upkeep", () => retention(open));

@@ -1,4 +1,5 @@
 /** Who asks, and what was asked: API keys and the audit trail. */
+import { type KeyTimes, OF_NUMBERS } from "../../rows/key-times.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
@@ -9,7 +10,7 @@ import { CHUNK, type Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 import type { IdempotencyKeys } from "./idempotency.ts";
 import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
-import { firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
+import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 const TOUCH_EVERY_MS = 60_000;
 /** Keys that live for minutes come and go; past this many the memory of their use starts anew. */
@@ -184,6 +185,7 @@ export class PostgresAudit implements AuditStore {
     const { actor, uid, user, action, object, requestId, outcome } = entry;
     return this.#engine.write(async (tx) => {
       const tenant = entry.tenant ?? (object === null ? undefined : await ownerOf(tx, object)) ?? UNKNOWN;
+      await this.#engine.slowDown(tx, OF_NUMBERS, now);
       const row = this.#engine.numbers.next(now);
       await tx.change(
         `INSERT INTO audit (key, actor, uid, "user", tenant, action, object, request, outcome)
@@ -201,7 +203,8 @@ export class PostgresAudit implements AuditStore {
   }
 
   list(query: AuditQuery): Promise<Page<AuditRecord>> {
-    const { low, high } = keysWithin(query);
+    const { times } = this.#engine.numbers;
+    const { low, high } = times.within(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const within = (values: Values) =>
       `AND key ${query.order === "oldest" ? "<" : ">"} ${values.add(end)}::bigint` +
@@ -213,7 +216,7 @@ export class PostgresAudit implements AuditStore {
       rows: ([after]: readonly number[], limit: number) =>
         this.#engine.database.lists.rows<AuditRow>(...inOrder("audit", "key", query, after!, limit, within)),
       keysOf: (row: AuditRow) => [row.key],
-      look: async (rows: readonly AuditRow[]) => rows.map(recordOf),
+      look: async (rows: readonly AuditRow[]) => rows.map((row) => recordOf(row, times)),
     };
     return pageOf(this.#engine, walk, query);
   }
@@ -221,14 +224,14 @@ export class PostgresAudit implements AuditStore {
   prune(before: number): Promise<number> {
     return this.#engine.write((tx) =>
       tx.change(`DELETE FROM audit WHERE key IN (SELECT key FROM audit WHERE key < $1 ORDER BY key LIMIT ${CHUNK})`, [
-        firstKeyAt(before),
+        this.#engine.numbers.times.firstKeyAt(before),
       ]),
     );
   }
 }
 
-function recordOf({ key, request: requestId, last_at: lastAt, ...rest }: AuditRow): AuditRecord {
-  const at = instantOf(key);
+function recordOf({ key, request: requestId, last_at: lastAt, ...rest }: AuditRow, times: KeyTimes): AuditRecord {
+  const at = times.madeAt(key);
   return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }
 

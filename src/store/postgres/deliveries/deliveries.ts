@@ -171,7 +171,9 @@ export class PostgresDeliveries implements DeliveryStore {
     });
     const numbers = placed.flatMap((one) => one?.endpoint ?? []);
     const [recorded] = await Promise.all([
-      recordAll(tx, this.#parts.pending, placed, this.#areNew).catch((error: unknown) => this.#failed(error)),
+      recordAll(tx, this.#parts.pending, placed, this.#engine.keys.times, this.#areNew).catch((error: unknown) =>
+        this.#failed(error),
+      ),
       this.#parts.health.load(tx, numbers),
     ]);
     await attemptedForJobs(tx, placed, recorded);

@@ -2,12 +2,13 @@
  * What became of deliveries. A batch reads where its deliveries stand, decides what its attempts make of them, one after
  * the other, and writes that by compare-and-set on each row: if another node moved one meanwhile, all is decided anew.
  */
+import type { KeyTimes } from "../../rows/key-times.ts";
 import { isByStatus } from "../../../domain/deliveries/attempt.ts";
 import type { Verdict } from "../../../domain/deliveries/delivery.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { packWay } from "../../rows/attempt-row.ts";
-import { DELIVERED, FAILED, FRESH, instantOf, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
+import { DELIVERED, FAILED, FRESH, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 import { type Pending, pendingOfEach } from "./pending.ts";
 
 /** Where a delivery stands. */
@@ -78,6 +79,7 @@ export async function recordAll(
   tx: Queries,
   pending: Pending,
   all: readonly (Placed | null)[],
+  times: KeyTimes,
   isNew: boolean,
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
@@ -85,8 +87,8 @@ export async function recordAll(
   const left = all.map((one) => (one === null || settled.has(one) ? null : one));
   const ended = [...settled].filter((one) => one.ended.verdict.status !== "pending");
   const [recorded] = await Promise.all([
-    left.some((one) => one !== null) ? recordEach(tx, pending, left) : [],
-    addAttempts(tx, [...settled], isNew ? "" : UNLESS_THERE),
+    left.some((one) => one !== null) ? recordEach(tx, pending, times, left) : [],
+    addAttempts(tx, [...settled], times, isNew ? "" : UNLESS_THERE),
     pending.change(tx, pendingOfEach(ended, -1)),
   ]);
   return all.map((one, at) => (one !== null && settled.has(one) ? appliedTo(one.ended) : (recorded[at] ?? NOTHING)));
@@ -146,7 +148,12 @@ async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> 
 }
 
 /** Those that were not: another one recorded an attempt meanwhile, or they were taken back, or are gone. */
-async function recordEach(tx: Queries, pending: Pending, all: readonly (Placed | null)[]): Promise<Recorded[]> {
+async function recordEach(
+  tx: Queries,
+  pending: Pending,
+  times: KeyTimes,
+  all: readonly (Placed | null)[],
+): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
   // Another node may be erasing an event: what is read below stays as it is, and an erasure that comes later finds what is
   // written here.
@@ -175,7 +182,11 @@ async function recordEach(tx: Queries, pending: Pending, all: readonly (Placed |
   const hasEnded = (name: string) => before.get(name)!.status <= WAITING && after.get(name)!.status > WAITING;
   // A batch may have several attempts of one delivery.
   const ended = [...new Map(kept.map((one) => [nameOf(one), one])).values()].filter((one) => hasEnded(nameOf(one)));
-  await Promise.all([move(tx, before, after), addAttempts(tx, kept), pending.change(tx, pendingOfEach(ended, -1))]);
+  await Promise.all([
+    move(tx, before, after),
+    addAttempts(tx, kept, times),
+    pending.change(tx, pendingOfEach(ended, -1)),
+  ]);
   return recorded;
 }
 
@@ -228,7 +239,12 @@ export const LATE_RESPONSE_MS = 3_600_000;
 /** An attempt that is there already stays as it is. */
 const UNLESS_THERE = "ON CONFLICT DO NOTHING";
 
-export async function addAttempts(tx: Queries, all: readonly Kept[], unless = UNLESS_THERE): Promise<void> {
+export async function addAttempts(
+  tx: Queries,
+  all: readonly Kept[],
+  times: KeyTimes,
+  unless = UNLESS_THERE,
+): Promise<void> {
   if (all.length === 0) return;
   const columns: unknown[][] = Array.from({ length: 18 }, () => []);
   const late: unknown[][] = [[], [], [], []];
@@ -258,7 +274,7 @@ export async function addAttempts(tx: Queries, all: readonly Kept[], unless = UN
       plain ? packWay(outcome, startedAt) : null,
     ];
     row.forEach((value, at) => columns[at]!.push(value));
-    if (body !== null && startedAt > instantOf(event) + LATE_RESPONSE_MS) {
+    if (body !== null && startedAt > times.madeAt(event) + LATE_RESPONSE_MS) {
       [startedAt, ...place].forEach((value, at) => late[at]!.push(value));
     }
   }

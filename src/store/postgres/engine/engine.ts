@@ -2,6 +2,7 @@
  * What the rooms of the store stand on. A read sees what is committed. Writes stand in one line, and those of a kind that
  * stand there together share a transaction: so a node commits as often as its database can, and no more.
  */
+import { KeyTimes, slowdownAt, OF_EVENTS, OF_NUMBERS, ON_TIME, type Slowdown } from "../../rows/key-times.ts";
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../clock.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
@@ -15,7 +16,6 @@ import type { Owner } from "./owner.ts";
 import type { Box } from "../../rows/box.ts";
 import { storageUnavailable } from "../../files/unavailable.ts";
 import { Cursors } from "../../rows/cursors.ts";
-import { firstKeyAt } from "../../rows/codes.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
 /** Rows that a step of long work touches at most: it must not hold up the commits of others. */
@@ -75,6 +75,8 @@ export class Engine {
   readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
   /** Commits that were made although their callers had been told that the storage was unavailable, since the start. */
   lateCommits = 0;
+  /** Whether all that slows keys down is known to be on the disk; until then each transaction writes it. */
+  #isNoted = true;
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
   #noted: number | null = null;
@@ -268,6 +270,43 @@ export class Engine {
     this.lateCommits++;
   }
 
+  /** Inside a transaction, before keys of that kind are spent in it: the clock may be behind the last ones. */
+  async slowDown(tx: Queries, kind: Kind, now: number): Promise<void> {
+    const keys = this.#keysOf(kind);
+    const at = Math.max(now, this.clock.now());
+    if (slowdownAt(keys.times, keys.last, at) !== null) {
+      // Other nodes have used keys too.
+      const { key, number } = await lastKeys(tx);
+      const slowdown = slowdownAt(keys.times, Math.max(keys.last, kind === OF_EVENTS ? key : number), at);
+      if (slowdown !== null) {
+        keys.times = keys.times.with(slowdown);
+        this.#isNoted = false;
+      }
+    }
+    if (this.#isNoted) return;
+    const { slowdowns } = keys.times;
+    await tx.change(
+      "INSERT INTO key_time (kind, key, at) SELECT $1, * FROM unnest($2::bigint[], $3::bigint[]) ON CONFLICT DO NOTHING",
+      [kind, slowdowns.map((one) => one.key), slowdowns.map((one) => one.at)],
+    );
+  }
+
+  /** When other nodes, too, have slowed keys down: asked each second. */
+  async readKeyTimes(): Promise<void> {
+    const stored = await keyTimes(this.database);
+    const areNoted = KINDS.map((kind) => {
+      const keys = this.#keysOf(kind);
+      const own = keys.times.slowdowns.filter(({ key }) => !stored[kind].slowdowns.some((one) => one.key === key));
+      keys.times = own.reduce((times, slowdown) => times.with(slowdown), stored[kind]);
+      return own.length === 0;
+    });
+    this.#isNoted ||= areNoted.every(Boolean);
+  }
+
+  #keysOf(kind: Kind): NodeKeys {
+    return kind === OF_EVENTS ? this.keys : this.numbers;
+  }
+
   /** At most once a second, and not at all while the clock is behind what it was. */
   async #noteInstant(tx: Queries, now: number): Promise<(() => void) | null> {
     this.#noted ??= Number((await getMeta(tx, "last_instant")) ?? 0);
@@ -303,10 +342,12 @@ export const NODES = 16;
 
 /** Keys of this node: they rise with each, whatever the clock does, and no other node has the same. */
 export class NodeKeys {
+  times: KeyTimes;
   #last: number;
   #node: number;
 
-  constructor(last: number, node: number) {
+  constructor(last: number, node: number, times: KeyTimes = ON_TIME) {
+    this.times = times;
     this.#node = node;
     this.#last = last - (last % NODES) + node;
   }
@@ -318,12 +359,25 @@ export class NodeKeys {
     this.#node = node;
   }
 
+  get last(): number {
+    return this.#last;
+  }
+
   /** Above `floor` too, which may be a key of a node whose clock is ahead. */
   next(now: number, floor = -1): number {
     const above = floor - (floor % NODES) + NODES + this.#node;
-    this.#last = Math.max(this.#last + NODES, firstKeyAt(now) + this.#node, above);
+    this.#last = Math.max(this.#last + NODES, this.times.keyFor(now) + this.#node, above);
     return this.#last;
   }
+}
+
+const KINDS = [OF_EVENTS, OF_NUMBERS] as const;
+type Kind = (typeof KINDS)[number];
+
+export async function keyTimes(queries: Queries): Promise<Record<Kind, KeyTimes>> {
+  const rows = await queries.rows<Slowdown & { kind: number }>("SELECT kind, key, at FROM key_time");
+  const of = (wanted: Kind) => new KeyTimes(rows.filter(({ kind }) => kind === wanted));
+  return { [OF_EVENTS]: of(OF_EVENTS), [OF_NUMBERS]: of(OF_NUMBERS) };
 }
 
 /** The largest of all that were spent by any process. */

@@ -12,6 +12,14 @@ import type { Queries } from "./database.ts";
 
 const SCHEMA = `
   -- Names that were used. num is a key of the node that met the name first, so that it sorts by first use.
+  -- From this key on keys are ahead of the clock, which showed at: see key-times.ts. Kind 0 is of events, 1 of all else.
+  CREATE TABLE key_time (
+    kind smallint NOT NULL CHECK (kind IN (0, 1)),
+    key bigint NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (kind, key)
+  );
+
   CREATE TABLE tenant (name text PRIMARY KEY, num bigint NOT NULL UNIQUE);
   CREATE TABLE event_type (name text PRIMARY KEY);
 

@@ -1,4 +1,5 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
+import { aheadOf } from "../../rows/key-times.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
@@ -31,6 +32,10 @@ export class PostgresEvents implements EventStore {
     this.#engine = engine;
     this.#parts = parts;
     this.#publish = new Publish(engine, parts);
+  }
+
+  idsAheadMs(now: number): number | null {
+    return aheadOf(this.#engine.keys.last, now);
   }
 
   async publish(

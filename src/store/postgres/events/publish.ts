@@ -1,4 +1,5 @@
 /** Events, and what they are owed to: a batch of requests reads once, decides, and writes once. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
@@ -98,6 +99,7 @@ export class Publish {
 
   /** For each request its publications, or why it is refused as a whole. */
   async all(tx: Queries, requests: readonly Request[]): Promise<(Publication[] | WebhookdError)[]> {
+    await this.#engine.slowDown(tx, OF_EVENTS, Math.max(...requests.map((request) => request.now)));
     const known = await this.#look(tx, requests);
     const rows = new EventRows();
     const results = requests.map((request) => this.#publish(request, known, rows));

@@ -1,4 +1,5 @@
 /** Which deliveries a job would be over, found a page at a time. */
+import type { KeyTimes } from "../../rows/key-times.ts";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
 import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
@@ -7,7 +8,7 @@ import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
 import { matches, seeksResult } from "../../rows/filters.ts";
-import { FRESH, keysWithin, parseEventId } from "../../rows/codes.ts";
+import { FRESH, parseEventId } from "../../rows/codes.ts";
 
 export interface Selected {
   readonly event: number;
@@ -28,7 +29,11 @@ interface OfEndpoint {
 }
 
 /** Each page is read when it is asked for. */
-export async function* select(database: Queries, set: JobSet): AsyncGenerator<readonly Selected[], void> {
+export async function* select(
+  database: Queries,
+  set: JobSet,
+  times: KeyTimes,
+): AsyncGenerator<readonly Selected[], void> {
   const { filter } = set;
   let endpoint: number | null = null;
   if (filter.endpoint !== undefined) {
@@ -36,10 +41,10 @@ export async function* select(database: Queries, set: JobSet): AsyncGenerator<re
       FROM endpoint WHERE id = $1`;
     const [found] = await database.rows<OfEndpoint>(sql, [filter.endpoint]);
     if (found === undefined) return;
-    if (filter.missing) return yield* selectMissing(database, set, found);
+    if (filter.missing) return yield* selectMissing(database, set, found, times);
     endpoint = found.number;
   }
-  const { low, high } = keysWithin(filter);
+  const { low, high } = times.within(filter);
   for (let [event, minor] = [low, Number.MAX_SAFE_INTEGER], more = true; more;) {
     const rows = await page(database, set, { endpoint, event, minor, high });
     yield await selectFrom(database, set, rows);
@@ -102,9 +107,10 @@ async function* selectMissing(
   database: Queries,
   { tenant, filter }: JobSet,
   endpoint: OfEndpoint,
+  times: KeyTimes,
 ): AsyncGenerator<readonly Selected[], void> {
   if (tenant === null) return;
-  const { low, high } = keysWithin(filter);
+  const { low, high } = times.within(filter);
   for (let event = low, more = true; more;) {
     const rows = await database.rows<{ event: number }>(
       `SELECT e.key AS event FROM event e
@@ -126,9 +132,9 @@ function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number">): L
   return enabled === 1 && !cancelling ? null : "endpoint_disabled";
 }
 
-export async function planJob(database: Queries, set: JobSet): Promise<JobPlan> {
+export async function planJob(database: Queries, set: JobSet, times: KeyTimes): Promise<JobPlan> {
   const tallies = new Map<string, { matched: number; timedOut: number; left: LeftOfEndpoint | null }>();
-  for await (const some of select(database, set)) {
+  for await (const some of select(database, set, times)) {
     for (const { id, left, timedOut } of some) {
       let tally = tallies.get(id);
       if (tally === undefined) tallies.set(id, (tally = { matched: 0, timedOut: 0, left: null }));

@@ -46,7 +46,7 @@ export class PostgresJobs implements JobStore {
   }
 
   plan(set: JobSet): Promise<JobPlan> {
-    return planJob(this.#engine.database.lists, set);
+    return planJob(this.#engine.database.lists, set, this.#engine.keys.times);
   }
 
   async add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob> {
@@ -61,7 +61,7 @@ export class PostgresJobs implements JobStore {
       ),
     );
     try {
-      for await (const some of select(engine.database.lists, { tenant, action, filter })) {
+      for await (const some of select(engine.database.lists, { tenant, action, filter }, engine.keys.times)) {
         await engine.write((tx) => addSome(tx, num, some));
       }
       const { matched } = (await countsOf(engine.database.lists, [num])).get(num) ?? NONE;

@@ -1,9 +1,10 @@
 /** Attempts as they are shown, and deliveries with their last ones. */
+import type { KeyTimes } from "../../rows/key-times.ts";
 import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
-import { attemptId, deliveryId, eventId, instantOf, outcomeOf, triggerOf, WAITING } from "../../rows/codes.ts";
+import { attemptId, deliveryId, eventId, outcomeOf, triggerOf, WAITING } from "../../rows/codes.ts";
 import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../rows/attempt-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 
@@ -112,7 +113,7 @@ export async function lastAttempts(
   return new Map(found.map((row) => [nameOf(row), row]));
 }
 
-export function deliveryOf(row: DeliveryRow, lasts: ReadonlyMap<string, AttemptRow>): DeliveryView {
+export function deliveryOf(row: DeliveryRow, lasts: ReadonlyMap<string, AttemptRow>, times: KeyTimes): DeliveryView {
   const status = statusOf(row);
   const event = eventId(row.event, row.random);
   const last = lasts.get(nameOf(row));
@@ -120,7 +121,7 @@ export function deliveryOf(row: DeliveryRow, lasts: ReadonlyMap<string, AttemptR
     id: deliveryId(event, row.endpoint),
     event,
     type: row.type,
-    receivedAt: instantOf(row.event),
+    receivedAt: times.madeAt(row.event),
     tenant: row.tenant,
     test: row.test === 1,
     endpoint: row.endpoint_id,

@@ -1,10 +1,11 @@
 /** Events whose data says something: told by their bytes in the database, some thousands a statement, and read here. */
+import type { KeyTimes } from "../../rows/key-times.ts";
 import { dataOf } from "../../../domain/events/event.ts";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
 import type { DataFilter, PageQuery, Searched } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { Values } from "../engine/page.ts";
-import { eventId, instantOf } from "../../rows/codes.ts";
+import { eventId } from "../../rows/codes.ts";
 import type { Keys, Sifted } from "../../rows/cursors.ts";
 
 /** In SQL: that an event may meet the conditions. */
@@ -34,10 +35,11 @@ interface Searching<Row> {
   /** Those beyond `after`, and before `end`, that may meet the conditions. */
   readonly rows: (after: Keys, end: number) => Promise<readonly Row[]>;
   readonly eventOf: (row: Row) => number;
+  readonly times: KeyTimes;
 }
 
 /** Of a walk whose keys begin with an event's: what a search adds to it. */
-export function searching<Row>(queries: Queries, { query, end, rows, eventOf }: Searching<Row>) {
+export function searching<Row>(queries: Queries, { query, end, rows, eventOf, times }: Searching<Row>) {
   const { data, order, tenant } = query;
   if (data === undefined) return {};
   const [step, last] = order === "oldest" ? [1, Number.MAX_SAFE_INTEGER] : [-1, -1];
@@ -65,6 +67,6 @@ export function searching<Row>(queries: Queries, { query, end, rows, eventOf }: 
       const place = after.length === 1 ? [reached] : [reached, last];
       return { rows: found.filter((row) => meeting.has(eventOf(row))), reached: place, looked: count };
     },
-    searched: ([key]: Keys): Searched => ({ events, until: instantOf(key!) }),
+    searched: ([key]: Keys): Searched => ({ events, until: times.madeAt(key!) }),
   };
 }

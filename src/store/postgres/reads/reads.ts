@@ -42,7 +42,6 @@ import {
   attemptId,
   deliveryId,
   eventId,
-  keysWithin,
   outcomeCode,
   parseAttemptId,
   parseDeliveryId,
@@ -79,9 +78,9 @@ export class PostgresReads implements ReadStore {
     const lasts = await lastAttempts(database, shown);
     const body = bodies[0]?.body ?? null;
     return {
-      ...summaryOf(found, rows, labels),
+      ...summaryOf(found, rows, labels, this.#engine.keys.times),
       data: body === null ? null : dataOf(body, id, found.type),
-      deliveries: shown.map((row) => deliveryOf(row, lasts)),
+      deliveries: shown.map((row) => deliveryOf(row, lasts, this.#engine.keys.times)),
       deliveryCount: rows.length,
     };
   }
@@ -89,7 +88,7 @@ export class PostgresReads implements ReadStore {
   async listEvents(query: EventQuery): Promise<Page<EventSummary>> {
     const endpoint = await this.#numberOf(null, query.endpoint);
     if (endpoint === undefined) return NOTHING;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#engine.keys.times.within(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const walk = {
       list: "events",
@@ -98,6 +97,7 @@ export class PostgresReads implements ReadStore {
       keysOf: (row: EventRow) => [row.key],
       look: (rows: readonly EventRow[]) => this.#lookAtEvents(rows, query, endpoint),
       ...searching(this.#engine.database.lists, {
+        times: this.#engine.keys.times,
         query,
         end,
         rows: ([after], to) => this.#eventRows(query, endpoint, after!, to, null),
@@ -116,14 +116,16 @@ export class PostgresReads implements ReadStore {
 
   async getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null> {
     const row = await this.#findDelivery(tenant, id);
-    return row === null ? null : deliveryOf(row, await lastAttempts(this.#engine.database.lists, [row]));
+    return row === null
+      ? null
+      : deliveryOf(row, await lastAttempts(this.#engine.database.lists, [row]), this.#engine.keys.times);
   }
 
   async listDeliveries(query: DeliveryQuery): Promise<Page<DeliveryView>> {
     const endpoint = await this.#numberOf(null, query.endpoint);
     const event = query.event === undefined ? null : parseEventId(query.event);
     if (endpoint === undefined || (query.event !== undefined && event === null)) return NOTHING;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#engine.keys.times.within(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
     const rows = ([key, minor]: readonly number[], to: number, limit: number | null) => {
       const values = new Values();
@@ -149,6 +151,7 @@ export class PostgresReads implements ReadStore {
       start,
       rows: (after: readonly number[], limit: number) => rows(after, end, limit),
       ...searching(this.#engine.database.lists, {
+        times: this.#engine.keys.times,
         query,
         end,
         rows: (after, to) => rows(after, to, null),
@@ -157,7 +160,9 @@ export class PostgresReads implements ReadStore {
       keysOf: (row: DeliveryRow) => [row.event, row.endpoint],
       look: async (rows: readonly DeliveryRow[]) => {
         const lasts = await lastAttempts(this.#engine.database.lists, rows);
-        return rows.map((row) => (isWanted(row, query, lasts) ? deliveryOf(row, lasts) : null));
+        return rows.map((row) =>
+          isWanted(row, query, lasts) ? deliveryOf(row, lasts, this.#engine.keys.times) : null,
+        );
       },
     };
     return pageOf(this.#engine, walk, query);
@@ -199,7 +204,7 @@ export class PostgresReads implements ReadStore {
   async listEndpointAttempts(query: EndpointAttemptQuery): Promise<Page<Attempt> | null> {
     const endpoint = await this.#numberOf(query.tenant, query.endpoint);
     if (endpoint === undefined || endpoint === null) return null;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#engine.keys.times.within(query);
     const { outcome, test } = query;
     const list = `attempts-of-${endpoint}-by-time`;
     return attemptPage(this.#engine, list, ["started_at", "event", "number"], query, (values) => {
@@ -268,7 +273,7 @@ export class PostgresReads implements ReadStore {
     const lasts = seeksResult(query) ? await lastAttempts(database, deliveries) : null;
     return rows.map((row) => {
       const own = byEvent.get(row.key) ?? [];
-      const summary = summaryOf(row, own, labels);
+      const summary = summaryOf(row, own, labels, this.#engine.keys.times);
       if (query.status !== undefined && !isOneOf(summary.status, query.status)) return null;
       const hasResult = (lasts_: ReadonlyMap<string, AttemptRow>) =>
         own.some((delivery) => hasMatch(lasts_.get(nameOf(delivery)), query));

@@ -1,4 +1,5 @@
 /** Events as lists show them, and what their publishers call them. */
+import type { KeyTimes } from "../../rows/key-times.ts";
 import { eventStatus } from "../../../domain/deliveries/delivery.ts";
 import { type EventLabels, NO_LABELS } from "../../../domain/events/event.ts";
 import type { EventSummary } from "../../store.ts";
@@ -6,7 +7,7 @@ import type { Queries } from "../engine/database.ts";
 import type { FoundEvent } from "../events/event-changes.ts";
 import { statusOf, type DeliveryRow } from "./attempts.ts";
 import { labelsIn, type LabelRow } from "../../rows/labels.ts";
-import { eventId, instantOf } from "../../rows/codes.ts";
+import { eventId } from "../../rows/codes.ts";
 
 export type EventRow = Omit<FoundEvent, "id">;
 
@@ -24,12 +25,17 @@ export async function labelsOf(database: Queries, keys: readonly number[]): Prom
   return new Map([...Map.groupBy(rows, ({ event }) => event)].map(([event, own]) => [event, labelsIn(own)]));
 }
 
-export function summaryOf(row: EventRow, deliveries: readonly DeliveryRow[], labels: LabelsOf): EventSummary {
+export function summaryOf(
+  row: EventRow,
+  deliveries: readonly DeliveryRow[],
+  labels: LabelsOf,
+  times: KeyTimes,
+): EventSummary {
   return {
     id: eventId(row.key, row.random),
     type: row.type,
     createdAt: row.created_at,
-    receivedAt: instantOf(row.key),
+    receivedAt: times.madeAt(row.key),
     tenant: row.tenant,
     test: row.test === 1,
     status: eventStatus(deliveries.map(statusOf)),

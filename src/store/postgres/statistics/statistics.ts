@@ -16,17 +16,7 @@ import { OF_ENDPOINT, statusOf, type OfEndpoint } from "../reads/attempts.ts";
 import { EVERYTHING, ofTenant, type Counters } from "./counters.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import type { Health } from "../endpoints/health.ts";
-import {
-  attemptId,
-  eventId,
-  FAILED,
-  firstKeyAt,
-  FRESH,
-  instantOf,
-  outcomeCode,
-  triggerCode,
-  WAITING,
-} from "../../rows/codes.ts";
+import { attemptId, eventId, FAILED, FRESH, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 interface Parts {
@@ -205,7 +195,7 @@ const FIRST = `SELECT f.started_at FROM attempt f WHERE f.event = a.event AND f.
   AND f.status_code IS NOT DISTINCT FROM a.status_code ORDER BY f.number LIMIT 1`;
 
 /** Newest first, a slice at a time. */
-async function failureReport({ database }: Engine, query: FailureQuery): Promise<FailureReport> {
+async function failureReport({ database, keys: { times } }: Engine, query: FailureQuery): Promise<FailureReport> {
   const { tenant, endpoint, since, limit } = query;
   const groups = new FailureGroups(query);
   /** By endpoint and event. */
@@ -221,7 +211,7 @@ async function failureReport({ database }: Engine, query: FailureQuery): Promise
        WHERE d.status IN (${FRESH}, ${WAITING}, ${FAILED}) AND (d.event, d.endpoint) < ($1::bigint, $2::integer)
          AND d.event >= $3::bigint AND ($4::text IS NULL OR p.tenant = $4) AND ($5::text IS NULL OR p.id = $5)
        ORDER BY d.event DESC, d.endpoint DESC LIMIT ${SLICE}`,
-      [event, minor, firstKeyAt(since), tenant, endpoint ?? null],
+      [event, minor, times.firstKeyAt(since), tenant, endpoint ?? null],
     );
     for (const row of rows) {
       if (!addFailure(groups, row)) continue;
@@ -236,7 +226,7 @@ async function failureReport({ database }: Engine, query: FailureQuery): Promise
   }
   const wasAll = looked < MAX_LOOKED;
   const largest = groups.largest(limit, ({ endpoint: id, event: key }) => samples.get(`${id} ${key}`)!);
-  return { since: wasAll ? since : instantOf(event), total: groups.size, groups: largest };
+  return { since: wasAll ? since : times.madeAt(event), total: groups.size, groups: largest };
 }
 
 /** Whether it is one. */

@@ -2,10 +2,11 @@
  * Events whose data says something. SQLite tells most of them by their bytes, where they lie in its pages; JSON is read
  * only where they have a trace of what is sought. A look at each row by itself would take twenty times as long.
  */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
 import type { PageQuery, Searched } from "../../store.ts";
-import { instantOf } from "../../rows/codes.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
 
 /** Events by which it is told what is rare in them, and how much of each. */
@@ -38,10 +39,16 @@ export class DataSearch {
   readonly #db: Database;
   readonly #body: Statement<[number], { body: Buffer | null; large: number | null; data: Buffer | null }>;
   readonly #statements = new Map<string, Statement<unknown[], unknown>>();
+  readonly #times: StoredTimes;
 
   constructor(db: Database) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#db = db;
     this.#body = db.prepare(`SELECT body, large, ${LARGE_DATA} AS data FROM event WHERE key = ?`);
+  }
+
+  madeAt(event: number): number {
+    return this.#times.now.madeAt(event);
   }
 
   /** What the event says; null once that was erased, or where it is lost. */
@@ -135,7 +142,7 @@ export class PageSearch {
   }
 
   searched(reached: number): Searched {
-    return { events: this.#looked, until: instantOf(reached) };
+    return { events: this.#looked, until: this.#events.madeAt(reached) };
   }
 }
 

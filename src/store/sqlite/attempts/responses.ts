@@ -4,10 +4,11 @@
  * delivery whose row tells its first. Those that began long after their event, which the walk may have passed by then,
  * are noted when they are recorded.
  */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { firstKeyAt, instantOf } from "../../rows/codes.ts";
 
 /** The first attempts are made by then, and few others: each later one costs a row. */
 const LATE_MS = 3_600_000;
@@ -30,8 +31,10 @@ export class Responses {
     Omit<Row, "number"> & { readonly told: number; readonly has: number }
   >;
   readonly #forgetFirst: Statement<[number, number]>;
+  readonly #times: StoredTimes;
 
   constructor(db: Database, meta: Meta) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#meta = meta;
     const key = "started_at = ? AND event = ? AND endpoint = ? AND number = ?";
     this.#note = db.prepare(
@@ -57,7 +60,7 @@ export class Responses {
 
   /** For each attempt that is recorded with a body, inside its transaction. */
   noteIfLate(startedAt: number, event: number, endpoint: number, number: number): void {
-    if (startedAt > instantOf(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
+    if (startedAt > this.#times.now.madeAt(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
   }
 
   /** Inside a transaction; how many attempts or deliveries were looked at, at most 500. */
@@ -68,7 +71,7 @@ export class Responses {
       this.#unnote.run(started_at, event, endpoint, number);
     }
     if (late.length > 0) return late.length;
-    const end = firstKeyAt(before - LATE_MS);
+    const end = this.#times.now.firstKeyAt(before - LATE_MS);
     const rows = this.#walk.all(...this.#meta.responsesForgotten, end, CHUNK);
     for (const { event, endpoint, number } of rows) this.#forget.run(event, endpoint, number, before);
     const last = rows.at(-1);

@@ -1,4 +1,6 @@
 /** Which indexes find the rows of a list: the narrowest that hold all of them, each in key order. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { LabelFilter, OneOf, PageQuery, ResultFilter } from "../../store.ts";
 import { Meta } from "../engine/meta.ts";
@@ -22,7 +24,7 @@ import {
   type Source,
 } from "./merged-keys.ts";
 import { seeksLabel } from "../../rows/labels.ts";
-import { CANCELLED, DELIVERED, FAILED, keysWithin, statusOf, WAITING } from "../../rows/codes.ts";
+import { CANCELLED, DELIVERED, FAILED, statusOf, WAITING } from "../../rows/codes.ts";
 import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
 
 /** Open deliveries that are sorted for a page. */
@@ -68,8 +70,10 @@ export class Sources {
   readonly #cancelling: Statement<[number | null], number>;
   readonly #disabled: Statement<[], number>;
   readonly #counts = new Map<string, Statement<[object], number>>();
+  readonly #times: StoredTimes;
 
   constructor(db: Database, labels: Labels) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#db = db;
     this.#labels = labels;
     this.#causes = new CauseList(db);
@@ -122,7 +126,7 @@ export class Sources {
   /** The first, of which most rows are what is sought, unless another one is much smaller. */
   #narrowest(found: readonly (readonly Source[])[], sought: Sought): readonly Source[] {
     if (found.length === 1) return found[0]!;
-    const within = { ...keysWithin(sought), limit: NARROW };
+    const within = { ...this.#times.now.within(sought), limit: NARROW };
     const rowsOf = (sources: readonly Source[]) =>
       sources.length > MOST_COUNTED
         ? NARROW

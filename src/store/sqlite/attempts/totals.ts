@@ -1,8 +1,10 @@
 /** How many rows a list has in all, where indexes alone can tell: no row is looked at, but those of tests. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { countOf, keysIn, type Source } from "./merged-keys.ts";
 import type { Of, Sought, Sources, Whose } from "./sources.ts";
-import { FAILED, keysWithin } from "../../rows/codes.ts";
+import { FAILED } from "../../rows/codes.ts";
 
 /** Tests that are looked at: they stand in the indexes beside the rest. */
 const MOST_TESTS = 1000;
@@ -19,8 +21,10 @@ export class Totals {
   readonly #testsOf: Statement<[object], TestRow>;
   readonly #deliveries: Statement<[object], number>;
   readonly #statements = new Map<string, Statement<[object], number>>();
+  readonly #times: StoredTimes;
 
   constructor(db: Database, sources: Sources) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#db = db;
     this.#sources = sources;
     const tests = (ofTenant: string) =>
@@ -40,7 +44,7 @@ export class Totals {
 
   /** At most `limit`; null where each row would have to be looked at. */
   of(sought: Sought, whose: Whose, of: Of, limit: number): number | null {
-    const { low, high } = keysWithin(sought);
+    const { low, high } = this.#times.now.within(sought);
     const exact = this.#sources.exactly(sought, whose, of);
     if (exact === null) return null;
     const tests = sought.test === false ? this.#testsIn(whose, low, high) : [];

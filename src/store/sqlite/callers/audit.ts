@@ -6,7 +6,9 @@ import type { Walk } from "../engine/page.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { Reader } from "../questions/questions.ts";
-import { EventKeys, firstKeyAt, instantOf, keysWithin, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
+import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
+import { type KeyTimes, OF_NUMBERS } from "../../rows/key-times.ts";
+import { Keys, StoredTimes } from "../numbers/keys.ts";
 
 interface Row {
   readonly key: number;
@@ -27,7 +29,8 @@ const UNKNOWN = "*";
 export class SqliteAudit implements AuditStore {
   readonly #engine: Engine;
   readonly #reader: Reader;
-  readonly #keys: EventKeys;
+  readonly #keys: Keys;
+  readonly #times: StoredTimes;
   readonly #insert: Statement<unknown[]>;
   readonly #count: Statement<[number, number, number]>;
   readonly #prune: Statement<[number, number]>;
@@ -39,7 +42,8 @@ export class SqliteAudit implements AuditStore {
     this.#engine = engine;
     this.#reader = reader;
     const last = db.prepare<[], number | null>("SELECT max(key) FROM audit").pluck().get() ?? 0;
-    this.#keys = new EventKeys(last);
+    this.#keys = engine.mirror(new Keys({ db, clock: engine.clock, kind: OF_NUMBERS, last }));
+    this.#times = new StoredTimes(db, OF_NUMBERS);
     this.#insert = db.prepare(
       `INSERT INTO audit (key, actor, uid, user, tenant, action, object, request, outcome)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -79,7 +83,10 @@ export class SqliteAudit implements AuditStore {
   }
 
   async prune(before: number): Promise<number> {
-    return this.#engine.commit.run(() => this.#prune.run(firstKeyAt(before), CHUNK).changes, CHUNK_SIZE);
+    return this.#engine.commit.run(
+      () => this.#prune.run(this.#times.now.firstKeyAt(before), CHUNK).changes,
+      CHUNK_SIZE,
+    );
   }
 
   #add(entry: AuditEntry, now: number): number {
@@ -97,14 +104,17 @@ export class SqliteAudit implements AuditStore {
 
 export class AuditList {
   readonly #db: Database;
+  readonly #times: StoredTimes;
   readonly #lists = new Map<string, Statement<unknown[], Row>>();
 
   constructor(db: Database) {
     this.#db = db;
+    this.#times = new StoredTimes(db, OF_NUMBERS);
   }
 
   walk(query: AuditQuery): Walk<Row, AuditRecord> {
-    const { low, high } = keysWithin(query);
+    const times = this.#times.now;
+    const { low, high } = times.within(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const statement = this.#listStatement(query);
     return {
@@ -116,7 +126,7 @@ export class AuditList {
         item:
           (query.action === undefined || query.action === row.action) &&
           (query.object === undefined || query.object === row.object)
-            ? view(row)
+            ? view(row, times)
             : null,
         rows: 0,
       }),
@@ -146,7 +156,7 @@ function eventOfDelivery(id: string): { key: number; random: string } | null {
   return parsed === null ? null : { key: parsed.event, random: parsed.check };
 }
 
-function view({ key, request: requestId, last_at: lastAt, ...rest }: Row): AuditRecord {
-  const at = instantOf(key);
+function view({ key, request: requestId, last_at: lastAt, ...rest }: Row, times: KeyTimes): AuditRecord {
+  const at = times.madeAt(key);
   return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }

@@ -1,4 +1,6 @@
 /** Reads of deliveries, and how many of them each tenant has pending. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { DeliveryQuery, DeliveryView } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
@@ -10,15 +12,7 @@ import { beyond, direction, MergedKeys } from "../attempts/merged-keys.ts";
 import { type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
-import {
-  WAITING,
-  deliveryId,
-  eventId,
-  instantOf,
-  keysWithin,
-  parseDeliveryId,
-  parseEventId,
-} from "../../rows/codes.ts";
+import { WAITING, deliveryId, eventId, parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 import type { Keys, Sifted } from "../../rows/cursors.ts";
@@ -77,6 +71,7 @@ const LISTED = `d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d
 
 export class Deliveries {
   readonly #parts: Parts;
+  readonly #times: StoredTimes;
   readonly #all: Statement<[number], DeliveryRow>;
   readonly #one: Statement<[number, number], DeliveryRow>;
   readonly #listed: Statement<[number, number], Row>;
@@ -85,6 +80,7 @@ export class Deliveries {
   readonly #everything: Readonly<Record<DeliveryQuery["order"], Statement<unknown[], Row>>>;
 
   constructor(db: Database, parts: Parts) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#keys = new MergedKeys(db);
     this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
@@ -132,7 +128,7 @@ export class Deliveries {
       id: deliveryId(id, endpoint.number),
       event: id,
       type: types.name(event.type),
-      receivedAt: instantOf(row.event),
+      receivedAt: this.#times.now.madeAt(row.event),
       tenant: tenants.name(event.tenant),
       test: event.test === 1,
       endpoint: endpoint.id,
@@ -156,7 +152,7 @@ export class Deliveries {
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
     if (query.event !== undefined && event === null) return null;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#times.now.within(query);
     const [start, end] = query.order === "oldest" ? [[low, Number.MAX_SAFE_INTEGER], high] : [[high, -1], low];
     const whose = { tenant, endpoint, types: ofTypes };
     const sources = this.#parts.sources.of(query, whose, "pairs");

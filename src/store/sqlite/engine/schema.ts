@@ -23,6 +23,14 @@ const NAMES = `
   -- A new store has no fresh delivery.
   INSERT INTO meta (name, value) VALUES ('fresh_from', 0);
 
+  -- From this key on keys are ahead of the clock, which showed \`at\`: see key-times.ts. Kind 0 is of events, 1 of audit.
+  CREATE TABLE key_time (
+    kind INTEGER NOT NULL CHECK (kind IN (0, 1)),
+    key INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
+  ) STRICT, WITHOUT ROWID;
+
   -- These names would repeat in every row.
   CREATE TABLE tenant (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE event_type (num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;

@@ -1,4 +1,6 @@
 /** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { Keys } from "../numbers/keys.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
@@ -30,7 +32,6 @@ import {
   bodyHash,
   deliveryId,
   eventId,
-  EventKeys,
   FRESH,
   hashOf,
   RandomChars,
@@ -120,6 +121,10 @@ export class SqliteEvents implements EventStore {
     return this.#withdraw.cancel(found, only);
   }
 
+  idsAheadMs(now: number): number | null {
+    return this.#publish.keys.aheadMs(now);
+  }
+
   async erase(tenant: string | null, event: string): Promise<Withdrawal> {
     const found = this.#engine.read(() => this.#parts.events.find(tenant, event));
     return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
@@ -158,7 +163,7 @@ class Publish {
   readonly #fresh: FreshMark;
   readonly #labels: Labels;
   readonly #large: LargeData;
-  readonly #keys: EventKeys;
+  readonly keys: Keys;
   readonly #random: RandomChars;
   readonly #events: RowBatch<EventRow>;
   readonly #deliveries: RowBatch<DeliveryRow>;
@@ -173,7 +178,8 @@ class Publish {
     this.#fresh = parts.fresh;
     this.#labels = parts.labels;
     this.#large = parts.large;
-    this.#keys = new EventKeys(parts.fresh.lastEvent);
+    const { clock } = engine;
+    this.keys = engine.mirror(new Keys({ db, clock, kind: OF_EVENTS, last: parts.fresh.lastEvent }));
     this.#random = new RandomChars(random);
     this.#events = engine.mirror(
       new RowBatch(
@@ -265,7 +271,7 @@ class Publish {
   ): Publication {
     const { type, createdAt, testFor, trace } = draft;
     const route = this.#index.route(draft.tenant, type);
-    const key = this.#keys.next(now);
+    const key = this.keys.next(now);
     const random = this.#random.next();
     const event = eventId(key, random);
     const test = testFor !== undefined;

@@ -1,4 +1,6 @@
 /** Reads of events and what became of them. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { eventStatus, type EventStatus } from "../../../domain/deliveries/delivery.ts";
 import { dataOf } from "../../../domain/events/event.ts";
@@ -13,7 +15,7 @@ import type { Labels } from "../attempts/labels.ts";
 import { type Sources } from "../attempts/sources.ts";
 import { Totals } from "../attempts/totals.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
-import { eventId, instantOf, keysWithin, parseEventId } from "../../rows/codes.ts";
+import { eventId, parseEventId } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
 import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
@@ -58,8 +60,10 @@ export class Events {
   readonly #keys: MergedKeys;
   readonly #totals: Totals;
   readonly #everything: Readonly<Record<EventQuery["order"], Statement<unknown[], EventRow>>>;
+  readonly #times: StoredTimes;
 
   constructor(db: Database, parts: Parts) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#keys = new MergedKeys(db);
     this.#totals = new Totals(db, parts.sources);
     this.#parts = parts;
@@ -107,7 +111,7 @@ export class Events {
     const endpoint = owner === null ? null : owner?.number;
     if (tenant === undefined || ofTypes?.size === 0 || endpoint === undefined) return null;
     if (tenant !== null && owner !== null && owner?.tenant !== tenant) return null;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#times.now.within(query);
     const [start, end] = query.order === "oldest" ? [low, high] : [high, low];
     const whose = { tenant, endpoint, types: ofTypes };
     const sources = this.#parts.sources.of(query, whose, "events");
@@ -162,7 +166,7 @@ export class Events {
       id: eventId(row.key, row.random),
       type: this.#parts.types.name(row.type),
       createdAt: row.created_at,
-      receivedAt: instantOf(row.key),
+      receivedAt: this.#times.now.madeAt(row.key),
       tenant: this.#parts.tenants.name(row.tenant),
       test: row.test === 1,
       status,

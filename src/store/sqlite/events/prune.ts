@@ -1,10 +1,12 @@
 /** Events that are over and old go, with all that belongs to them, some rows at a time. */
+import { DROP_KEY_TIMES, OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned, PruneRules } from "../../store.ts";
 import { UNCOUNT } from "../attempts/causes.ts";
 import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { Labels } from "../attempts/labels.ts";
-import { FAILED, WAITING, firstKeyAt, instantOf } from "../../rows/codes.ts";
+import { FAILED, WAITING } from "../../rows/codes.ts";
 
 /** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
 const EVENTS = 100;
@@ -45,8 +47,12 @@ export class Prune {
   readonly #event: Statement<[number]>;
   readonly #large: Statement<[number]>;
   readonly #uncount: Statement<[number]>;
+  readonly #times: StoredTimes;
+  readonly #dropTimes: Statement<[]>;
 
   constructor(db: Database) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
+    this.#dropTimes = db.prepare(DROP_KEY_TIMES);
     this.#late = new LateAttempts(db);
     this.#labels = new Labels(db);
     this.#candidates = db.prepare(
@@ -73,13 +79,14 @@ export class Prune {
    * later process, finds it again.
    */
   prune(rules: PruneRules, from: string | null): Pruned {
-    const end = firstKeyAt(Math.max(rules.delivered, rules.failed));
+    const times = this.#times.now;
+    const end = times.firstKeyAt(Math.max(rules.delivered, rules.failed));
     const candidates = this.#candidates.all(from === null ? -1 : Number(from), end, EVENTS);
     let [rows, bytes, pruned] = [0, 0, 0];
     for (const event of candidates) {
       const here = String(event.key - 1);
       if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
-      const found = this.#ifOld(event, rules);
+      const found = this.#ifOld(event, times.madeAt(event.key), rules);
       if (found === null) continue;
       if (found.failed) this.#uncount.run(event.key);
       this.#late.dropOf(event.key);
@@ -92,19 +99,22 @@ export class Prune {
       bytes += event.bytes ?? 0;
       pruned++;
     }
-    return { pruned, next: candidates.length < EVENTS ? null : String(candidates.at(-1)!.key) };
+    const isEnd = candidates.length < EVENTS;
+    if (isEnd) this.#dropTimes.run();
+    return { pruned, next: isEnd ? null : String(candidates.at(-1)!.key) };
   }
 
   /** How many rows belong to the event; null when it stays. */
   #ifOld(
     event: Candidate,
+    madeAt: number,
     { delivered, failed }: PruneRules,
   ): { attempts: number; deliveries: number; failed: boolean } | null {
     const deliveries = this.#countDeliveries.get(event.key)!;
     if (deliveries.open === 1) return null;
     // Nobody looks for a failed test as for a failed delivery.
     const before = deliveries.failed === 1 && event.test === 0 ? failed : delivered;
-    if (instantOf(event.key) >= before) return null;
+    if (madeAt >= before) return null;
     // Somebody was told that it will be attempted once more, and a job waits for that.
     if (deliveries.failed === 1 && this.#isAskedFor.get(event.key) !== undefined) return null;
     // A replay makes an old event young: whoever made it wants to see what came of it.

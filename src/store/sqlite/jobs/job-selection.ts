@@ -1,4 +1,6 @@
 /** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
@@ -6,7 +8,7 @@ import type { Attempts } from "../attempts/attempts.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { Selected } from "../questions/questions.ts";
-import { FAILED, FRESH, WAITING, keysWithin, parseEventId } from "../../rows/codes.ts";
+import { FAILED, FRESH, WAITING, parseEventId } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 import type { Interned } from "../numbers/names.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
@@ -69,8 +71,10 @@ export class JobSelection {
   readonly #nextEndpoint: Statement<[number], number>;
   readonly #missing: Page;
   readonly #subscriptions: Statement<[number], number>;
+  readonly #times: StoredTimes;
 
   constructor(db: Database, parts: Parts) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     const page = (sql: string) => db.prepare<unknown[], Row>(sql);
     const walk = (from: string, where: string) =>
       page(`SELECT ${COLUMNS} FROM delivery d ${from} ${FROM_EVENT} WHERE ${where} AND ${AFTER} ${IN_ORDER}`);
@@ -240,6 +244,6 @@ export class JobSelection {
     const type = filter.type === undefined ? null : types.find(filter.type);
     const endpoint = filter.endpoint === undefined ? null : index.byId(filter.endpoint)?.number;
     if (tenant === undefined || type === undefined || endpoint === undefined) return null;
-    return { set, tenant, type, endpoint, ...keysWithin(filter) };
+    return { set, tenant, type, endpoint, ...this.#times.now.within(filter) };
   }
 }

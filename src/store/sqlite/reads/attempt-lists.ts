@@ -1,4 +1,6 @@
 /** Attempts: one by its id, and those of an event, a delivery or an endpoint. */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import type { Attempt, EndpointAttemptQuery, PageQuery } from "../../store.ts";
 import { AttemptsByTime, placeOf, type ListedRow } from "../attempts/attempts-by-time.ts";
@@ -11,7 +13,7 @@ import { type Order } from "../attempts/sources.ts";
 import { ATTEMPTS, JOINED, NUMBER } from "../attempts/attempt-columns.ts";
 import type { AttemptRow } from "../../rows/attempt-row.ts";
 import { matches, seeksFailure } from "../../rows/filters.ts";
-import { outcomeCode, triggerCode, eventId, keysWithin, parseAttemptId } from "../../rows/codes.ts";
+import { outcomeCode, triggerCode, eventId, parseAttemptId } from "../../rows/codes.ts";
 
 type Statements<Row> = Readonly<Record<Order, Statement<unknown[], Row>>>;
 const TEST = triggerCode("test");
@@ -24,8 +26,10 @@ export class AttemptLists {
   readonly #ofDelivery: Statements<AttemptRow>;
   readonly #ofEndpoint: Statements<ListedRow>;
   readonly #failures: Statements<ListedRow>;
+  readonly #times: StoredTimes;
 
   constructor(db: Database, { attempts, deliveries }: { attempts: Attempts; deliveries: Deliveries }) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#attempts = attempts;
     this.#deliveries = deliveries;
     const bothWays = <Row>(sql: (order: Order, way: string, compare: string) => string): Statements<Row> => ({
@@ -103,7 +107,7 @@ export class AttemptLists {
 
   ofEndpoint(endpoint: number, query: EndpointAttemptQuery): Walk<ListedRow, Attempt> {
     const { order, outcome, test } = query;
-    const { low, high } = keysWithin(query);
+    const { low, high } = this.#times.now.within(query);
     const failures = seeksFailure(query) || (outcome !== undefined && outcome !== "succeeded");
     const byEvent = (failures ? this.#failures : this.#ofEndpoint)[order];
     const { late } = this.#attempts;

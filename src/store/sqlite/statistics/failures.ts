@@ -3,6 +3,8 @@
  * one minute and that failed in one minute, and the same by hours. So a report adds up counts, however many have failed;
  * it looks at deliveries only in the minute in which its period begins.
  */
+import { OF_EVENTS } from "../../rows/key-times.ts";
+import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { FailureGroups, type Failure, type FailureGroup } from "../../../domain/deliveries/failure.ts";
 import type { FailureQuery, FailureReport } from "../../store.ts";
@@ -79,8 +81,10 @@ export class Failures {
   readonly #first: Statement<[Group & { low: number; high: number; from: number; to: number }], number | null>;
   readonly #last: Statement<[Group & { low: number; to: number }], Pick<Failure, "event" | "lastAt">>;
   readonly #sample: Statement<[number, number], { random: string; number: number }>;
+  readonly #times: StoredTimes;
 
   constructor(db: Database, parts: Names) {
+    this.#times = new StoredTimes(db, OF_EVENTS);
     this.#parts = parts;
     this.#meta = new Meta(db);
     this.#causes = new CauseList(db);
@@ -134,7 +138,7 @@ export class Failures {
     if (all === null) return null;
     // After a repair, causes are noted again bit by bit, newest first.
     const known = this.#meta.causesNoted;
-    const low = Math.max(firstKeyAt(query.since), known ?? 0) - 1;
+    const low = Math.max(this.#times.now.firstKeyAt(query.since), known ?? 0) - 1;
     const troubles = new Map<string, Found[]>();
     for (const group of all) {
       const found = this.#found(group, low, query);
@@ -149,7 +153,7 @@ export class Failures {
       if (sizes[at]! >= least)
         for (const { of, series, ...each } of found) groups.addCounted({ ...of, ...this.#ends(each) }, series);
     }
-    const since = known === null ? query.since : Math.max(query.since, instantOf(known));
+    const since = known === null ? query.since : Math.max(query.since, this.#times.now.madeAt(known));
     return { since, total: troubles.size, groups: groups.largest(query.limit, (group) => this.#sampleOf(group)) };
   }
 
