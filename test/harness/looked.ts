@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import { systemClock } from "../../src/clock.ts";
 import { Database, type Queries } from "../../src/store/postgres/engine/database.ts";
 import { configsOf, connect } from "../../src/store/postgres/engine/session.ts";
-import type { Engine } from "../../src/store/postgres/engine/engine.ts";
+import { NodeKeys, type Engine } from "../../src/store/postgres/engine/engine.ts";
 import { LIST_PLANS } from "../../src/store/postgres/engine/prepared.ts";
 import { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
 import type { Page } from "../../src/store/store.ts";
@@ -52,7 +52,12 @@ export class LookedAt {
     const short: Queries = { rows: (sql, values) => this.#database.rows(sql, values) } as Queries;
     const database = { ...noting(short), lists: noting(lists) };
     const cursors = new Cursors(() => Buffer.alloc(9));
-    this.#reads = new PostgresReads({ database, cursors, clock: systemClock } as unknown as Engine);
+    this.#reads = new PostgresReads({
+      database,
+      cursors,
+      clock: systemClock,
+      keys: new NodeKeys(0, 0),
+    } as unknown as Engine);
   }
 
   static async at(url: string): Promise<LookedAt> {

@@ -55,6 +55,8 @@ interface Shares {
   readonly left: number | null;
   readonly free: boolean;
   readonly own: readonly number[];
+  /** The rows of key_time, as JSON. */
+  readonly keyTimes: string;
 }
 
 export class SharedOwnership implements Node {
@@ -175,7 +177,6 @@ export class SharedOwnership implements Node {
     const { clock } = this.#store!.engine;
     // If it fails, the renewal fails too.
     hearTime(lease, clock).catch(() => {});
-    this.#store!.engine.readKeyTimes().catch(() => {});
     const told = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
     if (!(await renewLease(lease, this.#node, told))) throw this.#lost();
     const { leaseMs } = this.#node;
@@ -299,9 +300,11 @@ export class SharedOwnership implements Node {
          EXISTS (SELECT 1 FROM node WHERE listens) AS "isListened",
          (SELECT ceil(extract(epoch FROM min(lease_until) - now()) * 1000)::integer FROM node WHERE id <> $1) AS left,
          EXISTS (SELECT 1 FROM slot s WHERE ${OWNERLESS}) AS free,
-         ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own`,
+         ARRAY(SELECT slot::integer FROM slot WHERE owner = $1 ORDER BY slot) AS own,
+         (SELECT coalesce(json_agg(k), '[]')::text FROM key_time k) AS "keyTimes"`,
       [this.#node.id, this.#node.steps.length],
     );
+    this.#store!.engine.heardOfKeyTimes(JSON.parse(shares!.keyTimes));
     return shares!;
   }
 

@@ -4,11 +4,13 @@ import type { Client } from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Clock, DatabaseClock, systemClock } from "../../../src/clock.ts";
 import { startDaemon } from "../../../src/daemon.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { silentLog } from "../../../src/log.ts";
 import { aDirectory, testConfig, TestDaemon } from "../../harness/daemon.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { startServer, withClient } from "../../harness/postgres.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
+import { EVERYTHING, publishOne } from "../fixtures.ts";
 import { createDatabase, openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const server = await startServer();
@@ -156,6 +158,28 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
     host.advance(DAY);
     await ownership.renew();
     await expect.poll(() => clock.aheadMs, { interval: 5 }).toBeGreaterThan(before + DAY / 2);
+  });
+
+  it("all date events by the clock once one found that it had been ahead", async () => {
+    const url = server!.urlOf(await createDatabase(server!));
+    const [clock, dir] = [new ManualClock(), temporaryDirectory()];
+    const start = () => openPostgresDatabase(url, { clock, dir, leaseMs: 60_000 });
+    const [a, b] = [await start(), await start()];
+    const received = async (store: Store) => {
+      const { id } = await publishOne(store, {}, clock.now());
+      return (await store.reads.getEvent(null, id))!.receivedAt;
+    };
+    clock.step(DAY);
+    expect(await received(a)).toBe(clock.now());
+    clock.step(-DAY);
+    expect(await received(a)).toBe(clock.now());
+    await b.ownership.renew();
+    for (const store of [b, a, b]) {
+      clock.advance(60_000);
+      expect(await received(store)).toBe(clock.now());
+    }
+    const { data } = await b.reads.listEvents({ ...EVERYTHING, since: clock.now() - 90_000 });
+    expect(data).toHaveLength(2);
   });
 
   it("say so, and stay ready", async () => {

@@ -185,7 +185,8 @@ export class PostgresAudit implements AuditStore {
     const { actor, uid, user, action, object, requestId, outcome } = entry;
     return this.#engine.write(async (tx) => {
       const tenant = entry.tenant ?? (object === null ? undefined : await ownerOf(tx, object)) ?? UNKNOWN;
-      await this.#engine.slowDown(tx, OF_NUMBERS, now);
+      const slowing = this.#engine.slowDown(tx, OF_NUMBERS, now);
+      if (slowing !== null) await slowing;
       const row = this.#engine.numbers.next(now);
       await tx.change(
         `INSERT INTO audit (key, actor, uid, "user", tenant, action, object, request, outcome)

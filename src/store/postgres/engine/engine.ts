@@ -270,18 +270,24 @@ export class Engine {
     this.lateCommits++;
   }
 
-  /** Inside a transaction, before keys of that kind are spent in it: the clock may be behind the last ones. */
-  async slowDown(tx: Queries, kind: Kind, now: number): Promise<void> {
-    const keys = this.#keysOf(kind);
+  /**
+   * Called in a transaction, before keys of that kind are spent in it, because the clock may be behind the last ones.
+   * Answers null where nothing is to be done: then the caller goes on in this turn, and locks in the order of its calls.
+   */
+  slowDown(tx: Queries, kind: Kind, now: number): Promise<void> | null {
     const at = Math.max(now, this.clock.now());
-    if (slowdownAt(keys.times, keys.last, at) !== null) {
-      // Other nodes have used keys too.
-      const { key, number } = await lastKeys(tx);
-      const slowdown = slowdownAt(keys.times, Math.max(keys.last, kind === OF_EVENTS ? key : number), at);
-      if (slowdown !== null) {
-        keys.times = keys.times.with(slowdown);
-        this.#isNoted = false;
-      }
+    const { last, times } = this.#keysOf(kind);
+    return this.#isNoted && slowdownAt(times, last, at) === null ? null : this.#slowDown(tx, kind, at);
+  }
+
+  async #slowDown(tx: Queries, kind: Kind, at: number): Promise<void> {
+    const keys = this.#keysOf(kind);
+    // Other nodes have used keys too.
+    const { key, number } = await lastKeys(tx);
+    const slowdown = slowdownAt(keys.times, Math.max(keys.last, kind === OF_EVENTS ? key : number), at);
+    if (slowdown !== null) {
+      keys.times = keys.times.with(slowdown);
+      this.#isNoted = false;
     }
     if (this.#isNoted) return;
     const { slowdowns } = keys.times;
@@ -291,9 +297,9 @@ export class Engine {
     );
   }
 
-  /** When other nodes, too, have slowed keys down: asked each second. */
-  async readKeyTimes(): Promise<void> {
-    const stored = await keyTimes(this.database);
+  /** Takes in what is on the disk, also from other nodes. */
+  heardOfKeyTimes(rows: readonly KeyTimeRow[]): void {
+    const stored = timesIn(rows);
     const areNoted = KINDS.map((kind) => {
       const keys = this.#keysOf(kind);
       const own = keys.times.slowdowns.filter(({ key }) => !stored[kind].slowdowns.some((one) => one.key === key));
@@ -375,7 +381,12 @@ const KINDS = [OF_EVENTS, OF_NUMBERS] as const;
 type Kind = (typeof KINDS)[number];
 
 export async function keyTimes(queries: Queries): Promise<Record<Kind, KeyTimes>> {
-  const rows = await queries.rows<Slowdown & { kind: number }>("SELECT kind, key, at FROM key_time");
+  return timesIn(await queries.rows<KeyTimeRow>("SELECT kind, key, at FROM key_time"));
+}
+
+type KeyTimeRow = Slowdown & { readonly kind: number };
+
+function timesIn(rows: readonly KeyTimeRow[]): Record<Kind, KeyTimes> {
   const of = (wanted: Kind) => new KeyTimes(rows.filter(({ kind }) => kind === wanted));
   return { [OF_EVENTS]: of(OF_EVENTS), [OF_NUMBERS]: of(OF_NUMBERS) };
 }

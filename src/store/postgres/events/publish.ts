@@ -99,7 +99,8 @@ export class Publish {
 
   /** For each request its publications, or why it is refused as a whole. */
   async all(tx: Queries, requests: readonly Request[]): Promise<(Publication[] | WebhookdError)[]> {
-    await this.#engine.slowDown(tx, OF_EVENTS, Math.max(...requests.map((request) => request.now)));
+    const slowing = this.#engine.slowDown(tx, OF_EVENTS, Math.max(...requests.map((request) => request.now)));
+    if (slowing !== null) await slowing;
     const known = await this.#look(tx, requests);
     const rows = new EventRows();
     const results = requests.map((request) => this.#publish(request, known, rows));
