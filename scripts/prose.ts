@@ -26,6 +26,9 @@ const DONE = [
   "scripts/*.{js,ts}",
   "scripts/clients",
   "scripts/damage",
+  "scripts/mutants",
+  "scripts/package",
+  "scripts/screens",
   "scripts/soak",
 ];
 

@@ -1,4 +1,4 @@
-/** Bugs in what is sent, and in what comes of it. */
+/** Bugs in requests to receivers, and in recording their results. */
 import type { Mutant } from "./mutant.ts";
 
 export const DELIVERY: readonly Mutant[] = [

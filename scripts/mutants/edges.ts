@@ -1,4 +1,4 @@
-/** Bugs where others come in or we go out. */
+/** Bugs at the edges: in the API, the command line and the network rules. */
 import type { Mutant } from "./mutant.ts";
 
 export const EDGES: readonly Mutant[] = [

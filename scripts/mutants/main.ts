@@ -1,4 +1,4 @@
-/** Plants each known bug in a copy of this checkout and says which test saw it. */
+/** Plants each known bug in a copy of this checkout, and prints the test that caught it. */
 import { resolve } from "node:path";
 import { memoryDirectory } from "../../test/harness/scratch.ts";
 import { scriptArguments } from "../arguments.ts";

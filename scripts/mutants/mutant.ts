@@ -1,21 +1,21 @@
-/** A bug as data: what to replace in which file, and the tests that are to notice. */
+/** A bug as data: the text to replace in a file, and the tests that must notice. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Mutant {
-  /** What the bug does, in a few words joined by hyphens. */
+  /** Says what the bug does, in a few words joined by hyphens. */
   readonly name: string;
   readonly file: string;
-  /** Stands exactly once in the file. A file that was moved needs its new path, and nothing else. */
+  /** Must occur exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Those that see it soonest. */
+  /** The tests that catch it soonest. */
   readonly tests: readonly string[];
 }
 
 export class DoesNotApply extends Error {}
 
-/** The file's text with the bug in it. */
+/** Returns the file's text with the bug in it. */
 export function planted(root: string, { name, file, find, replace }: Mutant): string {
   const text = readFileSync(join(root, file), "utf8");
   const times = text.split(find).length - 1;

@@ -1,4 +1,4 @@
-/** Bugs in what several nodes on one store promise each other. */
+/** Bugs in the coordination of several nodes on one store. */
 import type { Mutant } from "./mutant.ts";
 
 const TESTS = ["test/store/postgres/nodes.test.ts"];

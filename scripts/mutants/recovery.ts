@@ -1,4 +1,4 @@
-/** Bugs in what is found again: after a death of the process, on a damaged page, by a clock that was set. */
+/** Bugs in recovery: after the process was killed, from a damaged page, and after the clock was set. */
 import type { Mutant } from "./mutant.ts";
 
 export const RECOVERY: readonly Mutant[] = [

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { planted, type Mutant } from "./mutant.ts";
 
 export interface Verdict {
-  /** The first test that failed; null when none did. */
+  /** The first test that failed; null if none did. */
   readonly caughtBy: string | null;
   readonly seconds: number;
 }
@@ -19,7 +19,7 @@ interface Results {
   }[];
 }
 
-/** A copy of what is checked in or about to be; the packages are the checkout's own. */
+/** A copy of the files that git tracks, or would add. The packages are the checkout's own. */
 export class Copy {
   readonly dir = mkdtempSync(join(tmpdir(), "webhookd-mutants-"));
 
@@ -27,7 +27,7 @@ export class Copy {
     const listed = spawnSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
     if (listed.status !== 0) throw new Error("git cannot list the files of this checkout");
     for (const file of listed.stdout.toString().split("\0").filter(Boolean)) {
-      // One that was removed is listed until that is committed.
+      // git lists a removed file until the removal is committed.
       if (!existsSync(join(root, file))) continue;
       mkdirSync(dirname(join(this.dir, file)), { recursive: true });
       cpSync(join(root, file), join(this.dir, file), { force: true, recursive: true });
@@ -35,7 +35,7 @@ export class Copy {
     symlinkSync(join(root, "node_modules"), join(this.dir, "node_modules"));
   }
 
-  /** With `whole`, all tests run where the named ones saw nothing. */
+  /** With `whole`, all tests run if the named ones caught nothing. */
   judge(mutant: Mutant, whole: boolean): Verdict {
     const file = join(this.dir, mutant.file);
     const sound = readFileSync(file, "utf8");
@@ -53,7 +53,7 @@ export class Copy {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** All tests if none are named. */
+  /** Runs all tests if none are named. */
   #firstFailure(tests: readonly string[]): string | null {
     const results = join(this.dir, "results.json");
     rmSync(results, { force: true });
@@ -69,7 +69,7 @@ export class Copy {
   }
 }
 
-/** Run by a test, vitest would take the one that runs it for its own. */
+/** Leaves out variables of vitest: if a test runs this, the inner vitest would take them for its own. */
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(VITEST|NODE_OPTIONS|TEST$)/.test(name)));
 }

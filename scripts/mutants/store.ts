@@ -1,4 +1,4 @@
-/** Bugs in what is kept. */
+/** Bugs in the stores. */
 import type { Mutant } from "./mutant.ts";
 
 export const STORE: readonly Mutant[] = [

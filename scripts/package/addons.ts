@@ -1,4 +1,4 @@
-/** The shared libraries beside the program, for the platform that it is packed for. */
+/** Copies the shared libraries that the program needs on the platforms that it is packed for. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,16 +9,16 @@ import { fileIn } from "./locked-package.ts";
 
 /** The package that holds SQLite. */
 export const SQLITE = "better-sqlite3";
-/** Elsewhere nobody asks it anything. Of its builds the one for the same C library as Node's own. */
+/** The build of koffi by target, for the same C library as Node's own. Other targets do not use koffi. */
 const KOFFI: Readonly<Record<string, { readonly name: string; readonly file: string } | undefined>> = {
   "linux-x64": { name: "@koromix/koffi-linux-x64", file: "linux_x64/koffi.node" },
   "linux-arm64": { name: "@koromix/koffi-linux-arm64", file: "linux_arm64/koffi.node" },
 };
 
 export interface CopiedAddons {
-  /** What src/native.ts has to know of them, by target. */
+  /** The names and hashes that src/native.ts needs, by target. */
   readonly embedded: Readonly<Record<string, Addons>>;
-  /** Where package-lock.json has the packages that they are of. */
+  /** The paths in package-lock.json of the packages that they belong to. */
   readonly packages: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export function copyAddons(targets: readonly string[], directory: string): Copie
 function embed(what: string, file: string, directory: string): EmbeddedAddon {
   const bytes = readFileSync(file);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  // Says what is in it, so that executables of several versions can keep theirs in one place.
+  // The name contains a hash of the contents, so that executables of several versions can share a folder.
   const name = `${what}-${sha256.slice(0, 16)}.node`;
   return { name, asset: writeCompressed(directory, name, bytes), sha256 };
 }

@@ -1,6 +1,6 @@
 /**
- * Compiles the scripts of a bundle: runs it as a daemon, has it deliver an event, and keeps what V8 compiled for that. Runs
- * on the Node that the bundle is for:
+ * Compiles the scripts of a bundle: runs it as a daemon, lets it deliver an event, and keeps the code that V8 compiled
+ * for that. It must run on the Node that the bundle is for:
  *
  *   node scripts/package/code.ts <bundle>
  */
@@ -18,11 +18,11 @@ const LOOK_MS = 5;
 const bundle = resolve(process.argv[2]!);
 const dir = mkdtempSync(join(tmpdir(), "webhookd-code-"));
 const socketPath = join(dir, "webhookd.sock");
-/** The daemon makes files that are its user's alone. */
+/** The daemon sets a strict umask, but others must be able to read the compiled code. */
 const umask = process.umask();
 const receiver = createServer((request, response) => {
   request.resume();
-  // The daemon takes its time to end, and by then the attempt is recorded.
+  // The daemon takes a while to stop, and records the attempt before it ends.
   response.end(() => process.kill(process.pid, "SIGTERM"));
 });
 receiver.listen(0, "127.0.0.1");
@@ -34,7 +34,7 @@ const flags = ["--dev", "--listen", "127.0.0.1:0", "--socket", socketPath, "--da
 process.argv = [process.execPath, bundle, "serve", ...flags];
 process.chdir(dir);
 const scripts = runProgram(bundle);
-// The program ends the process by itself.
+// The program ends the process itself, so the rest happens on exit.
 process.on("exit", (code) => {
   process.umask(umask);
   if (code === 0)

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
 
 /**
- * Puts a file into the bundle that `asset` of src/bundle.ts unpacks, and returns the name that it has there: an executable
- * is to stay under 115 MB. Not as brotli, a twentieth smaller: Node's decoder of it is what some of the fixes are about
- * that a Node may lack.
+ * Puts a compressed file into the bundle and returns its name there; `asset` of src/bundle.ts unpacks it. An executable
+ * must stay under 115 MB. Brotli would be a twentieth smaller, but some of the fixes that a Node may lack are in its
+ * decoder for Brotli.
  */
 export function writeCompressed(directory: string, name: string, bytes: string | Uint8Array): string {
   const asset = `${name}.zst`;

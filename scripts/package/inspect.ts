@@ -1,17 +1,17 @@
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 
-/** What a file says of itself, for executables that cannot be run here. */
+/** The facts that are read from a file, for executables that cannot be run here. */
 export interface Inspection {
   readonly platform: string;
   readonly arch: string;
-  /** Whether Node in it will run what was packed instead of being Node. */
+  /** True if the Node inside will run the packed program instead of acting as Node. */
   readonly packed: boolean;
 }
 
 const ELF: Record<number, string> = { 0x3e: "x64", 0xb7: "arm64" };
 const MACH: Record<number, string> = { 0x01000007: "x64", 0x0100000c: "arm64" };
 const PE: Record<number, string> = { 0x8664: "x64", 0xaa64: "arm64" };
-/** Node looks for it in itself; the packer sets the digit behind it. */
+/** Node searches its own file for this text. The packer sets the digit at the end. */
 const FUSE = ["NODE_SEA", "FUSE_fce680ab2cc467b6e072b8b5df1996b2:1"].join("_");
 
 export function inspect(file: string): Inspection {

@@ -1,4 +1,6 @@
-/** Packages of the npm registry at exactly the content that package-lock.json names, for other platforms too. */
+/**
+ * Fetches packages of the npm registry with exactly the content that package-lock.json names, for other platforms too.
+ */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -9,11 +11,11 @@ export interface Locked {
   readonly version: string;
   /** An SPDX expression. */
   readonly license: string;
-  /** `sha512-…`, of the archive in the registry. */
+  /** The hash of the archive in the registry: `sha512-…`. */
   readonly integrity: string;
 }
 
-/** What package-lock.json says, by path: `node_modules/h3`. */
+/** Returns the entries of package-lock.json by path: `node_modules/h3`. */
 export function lockfile(): Readonly<Record<string, Locked | undefined>> {
   const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, Locked>;
@@ -23,13 +25,13 @@ export function lockfile(): Readonly<Record<string, Locked | undefined>> {
 
 interface Wanted {
   readonly name: string;
-  /** The lockfile's if not given. */
+  /** The lockfile's version if not given. */
   readonly version?: string;
-  /** Of a version that the lockfile does not name. */
+  /** The hash of a version that the lockfile does not name. */
   readonly integrity?: string | undefined;
 }
 
-/** Where `file` of a package is: in the installed one, else in one out of the npm registry. */
+/** Returns the path of `file` in the installed package, or in the one that it downloads from the npm registry. */
 export function fileIn({ name, version: given, integrity: known }: Wanted, file: string): string {
   const lock = lockfile()[`node_modules/${name}`];
   const version = given ?? lock?.version;
@@ -39,7 +41,7 @@ export function fileIn({ name, version: given, integrity: known }: Wanted, file:
   const integrity = isLocked ? lock?.integrity : known;
   if (integrity === undefined) throw new Error(`package-lock.json does not say what ${name}@${version} must be`);
   const cache = join(root, ".cache/npm");
-  // As npm names what it packs.
+  // npm names its archives like this.
   const stem = `${name.replace("@", "").replace("/", "-")}-${version}`;
   const archive = join(cache, `${stem}.tgz`);
   const directory = join(cache, stem);
@@ -53,7 +55,7 @@ export function fileIn({ name, version: given, integrity: known }: Wanted, file:
   return join(directory, "package", file);
 }
 
-/** Each time, not only after the download: what is packed here runs at other people's. */
+/** Checks the archive at each use, not only after the download, because other people run the packed program. */
 export function requireIntegrity(archive: string, integrity: string): void {
   const [algorithm, expected] = integrity.split(/-(.*)/s) as [string, string];
   if (createHash(algorithm).update(readFileSync(archive)).digest("base64") === expected) return;

@@ -15,7 +15,7 @@ export interface Executable {
   readonly bytes: number;
 }
 
-/** Makes one executable. `nodes` are the ones to take instead of the pinned. */
+/** Makes one executable. `nodes` replace the pinned Node binaries. */
 export async function makeExecutable(
   target: Target,
   file: string,

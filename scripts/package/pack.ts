@@ -1,15 +1,14 @@
 /**
- * Puts a bundle and a Node together into one executable, without a network. Runs as a process of its own, on the same
- * version of Node as is packed (it makes what the executable reads), and because pkg's injector turns any later uncaught
- * error into noise:
+ * Puts a bundle and a Node together into one executable, without a network. It runs as a process of its own because it
+ * needs the same version of Node as the executable, and because pkg's injector garbles any later uncaught error:
  *
  *   node scripts/package/pack.ts <bundle> <Node binary> <target> <output>
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-// What `pkg --sea` does with a single script. Its command passes no configuration on; whole packages it puts into a file
-// system of its own, which every start would pay for.
+// This module is what `pkg --sea` runs for a single script. The command itself passes no configuration on, and would put
+// whole packages into a file system of its own, which slows every start.
 import { default as pkg } from "@yao-pkg/pkg/lib-es5/sea.js";
 import { START } from "../../src/bundle.ts";
 import { root } from "../root.ts";
@@ -29,10 +28,10 @@ const seaConfig = {
   assets: Object.fromEntries(assets.map((file) => [file, join(directory, file)])),
   disableExperimentalSEAWarning: true,
   useSnapshot: false,
-  // Node's own switches are set here or nowhere: NODE_OPTIONS would run anybody's code, and SIGUSR1 opens a debugger.
+  // Node's switches can only be set here: NODE_OPTIONS could run anybody's code, and SIGUSR1 would open a debugger.
   execArgv: NODE_FLAGS,
   execArgvExtension: "none",
-  // It would be made without these switches, and V8 would refuse it. The start is a few lines.
+  // The cache would be made without these switches, so V8 would refuse it. The start script is only a few lines.
   useCodeCache: false,
 };
 await pkg.default(join(directory, START), {
@@ -46,7 +45,7 @@ await pkg.default(join(directory, START), {
  * package.json pins it exactly. The `.ok` files say that the download was verified; the archive itself is not read.
  */
 function offerNode({ platform, arch }: Target): void {
-  // pkg finds its cache through os.homedir().
+  // pkg looks for its cache in os.homedir().
   process.env.HOME = process.env.USERPROFILE = join(root, ".cache/pkg");
   const os = platform === "win32" ? "win" : platform;
   const name = `node-v${version}-${os}-${arch}`;
@@ -65,7 +64,10 @@ function isOwn({ platform, arch }: Pick<Target, "platform" | "arch">): boolean {
   return process.platform === platform && process.arch === arch;
 }
 
-/** 17 MB of names that only a debugger needs. Others' formats are left as they are: a signature may depend on them. */
+/**
+ * Strips 17 MB of names that only a debugger needs. Only Linux binaries are stripped: elsewhere a signature may depend
+ * on the file.
+ */
 function strip({ platform, arch }: Target, binary: string): boolean {
   if (platform !== "linux") return false;
   const own = isOwn({ platform, arch });
@@ -74,7 +76,7 @@ function strip({ platform, arch }: Target, binary: string): boolean {
       execFileSync(tool, ["-o", binary, node], { stdio: "ignore" });
       return true;
     } catch {
-      // The next one, or none.
+      // The next program is tried, if there is one.
     }
   }
   console.log(`there is no strip for ${platform}-${arch}: the executable is 17 MB larger for it`);

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { root } from "../root.ts";
 import { thisMachine, type Target } from "./targets.ts";
 
-/** What an executable was seen to do. */
+/** The result of the proof of an executable. */
 export type Proof = "run" | "emulated" | "unrun" | "failed";
 
-/** Runs the proof, in a process of its own, outside of this checkout. It prints what it shows. */
+/** Runs the proof in a process of its own, outside of this checkout. It prints its findings. */
 export function prove(target: Target, file: string): Proof {
   const words = [join(root, "test/package/executable.ts"), file];
   const isOurs = target === thisMachine();
@@ -24,7 +24,10 @@ export function prove(target: Target, file: string): Proof {
   return isOurs ? "run" : "emulated";
 }
 
-/** QEMU, with the C libraries that Debian has for other processors (libstdc++6-arm64-cross). */
+/**
+ * Returns QEMU, with Debian's C libraries for other processors (libstdc++6-arm64-cross), or null if it is not
+ * installed.
+ */
 function emulatorOf({ arch }: Target): string | null {
   const processor = { x64: "x86_64", arm64: "aarch64" }[arch];
   const libraries = `/usr/${processor}-linux-gnu`;
@@ -34,7 +37,7 @@ function emulatorOf({ arch }: Target): string | null {
       execFileSync(emulator, ["--version"], { stdio: "ignore" });
       return `${emulator} -L ${libraries}`;
     } catch {
-      // Under its other name, or not installed.
+      // QEMU may have its other name, or may not be installed.
     }
   }
   return null;

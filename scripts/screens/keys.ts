@@ -1,10 +1,10 @@
-/** The key table as the docs show it. */
+/** Writes the key table into the docs. */
 import { BINDINGS } from "../../tui/keys/table.ts";
 
 const PLACES: Readonly<Record<string, string>> = { endpoint: "an endpoint's page", event: "an event's page" };
 const [BEGIN, END] = ["<!-- keys: written by npm run docs -->\n", "<!-- end of keys -->"];
 
-/** The page with its list of keys as the table has it now. */
+/** Returns the page with the current list of keys. */
 export function withKeys(page: string): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error("the page has no place for the keys");

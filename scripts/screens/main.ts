@@ -16,9 +16,9 @@ interface Shot {
   readonly file: string;
   readonly title: string;
   readonly size: Size;
-  /** What is typed after the shot before, a key at a time. */
+  /** The keys that are typed after the previous picture, one at a time. */
   readonly keys: readonly string[];
-  /** What shows that the screen is there. */
+  /** The text that is visible once the screen is there. */
   readonly shows: string;
 }
 
@@ -30,7 +30,7 @@ const SHOTS: readonly Shot[] = [
   { file: "failures", title: "Failures by endpoint and cause", size: WIDE, keys: ["4"], shows: "FAILURES" },
   { file: "endpoints", title: "Endpoints", size: WIDE, keys: ["3"], shows: "ENDPOINTS" },
   { file: "event", title: "One event with every attempt", size: SMALL, keys: ["1", "Enter"], shows: "tries to" },
-  // The last, for by then all is read that it shows.
+  // This comes last, because all of its figures have been read by then.
   { file: "overview", title: "Is it all right?", size: WIDE, keys: ["0"], shows: "WORST ENDPOINTS" },
 ];
 
@@ -43,10 +43,10 @@ const stage = new Stage();
 let terminal: Terminal | undefined;
 try {
   await stage.open();
-  // In its folder the socket has a short name, which is what the dashboard shows.
+  // The socket's name is relative to the folder, so that the dashboard shows a short one.
   const command = [join(root, "scripts/webhookd"), "tui", "--socket", "webhookd.sock"];
   terminal = new Terminal(WIDE, stage.dir, command, { WEBHOOKD_UI_LABEL: "PROD" });
-  // With the counts of what is pending, which are taken every 30 s.
+  // This waits for the counts of pending deliveries, which are taken every 30 s.
   await terminal.showing("held  ");
   for (const { file, title, size, keys, shows } of SHOTS) {
     terminal.resize(size);

@@ -1,4 +1,4 @@
-/** The system's clock, some time ago, which can be told that time has passed: timers that fall due meanwhile run in order. */
+/** A clock that begins in the past and can be advanced. Timers that fall due meanwhile run in order. */
 import { systemClock, type Clock } from "../../src/clock.ts";
 
 interface Timer {
@@ -36,7 +36,7 @@ export class PassingClock implements Clock {
     return () => this.#drop(timer);
   }
 
-  /** Lets so many whole milliseconds pass at once. */
+  /** Lets `ms` whole milliseconds pass at once. */
   pass(ms: number): void {
     this.#behind -= ms;
     this.#passed += ms;

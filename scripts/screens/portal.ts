@@ -1,4 +1,4 @@
-/** Makes the pictures of `docs/portal.md`: the page in Chromium, over a daemon with two days behind it. */
+/** Makes the pictures of `docs/portal.md`: the page in Chromium, with a daemon that has two days of history. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "../../src/client/client.ts";
@@ -13,7 +13,7 @@ const SIZES = [
   { width: 768, height: 900 },
   { width: 1440, height: 900 },
 ] as const;
-/** Of the one whose deliveries have failed for good. */
+/** The host of the endpoint with failed deliveries. */
 const FAILING = "billing.fabrikam.example";
 
 const pictures = join(root, "docs/portal");
@@ -22,7 +22,7 @@ const stage = new Stage();
 const browser = await startChromium();
 const painter = await browser.newPage();
 
-/** A third as large, and no less clear. */
+/** Converts to WebP, which is a third as large and just as clear. */
 async function asWebp(png: Buffer): Promise<Buffer> {
   const url = await painter.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${png.toString("base64")}"), (char) => char.charCodeAt(0));
@@ -47,7 +47,7 @@ try {
   const { url } = await client.call("createPortalLink", { body: { can: ["manage", "secrets"] } });
   const { pathname, hash } = new URL(url);
   for (const screen of SCREENS) {
-    // Each on a page of its own, so that what one did is not in the way of the next; on all sizes it is the same.
+    // Each picture has a page of its own, so that none depends on the one before.
     const page = await browser.newPage({ reducedMotion: "reduce", locale: "en-GB" });
     await page.goto(new URL(pathname + hash, stage.url).href);
     await show(page, screen, shown);

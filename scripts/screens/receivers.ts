@@ -1,4 +1,4 @@
-/** Who gets what in the pictures: hosts as customers have them, and what each of them answers at which hour. */
+/** The receivers in the pictures: hosts as customers have them, and their responses at each hour. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ const EVERY_TYPE = BUILT_IN_TYPES.map(({ name }) => name);
 const HOUR = 3_600_000;
 export const BEGAN_HOURS_AGO = 58;
 
-/** `null`: the connection is cut. */
+/** Null means that the connection is cut. */
 type Answer = 200 | 204 | 404 | 503 | null;
 
 export interface Receiver {
@@ -19,7 +19,7 @@ export interface Receiver {
   readonly path: string;
   readonly types: readonly string[];
   readonly description: string;
-  /** What it takes to answer, about. */
+  /** The approximate time until the response. */
   readonly latencyMs: number;
   readonly answer: (hoursAgo: number) => Answer;
 }
@@ -71,10 +71,10 @@ const BODIES: Readonly<Record<number, string>> = {
   404: '{"error":"no such hook"}',
   503: '{"error":"upstream unavailable","retry":true}',
 };
-/** Of the addresses for documentation (RFC 5737). */
+/** A network of addresses for documentation (RFC 5737). */
 export const NETWORK = "203.0.113.0/24";
 
-/** All of them on one port of this machine, under names and addresses of their own. */
+/** Serves all receivers on one port of this machine, under names and addresses of their own. */
 export class Receivers {
   readonly #server = createServer((request, response) => unawaited(this.#answer(request, response)));
   readonly #now: () => number;
@@ -117,7 +117,7 @@ export class Receivers {
   }
 }
 
-/** Whatever its top-level domain is. */
+/** True if the host is this receiver's, whatever its top-level domain is. */
 function isOf(receiver: Receiver, host: string): boolean {
   return host.startsWith(receiver.host.replace(/example$/, ""));
 }

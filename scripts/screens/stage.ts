@@ -1,5 +1,5 @@
 /**
- * What the pictures show: the real daemon in this process, with two days behind it. Its clock began so long ago, and
+ * Runs the daemon that the pictures show, in this process, with two days of history. Its clock began two days ago, and
  * time passes at once whenever nothing is due.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,17 +17,17 @@ import { BEGAN_HOURS_AGO, NETWORK, RECEIVERS, Receivers } from "./receivers.ts";
 import { inputs } from "../../test/config/inputs.ts";
 
 const HOUR = 3_600_000;
-/** So often something is published. */
+/** The number of events that are published. */
 const EVENTS = 400;
-/** Of each of them, by day, what goes to receivers that are well. */
+/** The most events for healthy receivers that are published along with each, by day. */
 const MOST_USUAL = 18;
 const USUAL = BUILT_IN_TYPES.find(({ name }) => name === "transaction.enriched")!;
-/** Which type comes when: some come more often than others. */
+/** The types in turn. Some come more often than others. */
 const MIX = [0, 2, 0, 1, 0, 3, 0, 5, 0, 4, 2, 0, 3];
-/** Names for examples cannot be registered, so each has another one until all is over. */
+/** Hosts under .example cannot be registered, so each has another name until the daemon has ended. */
 const REGISTERED = ".for-example.com";
 
-/** More by day than by night, and never the same. */
+/** Returns a number that is larger by day than by night, and varies. */
 function usualAt(now: number): number {
   const hour = (now / HOUR) % 24;
   const day = (1 - Math.cos(((hour - 4) / 24) * 2 * Math.PI)) / 2;
@@ -92,7 +92,7 @@ export class Stage {
         data: USUAL.sample,
       }));
       await client.call("publishBatch", { body: { events: usual } });
-      // By day more comes than by night, and the last minutes are not empty.
+      // The last events are close together, so that the last minutes are not empty.
       const left = EVENTS - number - 1;
       const next = left < 6 ? end - left * 40_000 - 15_000 : this.#clock.now() + (end - this.#clock.now()) / (left - 4);
       await this.#passTo(next, client);
@@ -100,7 +100,7 @@ export class Stage {
     await this.#passTo(end, client);
   }
 
-  /** Stops wherever something falls due. */
+  /** Advances the clock to `end`, and stops whenever something falls due. */
   async #passTo(end: number, client: Client): Promise<void> {
     for (;;) {
       await this.#daemon!.tick();
@@ -113,7 +113,7 @@ export class Stage {
     }
   }
 
-  /** While no daemon has the store. */
+  /** Must be called while no daemon has the store open. */
   #rename(): void {
     const db = new Database(join(this.dir, "webhookd.db"));
     for (const [table, column] of [

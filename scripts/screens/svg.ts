@@ -1,4 +1,4 @@
-/** A captured screen as a picture: text in cells, so that it is sharp at any size and can be searched. */
+/** Draws a captured screen as SVG, with text in cells, so that it is sharp at any size and can be searched. */
 import xterm, { type IBufferCell } from "@xterm/headless";
 import type { Size } from "./terminal.ts";
 
@@ -50,7 +50,7 @@ export async function picture(screen: string, { columns, rows }: Size, title: st
   ].join("\n");
 }
 
-/** Cells next to each other that look the same. Blanks at the end of a line are left out. */
+/** Returns runs of adjacent cells with the same style. Blanks at the end of a line are left out. */
 function runsOf(terminal: InstanceType<typeof xterm.Terminal>, row: number): Run[] {
   const line = terminal.buffer.active.getLine(terminal.buffer.active.baseY + row);
   const runs: Run[] = [];
@@ -69,7 +69,7 @@ function runsOf(terminal: InstanceType<typeof xterm.Terminal>, row: number): Run
 
 const BARS = "▁▂▃▄▅▆▇█";
 
-/** Fonts leave gaps between bars, so they are drawn; what is left of the text has blanks in their place. */
+/** Draws bars as boxes, because fonts leave gaps between them. The remaining text has blanks in their place. */
 function bars({ column, text, ink }: Run, row: number): { readonly boxes: string[]; readonly rest: string } {
   const boxes: string[] = [];
   const chars = [...text];
@@ -108,7 +108,7 @@ function texts({ column, width, text, ink, ground, bold, dim }: Run, row: number
   if (shown === "") return box;
   const attributes = [
     `x="${at(column + lead)}" y="${short(top + CELL.baseline)}"`,
-    // Whatever the font, the text is as wide as its cells.
+    // The text is as wide as its cells in any font.
     `textLength="${short((width === text.length ? shown.length : width) * CELL.width)}" lengthAdjust="spacingAndGlyphs"`,
     ...(ink === INK ? [] : [`fill="${ink}"`]),
     ...(bold ? ['font-weight="bold"'] : []),
@@ -137,7 +137,7 @@ function short(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** Blanks that no viewer runs together. */
+/** Writes blanks that no viewer collapses. */
 function escape(text: string): string {
   return text.replaceAll(" ", "\u00a0").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

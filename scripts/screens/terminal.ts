@@ -1,4 +1,4 @@
-/** The real program in a real terminal: a tmux server of its own, looked at as a person does. */
+/** Runs the real program in a real terminal: a tmux server of its own, whose screen is read as a person does. */
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -7,7 +7,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** A minute, on a machine that does other things too. */
+/** A busy machine may need this long. */
 const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 100;
 
@@ -33,7 +33,7 @@ export class Terminal {
     this.#tmux("send-keys", ...keys);
   }
 
-  /** The screen with its colours, once it shows this and has stopped changing. */
+  /** Resolves to the screen with its colours, once it shows this text and has stopped changing. */
   async showing(text: string): Promise<string> {
     const end = Date.now() + PATIENCE_MS;
     let before = "";
