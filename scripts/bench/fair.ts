@@ -115,6 +115,8 @@ const CASES: Readonly<Record<string, Case>> = {
   "100 refused batches": batches(100, OWN_KEY, UNKNOWN_TYPE),
   "40 of the docs": getting("/docs", 40),
   "40 of the description": getting("/openapi.json", 40),
+  "300 addresses of /readyz": getting("/readyz", 300, { addresses: 300 }),
+  "40 without a key": getting(LIST, 40),
   "40 without a key, 20 pipelined": getting(LIST, 40, { pipelined: 20 }),
   "300 addresses without a key": getting(LIST, 300, { addresses: 300 }),
   "300 addresses, 20 pipelined": getting(LIST, 300, { addresses: 300, pipelined: 20 }),

@@ -225,7 +225,7 @@ export const OF_REFUSALS: PaceRule = { atOnce: 128, perSecond: 25, mostMs: 1500,
 export const OF_OPEN_ROUTES: PaceRule = { atOnce: 128, perSecond: 50, mostMs: 500, together: 500 };
 
 /** In pieces of 128 KiB: of a long body that was read and refused for what it says. */
-export const OF_LONG_REFUSALS: PaceRule = { atOnce: 64, perSecond: 16, mostMs: 1500, together: 256 };
+export const OF_LONG_REFUSALS: PaceRule = { atOnce: 64, perSecond: 16, mostMs: 1500, together: 128 };
 
 /** What costs about as much to write as all else that is done for a request; more of it than that many is not counted. */
 const [BYTES, MOST] = [16 * 1024, 64];
