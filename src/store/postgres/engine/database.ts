@@ -113,7 +113,10 @@ export class Database implements Queries {
   async #telling<T>(work: () => Promise<T>): Promise<T> {
     try {
       if (this.silence !== null) throw silent(this.silence);
-      return await work();
+      const result = await work();
+      // A server that comes back may answer this before the pulse asks again, and would be taken for silent after it.
+      this.#pulse.heard();
+      return result;
     } catch (error) {
       const isInDoubt = error instanceof CommitInDoubt;
       const told = isInDoubt ? null : storageError(error);

@@ -39,6 +39,13 @@ export class Pulse {
     return this.#isSilent ? { forMs: this.#unheardMs, cause: this.#cause } : null;
   }
 
+  /** Any answer of the server shows that it lives, also one to somebody else than the pulse. */
+  heard(): void {
+    this.#unheardMs = 0;
+    this.#isSilent = false;
+    this.#cause = null;
+  }
+
   start(): void {
     unawaited(this.#run());
   }
@@ -65,9 +72,7 @@ export class Pulse {
     this.#isAsking = true;
     try {
       await (await this.#session.client()).query("SELECT 1");
-      this.#unheardMs = 0;
-      this.#isSilent = false;
-      this.#cause = null;
+      this.heard();
     } catch (error) {
       this.#cause = error;
       this.#session.drop();
