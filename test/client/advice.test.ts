@@ -64,6 +64,7 @@ const ALIKE: Readonly<Record<string, string>> = {
   "400 422": "either is how a handler rejects the content",
   "409 418": "no more is known than that the receiver finds fault with the request",
   "502 503 504": "a proxy says each of them of an application that does not answer",
+  "600 999": "neither is a status of HTTP, so no more is known than that it is none",
   "301 302 304 308": "none is followed, whatever it says",
 };
 

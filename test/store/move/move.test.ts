@@ -381,6 +381,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
     dies = "copying attempt";
     expect(await refusal(move(dir, url, "to_postgres", beside))).toMatch(/^killed/);
     dies = "";
+    // A change advances the clock, and a status that waits for the store would give up by it.
+    await changing;
     await daemon.publish();
     const open = async () => (await daemon.request("GET", "/v1/status")).body.open_move;
     // By the clock of the host.
