@@ -26,7 +26,17 @@ export interface RawScript {
   readonly steps: readonly Step[];
   readonly read_request?: boolean;
   readonly read_rate_bytes_per_s?: number;
-  readonly tls?: "self_signed" | "wrong_host" | "expired" | "tls1.1_only" | "stall" | "plain" | "mtls" | "good";
+  readonly tls?:
+    | "self_signed"
+    | "wrong_host"
+    | "expired"
+    | "tls1.1_only"
+    | "stall"
+    | "plain"
+    | "mtls"
+    | "no_intermediate"
+    | "h2_only"
+    | "good";
 }
 
 /**
@@ -179,6 +189,10 @@ function tlsOptions(tls: RawScript["tls"]): TlsOptions | null {
       return { ...certificate("good"), minVersion: "TLSv1.1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" };
     case "mtls":
       return { ...certificate("good"), requestCert: true, rejectUnauthorized: true };
+    case "no_intermediate":
+      return certificate("no-intermediate");
+    case "h2_only":
+      return { ...certificate("good"), ALPNProtocols: ["h2"] };
     case "good":
       return certificate("good");
   }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Certificates made by tls/make.sh. `good` fits receiver.example, *.example.com, localhost, 127.0.0.1, 93.184.216.34. */
-export type CertificateName = "good" | "wrong-host" | "expired" | "self-signed";
+export type CertificateName = "good" | "wrong-host" | "expired" | "self-signed" | "no-intermediate";
 
 export const caFile = tlsFile("ca");
 

@@ -21,13 +21,13 @@ commonName = supplied
 END
 : >"$work/index.txt"
 
-# certificate <name> <common name> <extensions> <from> <to> <key> [-selfsign]
+# certificate <name> <common name> <extensions> <from> <to> <key> [-selfsign | <signing certificate> <its key>]
 certificate() {
   printf '%b' "$3" >"$work/ext"
   openssl req -new -key "$6" -subj "/CN=$2" -out "$work/csr"
-  if [ "${7:-}" = -selfsign ]; then by="-selfsign"; else by="-cert ca.pem"; fi
-  signer=$6
-  [ "${7:-}" = -selfsign ] || signer="$work/ca.key"
+  if [ "${7:-}" = -selfsign ]; then by="-selfsign"; else by="-cert ${7:-ca.pem}"; fi
+  signer=${8:-$work/ca.key}
+  [ "${7:-}" != -selfsign ] || signer=$6
   openssl ca -batch -notext -config "$work/ca.cnf" -in "$work/csr" $by -keyfile "$signer" \
     -startdate "$4" -enddate "$5" -extfile "$work/ext" -out "$1.pem"
 }
@@ -44,3 +44,6 @@ certificate good receiver.example "$names" $from $to leaf.key.pem
 certificate wrong-host other.example 'subjectAltName=DNS:other.example\n' $from $to leaf.key.pem
 certificate expired receiver.example "$names" $from 20200201000000Z leaf.key.pem
 certificate self-signed receiver.example "$names" $from $to leaf.key.pem -selfsign
+key "$work/between.key"
+certificate "$work/between" "webhookd test intermediate" 'basicConstraints=critical,CA:true\nkeyUsage=critical,keyCertSign\n' $from $to "$work/between.key"
+certificate no-intermediate receiver.example "$names" $from $to leaf.key.pem "$work/between.pem" "$work/between.key"
