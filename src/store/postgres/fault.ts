@@ -26,7 +26,7 @@ interface Row extends Fault {
 /** Of each process: one writes, one renews the lease, one is for short questions, two are for lists, one feels the pulse. */
 export const CONNECTIONS = 6;
 
-const WAIT = "nothing: webhookd tries again by itself";
+const WAIT = "nothing: the process tries again by itself";
 const REACH = "make sure that it is running and can be reached, and that the hosts and ports of [data] store are right";
 const LOOK = "see the log of PostgreSQL";
 
