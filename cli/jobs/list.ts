@@ -1,5 +1,6 @@
 import type { Job } from "../../src/client/operations.ts";
 import { command, LIST, TENANT } from "../command.ts";
+import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
 import { connect } from "../target.ts";
@@ -30,10 +31,25 @@ const FIELDS: readonly Field<Job>[] = [
 ];
 
 export const jobsList = command({
-  args: { tenant: TENANT, ...LIST },
-  examples: ["webhookd jobs list", "webhookd jobs list --ids --limit 1"],
+  args: {
+    endpoint: {
+      type: "string",
+      valueHint: "ep_…",
+      description: "Only jobs that act on this endpoint: its id, or part of its URL, uid or description",
+    },
+    status: { type: "string", valueHint: "STATUS", description: "running, paused, done, cancelled" },
+    action: { type: "string", valueHint: "ACTION", description: "replay, attempt_now, cancel" },
+    tenant: TENANT,
+    ...LIST,
+  },
+  examples: ["webhookd jobs list --status running,paused", "webhookd jobs list --ids --limit 1"],
   async run(args, io) {
-    const asked = { client: connect(args, io), operation: "listJobs", query: { tenant: args.tenant } } as const;
+    const { endpoint, status, action, tenant } = await withWholeIds(args, io);
+    const asked = {
+      client: connect(args, io),
+      operation: "listJobs",
+      query: { endpoint, status, action, tenant },
+    } as const;
     await list(asked, args, { id: ({ id }) => id, fields: FIELDS, first: "webhookd replay --all-failed" }, io);
     return EXIT.ok;
   },

@@ -16,8 +16,8 @@ const SHOWN = 100;
 const POLL_MS = 1000;
 
 export function Replays({ endpoint }: { endpoint: string }) {
-  const { value, fault, again } = useRead("listJobs", { query: { limit: SHOWN } });
-  const jobs = value?.data.filter(({ filter }) => filter["endpoint"] === endpoint);
+  const { value, fault, again } = useRead("listJobs", { query: { limit: SHOWN, endpoint } });
+  const jobs = value?.data;
   const isRunning = jobs?.some(({ status }) => status === "running") ?? false;
   useEffect(() => (isRunning ? after(POLL_MS, again) : undefined), [isRunning, value]); // oxlint-disable-line
   if (jobs === undefined) return fault ? <Trouble fault={fault} again={again} /> : <Loading />;

@@ -49,6 +49,10 @@ export interface JobStore {
 export interface JobQuery extends PageQuery {
   /** Only jobs whose filter names one of these. */
   readonly endpoints?: readonly string[] | undefined;
+  /** Only jobs that concern this endpoint: their filter names it, or their set has deliveries to it. */
+  readonly endpoint?: string | undefined;
+  readonly statuses?: readonly JobStatus[] | undefined;
+  readonly actions?: readonly JobAction[] | undefined;
   /** Only those that run or are paused, without a look at the others. */
   readonly isOpen?: boolean;
 }

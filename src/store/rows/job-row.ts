@@ -1,5 +1,6 @@
 /** A row of the job table, and the job that it shows. */
 import type { Job, JobAction, JobFilter, JobStatus } from "../../domain/deliveries/job.ts";
+import type { JobQuery } from "../store.ts";
 
 export interface JobRow {
   readonly num: number;
@@ -25,6 +26,20 @@ export interface Counts {
 }
 
 export const EVERY_TENANT = "*";
+
+/** True if a row fits a query, but for `endpoint` where the job's set must be looked at. */
+export function fitsJob(row: Pick<JobRow, "status" | "action" | "filter">, query: JobQuery): boolean {
+  const { endpoints, isOpen = false, statuses, actions } = query;
+  const { status } = row;
+  if (status === "planning" || (isOpen && status !== "running" && status !== "paused")) return false;
+  if (statuses?.includes(status) === false || actions?.includes(row.action) === false) return false;
+  return endpoints === undefined || endpoints.includes(namedEndpoint(row) ?? "");
+}
+
+/** The endpoint that the job's filter names. */
+export function namedEndpoint({ filter }: Pick<JobRow, "filter">): string | undefined {
+  return (JSON.parse(filter) as JobFilter).endpoint;
+}
 
 export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {
   return {

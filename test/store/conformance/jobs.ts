@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { newId } from "../../../src/domain/id.ts";
 import type { NewJob } from "../../../src/domain/deliveries/job.ts";
-import type { JobTake, Publication, Store } from "../../../src/store/store.ts";
+import type { JobQuery, JobTake, Publication, Store } from "../../../src/store/store.ts";
 import {
   addEndpoint,
   again,
@@ -77,6 +77,33 @@ export function jobs(openFresh: OpenFresh): void {
         [ofOne, ofOther],
         [],
       ]);
+    });
+
+    it("are listed by an endpoint, also where their filters do not name it", async () => {
+      const { store } = await openFresh();
+      const { endpoint } = await withFailed(store, 1);
+      const unconcerned = await addEndpoint(store);
+      const wide = await addJob(store, { filter: { status: "failed" } });
+      const named = await addJob(store, { filter: { endpoint: unconcerned } });
+      const listed = async (of: string) =>
+        (await store.jobs.list({ ...EVERYTHING, endpoint: of })).data.map(({ id }) => id);
+      expect([await listed(endpoint), await listed(unconcerned), await listed("ep_none")]).toEqual([
+        [wide],
+        [named],
+        [],
+      ]);
+    });
+
+    it("are listed by status and action", async () => {
+      const { store } = await openFresh();
+      const [replay, cancelled] = [await addJob(store), await addJob(store)];
+      const attempts = await addJob(store, { action: "attempt_now" });
+      await store.jobs.steer(null, cancelled, "cancelled", START);
+      const listed = async (query: Pick<JobQuery, "statuses" | "actions">) =>
+        (await store.jobs.list({ ...EVERYTHING, ...query })).data.map(({ id }) => id);
+      expect(await listed({ statuses: ["cancelled"] })).toEqual([cancelled]);
+      expect(await listed({ statuses: ["running", "paused"] })).toEqual([replay, attempts]);
+      expect(await listed({ statuses: ["running"], actions: ["replay"] })).toEqual([replay]);
     });
 
     it("are listed by whether they run or wait, too", async () => {

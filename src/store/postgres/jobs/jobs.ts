@@ -1,5 +1,5 @@
 /** Jobs: their verbs, each in transactions of at most 500 rows. */
-import type { AfterCanary, Job, JobFilter, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
+import type { AfterCanary, Job, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
   AddedJob,
@@ -24,7 +24,7 @@ import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { stepJob } from "./job-steps.ts";
-import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, fitsJob, jobOf, namedEndpoint, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
@@ -99,10 +99,18 @@ export class PostgresJobs implements JobStore {
 
   list(query: JobQuery): Promise<Page<Job>> {
     const { database } = this.#engine;
-    const { isOpen = false } = query;
-    const isWanted = ({ status, filter }: JobRow) =>
-      (isOpen ? status === "running" || status === "paused" : status !== "planning") &&
-      (query.endpoints === undefined || query.endpoints.includes((JSON.parse(filter) as JobFilter).endpoint ?? ""));
+    const { isOpen = false, endpoint } = query;
+    const concerned = async (rows: readonly JobRow[]) => {
+      const fitting = rows.filter((row) => fitsJob(row, query));
+      if (endpoint === undefined || fitting.length === 0) return new Set(fitting);
+      const found = await database.rows<{ job: number }>(
+        `SELECT j.job FROM job_endpoint j JOIN endpoint e ON e.number = j.endpoint
+         WHERE e.id = $1 AND j.job = ANY ($2::bigint[])`,
+        [endpoint, fitting.map(({ num }) => num)],
+      );
+      const having = new Set(found.map(({ job }) => job));
+      return new Set(fitting.filter((row) => namedEndpoint(row) === endpoint || having.has(row.num)));
+    };
     const walk = {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
@@ -110,11 +118,12 @@ export class PostgresJobs implements JobStore {
         database.rows<JobRow>(...inOrder("job", "num", query, after!, limit, () => (isOpen ? "AND open = 1" : ""))),
       keysOf: (row: JobRow) => [row.num],
       look: async (rows: readonly JobRow[]) => {
+        const wanted = await concerned(rows);
         const counts = await countsOf(
           database,
-          rows.map(({ num }) => num),
+          [...wanted].map(({ num }) => num),
         );
-        return rows.map((row) => (isWanted(row) ? jobOf(row, counts.get(row.num) ?? NONE) : null));
+        return rows.map((row) => (wanted.has(row) ? jobOf(row, counts.get(row.num) ?? NONE) : null));
       },
     };
     return pageOf(this.#engine, walk, query);

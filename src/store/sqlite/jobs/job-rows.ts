@@ -1,12 +1,12 @@
 /** Jobs, and what each has come to at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Job, JobFilter, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
+import type { Job, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { EVERY_TENANT, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, fitsJob, jobOf, namedEndpoint, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 
@@ -24,6 +24,7 @@ export class JobRows {
   readonly #open: Statement<[], JobRow>;
   readonly #endpoints: Statement<[number, number], { endpoint: number } & Omit<JobEndpoint, "endpoint">>;
   readonly #hasLeft: Statement<[number], number>;
+  readonly #concerns: Statement<[number, number], number>;
   readonly #shut: Statement<[number]>;
   readonly #forgetEndpoints: Statement<[number]>;
   readonly #forget: Statement<[number]>;
@@ -64,6 +65,9 @@ export class JobRows {
     );
     this.#hasLeft = db
       .prepare<[number], number>("SELECT 1 FROM job_endpoint WHERE job = ? AND planned + released > 0 LIMIT 1")
+      .pluck();
+    this.#concerns = db
+      .prepare<[number, number], number>("SELECT 1 FROM job_endpoint WHERE job = ? AND endpoint = ?")
       .pluck();
     this.#shut = db.prepare("UPDATE job SET open = 0 WHERE num = ?");
     this.#forgetEndpoints = db.prepare("DELETE FROM job_endpoint WHERE job = ?");
@@ -118,10 +122,13 @@ export class JobRows {
 
   list(query: JobQuery): Walk<JobRow, Job> {
     const statement = this.#listStatement(query);
-    const { endpoints, isOpen = false } = query;
-    const isWanted = (row: JobRow) =>
-      (isOpen ? row.status === "running" || row.status === "paused" : row.status !== "planning") &&
-      (endpoints === undefined || endpoints.includes((JSON.parse(row.filter) as JobFilter).endpoint ?? ""));
+    const { endpoint } = query;
+    const number = endpoint === undefined ? undefined : this.#index.byId(endpoint)?.number;
+    const concerns = (row: JobRow) =>
+      endpoint === undefined ||
+      namedEndpoint(row) === endpoint ||
+      (number !== undefined && this.#concerns.get(row.num, number) !== undefined);
+    const isWanted = (row: JobRow) => fitsJob(row, query) && concerns(row);
     return {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
