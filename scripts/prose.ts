@@ -22,6 +22,7 @@ const DONE = [
   "src/jobs",
   "src/metrics",
   "src/portal",
+  "src/store/contract/{callers,endpoints,statistics}*.ts",
   "src/upkeep",
   "scripts/*.{js,ts}",
   "scripts/clients",

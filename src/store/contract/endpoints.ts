@@ -1,4 +1,4 @@
-/** Endpoints: their settings, how they fare, and their secrets. */
+/** The contract for endpoints: their settings, health and signing secrets. */
 import type {
   DamagedTarget,
   DisabledReason,
@@ -16,19 +16,21 @@ import type { Pruned } from "./operations.ts";
 import type { Page, PageQuery } from "./reads.ts";
 
 export interface EndpointStore {
-  /** Rejects with `endpoint_limit` when the tenant has `maxPerTenant` endpoints that are not deleted. */
+  /** Rejects with `endpoint_limit` if the tenant has `maxPerTenant` endpoints that are not deleted. */
   add(endpoint: NewEndpoint, maxPerTenant: number, now: number, once?: Once<Endpoint>): Promise<Endpoint>;
   get(tenant: string | null, id: string): Promise<Endpoint | null>;
-  /** Its id; null when the tenant has none of this uid. */
+  /** Returns the id of the tenant's endpoint with this uid, or null if there is none. */
   idOf(tenant: string, uid: string): Promise<string | null>;
-  /** Whose it is, or was: of a deleted one too. */
+  /** Returns the endpoint's tenant, even if the endpoint was deleted. */
   tenantOf(endpoint: string): Promise<string | null>;
   list(query: EndpointQuery): Promise<Page<Endpoint>>;
   /**
-   * Makes of the endpoint's settings what `change` answers, all or nothing; what it throws is rejected with. It may run
-   * twice. Rejects with `already_created` when the uid belongs to another endpoint; null when there is no such endpoint.
-   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`, what was
-   * held for an endpoint that this enables is `cancelled` from now on, and rewritten so by and by, over restarts too.
+   * Replaces the endpoint's settings with those that `change` returns, all or nothing, and rejects with the error that
+   * it throws. `change` may run twice. Rejects with `already_created` if the uid belongs to another endpoint. Returns
+   * null if there is no such endpoint.
+   * Disabling and enabling rewrite no delivery, and a changed `events` touches later events only. With `cancel`,
+   * deliveries held for an endpoint that this enables are `cancelled` from now on. Their rows are rewritten later, in
+   * steps that go on after a restart.
    */
   update(
     tenant: string | null,
@@ -38,8 +40,8 @@ export interface EndpointStore {
     held?: "release" | "cancel",
   ): Promise<Endpoint | null>;
   /**
-   * Gives the endpoint of this uid the settings that `settingsOf` answers, or adds it, all at once: of callers at the same
-   * time one adds it. Rejects as `add` and `update` do.
+   * Gives the endpoint of this uid the settings that `settingsOf` returns, or adds it, in one transaction: if several
+   * callers do so at the same time, only one of them adds it. Rejects as `add` and `update` do.
    */
   put(
     named: NamedEndpoint,
@@ -47,41 +49,43 @@ export interface EndpointStore {
     maxPerTenant: number,
     now: number,
   ): Promise<{ readonly endpoint: Endpoint; readonly isNew: boolean }>;
-  /** Disables the endpoint; false when it is disabled already or has another URL by now. */
+  /** Disables the endpoint. Returns false if it is disabled already or has another URL by now. */
   disable(id: string, url: string, reason: DisabledReason, now: number): Promise<boolean>;
-  /** Null when there is no such endpoint. */
+  /** Returns null if there is no such endpoint. */
   health(tenant: string | null, id: string): Promise<EndpointHealth | null>;
-  /** Since when attempts fail without a success; null while they do not, and while nobody knows. */
+  /** Returns when the endpoint began to fail without a success, or null if it does not fail or this is not known. */
   failingSince(endpoint: string): Promise<number | null>;
-  /** Its open deliveries become `cancelled`, its history stays. False when there is no such endpoint. */
+  /** Cancels the endpoint's open deliveries and keeps its history. Returns false if there is no such endpoint. */
   delete(tenant: string | null, id: string, now: number): Promise<boolean>;
   /**
-   * Removes endpoints that were deleted before that instant and that no delivery and no job names any more, with all that
-   * was kept for them. Begins after `from`, and looks at no more than 500.
+   * Removes endpoints that were deleted before that instant and that no delivery and no job names any more, with all
+   * rows kept for them. Begins after `from`, and looks at no more than 500.
    */
   prune(before: number, from: string | null): Promise<Pruned>;
-  /** Event types outside `known` that endpoints have chosen, by name. */
+  /** Returns the event types outside `known` that endpoints have chosen, sorted by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
-  /** The endpoint as the sender needs it; null when it was deleted. */
+  /** Returns the endpoint as the sender needs it, or null if it was deleted. */
   target(endpoint: string): Promise<Target | DamagedTarget | null>;
 }
 
 /**
- * What cannot be read of the endpoint has its default in `settings`: what is answered for it is what holds. A pure function:
- * a store that shares its rows may call it on what it read, compare what it read when it writes, and call it again.
+ * Settings of the endpoint that cannot be read have their defaults in `settings`; the values returned for them take
+ * effect. The function must be pure: a store whose rows are shared may call it on the row that it read, find when it
+ * writes that the row has changed, and call it again.
  */
 export type ChangeSettings = (settings: EndpointSettings, endpoint: Endpoint) => EndpointSettings;
 
 export interface TypeInUse {
   readonly type: string;
-  /** How many endpoints chose it, and the ids of the first few. */
+  /** The number of endpoints that chose the type. `some` has the ids of the first few. */
   readonly endpoints: number;
   readonly some: readonly string[];
 }
 
 /**
- * What endpoints are listed by, if not by their age: with `oldest` by host from a, those first that failed most often in a
- * row, whose last success is longest ago, or whose last failure is latest; with `newest` from the other end.
+ * The orders of a list of endpoints other than by age. With `oldest`, the list begins with the host that sorts first,
+ * the most failures in a row, the last success longest ago, or the latest last failure; with `newest` it begins at the
+ * other end.
  */
 export type EndpointSort = "host" | "failing" | "last_success" | "last_failure";
 
@@ -89,12 +93,12 @@ export interface EndpointQuery extends PageQuery {
   readonly sort?: EndpointSort;
   readonly enabled?: boolean;
   readonly eventType?: string;
-  /** In the form that the endpoint shows. */
+  /** The URL in the form that the endpoint shows. */
   readonly url?: string;
   readonly uid?: string;
-  /** What its id, URL, uid, description or tenant contains, in any case. */
+  /** Lists endpoints whose id, URL, uid, description or tenant contains this text, in upper or lower case. */
   readonly match?: string;
-  /** Only these. */
+  /** Lists only the endpoints with these ids. */
   readonly ids?: readonly string[] | undefined;
 }
 
@@ -102,17 +106,17 @@ export interface EndpointQuery extends PageQuery {
 export interface SecretStore {
   get(tenant: string | null, id: string): Promise<SigningSecrets | "damaged" | null>;
   /**
-   * Puts the next secret beside the current one; it takes over at once if that is due by `now`, also from secrets that
+   * Stores the next secret beside the current one. It takes over at once if it is due by `now`, even from secrets that
    * cannot be read.
    */
   rotate(tenant: string | null, id: string, next: NextSecret, now: number, once?: Once<Rotation>): Promise<Rotation>;
-  /** The next secret takes over. */
+  /** Makes the next secret the current one. */
   complete(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation>;
-  /** The next secret is forgotten. */
+  /** Removes the next secret. */
   abandon(tenant: string | null, id: string): Promise<Rotation>;
   /**
-   * Lets the next secrets take over that are due by `now`, at most 500, and names their endpoints: the sender must
-   * hear of it. A later `now` that lies behind takes nothing back.
+   * Makes at most 500 next secrets current that are due by `now`, and returns their endpoints, because the sender must
+   * be notified. A later call with an earlier `now` takes nothing back.
    */
   switchDue(now: number): Promise<readonly string[]>;
 }

@@ -1,41 +1,53 @@
 /**
- * Counters: what was published and what attempts came to, by minute, in all, by tenant and by endpoint. They are counted
- * in memory after each commit and written with the first commit of a second, 500 rows at most: what a crash forgets is
- * the last second's, or somewhat more where many hundreds of endpoints are called in one second. Tests are not counted.
+ * The contract for statistics. Counters of published events and of the outcomes of attempts are kept by minute: in
+ * total, by tenant and by endpoint. They are counted in memory after each commit and written with the first commit of a
+ * second, 500 rows at most: a crash loses the counts of the last second, or somewhat more if many hundreds of endpoints
+ * are called in one second. Tests are not counted.
  */
 import type { FailureGroup, Parts } from "../../domain/deliveries/failure.ts";
 import type { Histogram, Tally } from "../../domain/tally.ts";
 import type { Caller } from "./reads.ts";
 
 export interface StatisticsStore {
-  /** What was counted in the period, and in its parts. Null when the tenant has, and had, no such endpoint. */
+  /** Returns the counts of the period and of its parts, or null if the tenant has, and had, no such endpoint. */
   period(query: StatsQuery, caller?: Caller): Promise<Stats | null>;
-  /** What this process has counted since it opened the store. */
+  /** Returns the counts of this process since it opened the store. */
   sinceStart(): Promise<SinceStart>;
-  /** To be called each second: has what was counted written, when no commit of others did. */
+  /** Writes the counts that no other commit has written. Must be called each second. */
   save(): Promise<void>;
-  /** Removes at most 500 rows of minutes that were over before that instant; how many. Fewer: there are no more. */
+  /**
+   * Removes at most 500 rows of minutes that were over before that instant, and returns the number removed. Fewer than
+   * 500 means that no more are left.
+   */
   prune(before: number): Promise<number>;
-  /** Counts at most 500 rows of what is there now; `next` is where to go on. The counts of all steps add up. */
+  /**
+   * Counts at most 500 rows, beginning at `from`; pass `next` to the following step. The counts of all steps add up.
+   */
   census(from: string | null): Promise<CensusStep>;
   /**
-   * Groups what has failed, or has failed and is tried again, of events received since then; tests are left out. It is
-   * right after every replay, cancel and prune.
-   * Null when the tenant has, and had, no such endpoint.
+   * Groups the deliveries that have failed, or have failed and are tried again, of events received since `query.since`;
+   * tests are left out. The groups are correct after every replay, cancel and prune.
+   * Returns null if the tenant has, and had, no such endpoint.
    */
   failures(query: FailureQuery, caller?: Caller): Promise<FailureReport | null>;
-  /** Endpoints that failed at least 20 times in a row, or for five minutes; who failed most comes first. Null: of all. */
+  /**
+   * Returns endpoints that failed at least 20 times in a row, or for five minutes, the most failures in a row first.
+   * A null tenant means all tenants.
+   */
   failing(tenant: string | null, now: number, limit: number): Promise<readonly FailingEndpoint[]>;
 }
 
-/** Tests and what is deleted are left out, but for a test that waits since a stop of the process. */
+/** Leaves out tests and what is deleted, except a test that has been waiting since the process stopped. */
 export interface Census {
   readonly pending: number;
   readonly held: number;
   readonly failed: number;
   readonly enabled: number;
   readonly disabled: number;
-  /** Deliveries that wait for their next attempt, by the minute in which it is due: this hour's, overdue ones now. */
+  /**
+   * The deliveries due within the next hour, by the minute of their next attempt. Overdue ones count for the present
+   * minute.
+   */
   readonly due: ReadonlyMap<number, number>;
 }
 
@@ -64,12 +76,12 @@ export interface StatsQuery {
 
 export interface Counted {
   readonly attempts: Tally;
-  /** Events by type. Of an endpoint it is empty: events are published to a tenant. */
+  /** The number of events by type. It is empty for an endpoint, because events are published to a tenant. */
   readonly published: ReadonlyMap<string, number>;
 }
 
 export interface SinceStart extends Counted {
-  /** How long commits took, in milliseconds. */
+  /** The durations of commits, in milliseconds. */
   readonly commitTimes: Histogram;
 }
 
@@ -81,17 +93,17 @@ export interface Stats extends Counted {
 export interface FailureQuery extends Parts {
   readonly tenant: string | null;
   readonly endpoint?: string;
-  /** Of events received since then. */
+  /** Events received earlier are left out. */
   readonly since: number;
-  /** Groups to be answered at most. */
+  /** The largest number of groups to return. */
   readonly limit: number;
 }
 
 export interface FailureReport {
-  /** From when on events were looked at: later than asked for where there is more than can be counted. */
+  /** Events received since then were counted. It is later than asked for if there are more than can be counted. */
   readonly since: number;
-  /** How many groups there are. */
+  /** The number of groups, including those over `limit`. */
   readonly total: number;
-  /** Those with the most missing, at most `limit`. */
+  /** At most `limit` groups, the largest first. */
   readonly groups: readonly FailureGroup[];
 }
