@@ -8,9 +8,9 @@ import type { Pruned } from "./operations.ts";
 /** API keys. */
 export interface KeyStore {
   /**
-   * Rejects with `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile, and with
-   * the error of `linksRefusal` if `maxLinks` is reached. Links added at the same time on several nodes may exceed it by a
-   * few.
+   * Rejects with `unauthorized` for the key of a portal link if the key that asked for it was revoked meanwhile, and
+   * with the error of `linksRefusal` if `maxLinks` is reached. Links added at the same time on several nodes may exceed
+   * it by a few.
    */
   add(key: NewApiKey, now: number, once?: Once<void>, maxLinks?: number): Promise<void>;
   /** Returns the number of portal links that work at that instant. */

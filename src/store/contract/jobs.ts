@@ -1,4 +1,4 @@
-/** Jobs: their sets, and the steps in which they are walked. */
+/** The contract for jobs: their sets of deliveries, and the steps in which the runner works through them. */
 import type { AfterCanary, Job, JobAction, JobResult, JobStatus, NewJob } from "../../domain/deliveries/job.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
 import type { EventDelivery, Waiting, LeftAlone, WithdrawnDelivery } from "./events.ts";
@@ -6,20 +6,22 @@ import type { Caller, Page, PageQuery } from "./reads.ts";
 import type { Pruned } from "./operations.ts";
 
 export interface JobStore {
-  /** What a job over this set would be about, if it were made now. Nothing is changed. */
+  /** Returns the number of deliveries that a job over this set would have if it were created now. Changes nothing. */
   plan(set: JobSet, caller?: Caller): Promise<JobPlan>;
   /**
-   * Writes the set down, and lets the job run; or makes nothing, when `expect` is another count. Both this and
-   * `plan` look at no more than 500 rows in a turn.
+   * Stores the set and lets the job run, or creates nothing if the set has another number of deliveries than `expect`.
+   * Both this and `plan` read no more than 500 rows in a turn.
    */
   add(job: NewJob, expect: number | null, now: number, once?: Once<AddedJob>): Promise<AddedJob>;
-  /** With what it came to at each endpoint: at most 100 of them, those with the most deliveries first. */
+  /**
+   * Returns the job with its results at each endpoint: at most 100 endpoints, the one with the most deliveries first.
+   */
   get(tenant: string | null, id: string): Promise<WholeJob | null>;
-  /** In the order in which they were made. A tenant's page leaves out those over every tenant's deliveries. */
+  /** Lists jobs in the order of creation. A tenant's page leaves out jobs over every tenant's deliveries. */
   list(query: JobQuery): Promise<Page<Job>>;
   /**
-   * Null when there is no such job; one that has ended stays as it is. So does one whose canary failed, unless `after`
-   * says how it is to go on; of any other job that changes nothing.
+   * Returns null if there is no such job. A job that has ended stays as it is, and so does a job whose canary failed,
+   * unless `after` says how to go on. `after` means nothing for any other job.
    */
   steer(
     tenant: string | null,
@@ -31,15 +33,15 @@ export interface JobStore {
 
   // --- for the runner ---
 
-  /** Those that run, and cancelled ones whose rows are not all gone; at most 500. */
+  /** Returns at most 500 jobs: those that run, and cancelled ones that still have rows. */
   open(): Promise<readonly OpenJob[]>;
-  /** Its endpoints that have something left, in the store's own order, after that one; at most 500. */
+  /** Returns at most 500 of the job's endpoints after `after` that have deliveries left, in the store's own order. */
   endpoints(job: string, after: string | null): Promise<readonly JobEndpoint[]>;
-  /** Takes the next deliveries of those endpoints, at most 500 in all, and does with them what the job is for. */
+  /** Takes the next deliveries of those endpoints, at most 500 in all, and applies the job's action to them. */
   step(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
   /**
-   * Of a job that runs and has nothing left: it is done. Of a cancelled one: lets at most 500 of its rows go. Whether
-   * nothing is left to be called for.
+   * Marks a running job as done if it has no deliveries left, and removes at most 500 rows of a cancelled job. Returns
+   * true if it need not be called again.
    */
   close(job: string, now: number): Promise<boolean>;
   /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
@@ -53,7 +55,7 @@ export interface JobQuery extends PageQuery {
   readonly endpoint?: string | undefined;
   readonly statuses?: readonly JobStatus[] | undefined;
   readonly actions?: readonly JobAction[] | undefined;
-  /** Only those that run or are paused, without a look at the others. */
+  /** Lists only jobs that run or are paused, without reading the others. */
   readonly isOpen?: boolean;
 }
 
@@ -72,11 +74,11 @@ export interface JobPlan {
 export interface PlannedEndpoint {
   readonly endpoint: string;
   readonly matched: number;
-  /** Whose last attempt had no answer in time: the receiver may have handled them. */
+  /** The deliveries whose last attempt had no response in time: the receiver may have handled them. */
   readonly timedOut: number;
 }
 
-/** Deliveries that match the filter, and that nothing can be sent of now. */
+/** The deliveries that match the filter, but cannot be sent now. */
 export interface LeftOfEndpoint {
   readonly endpoint: string;
   readonly deliveries: number;
@@ -97,9 +99,9 @@ export interface OpenJob {
 
 export interface JobEndpoint {
   readonly endpoint: string;
-  /** Whose turn has not come. */
+  /** The deliveries whose turn has not come. */
   readonly planned: number;
-  /** Handed over, and not attempted yet. */
+  /** The deliveries that were handed over and not attempted yet. */
   readonly released: number;
   readonly delivered: number;
 }
@@ -107,11 +109,11 @@ export interface JobEndpoint {
 export interface JobTake {
   readonly endpoint: string;
   readonly limit: number;
-  /** First looks which of those it has released will not be attempted for it any more, and skips them. */
+  /** True if the step must first skip released deliveries that will not be attempted for the job any more. */
   readonly check: boolean;
 }
 
-/** What a step leaves to be done in the same turn. */
+/** The deliveries that the caller must handle in the same turn as the step. */
 export interface JobStep {
   readonly waiting: readonly Waiting[];
   readonly requested: readonly EventDelivery[];

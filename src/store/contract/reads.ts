@@ -1,4 +1,4 @@
-/** Reads: events, deliveries and attempts, as they are shown, and what every list has in common. */
+/** The contract for reads: events, deliveries and attempts as they are shown, and the parts that all lists share. */
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
 import type { DataCondition } from "../../domain/events/data-filter.ts";
 import type { EventLabels } from "../../domain/events/event.ts";
@@ -8,35 +8,35 @@ export interface Page<T> {
   readonly data: readonly T[];
   /** Opaque; null at the end of the list. */
   readonly nextCursor: string | null;
-  /** The time for a page was over: it is short, perhaps empty, and the list goes on all the same. */
+  /** The time for a page ran out. The page is short, perhaps empty, and the list still goes on. */
   readonly cutShort?: true;
-  /** Where the query asks for it. */
+  /** Present if the query asks for it. */
   readonly total?: Total;
-  /** Where what events say is sought. */
+  /** Present if the query searches the data of events. */
   readonly searched?: Searched;
 }
 
-/** How far a page looked into events' data. */
+/** The part of the events whose data a page has searched. */
 export interface Searched {
   readonly events: number;
-  /** When the last of them was received; null where none is left. */
+  /** The time at which the last of them was received; null if none is left. */
   readonly until: number | null;
 }
 
-/** How many rows a list has on all its pages. No more than 10,000 are counted, and only for a short time. */
+/** The number of rows on all pages of a list. At most 10,000 are counted, and only for a short time. */
 export interface Total {
   readonly count: number;
-  /** Where there may be more. */
+  /** Present if there may be more. */
   readonly atLeast?: true;
 }
 
 /**
- * On whose behalf something is read at length. Callers take turns, and what nobody waits for any more is given up,
- * rejected with `request_timeout`.
+ * The client for which a long read is made. Callers take turns. A read whose caller has gone is abandoned, and rejects
+ * with `request_timeout`.
  */
 export interface Caller {
   readonly name: string;
-  /** Calls `run`, never at once, when the caller is gone; what it answers takes that back. */
+  /** Calls `run` when the caller has gone, never synchronously. The function that it returns cancels that. */
   whenGone(run: () => void): () => void;
 }
 
@@ -48,64 +48,67 @@ export interface PageQuery {
   readonly total?: boolean;
 }
 
-/** When the event was received; `until` is exclusive. */
+/** The time at which the event was received; `until` is exclusive. */
 export interface Period {
   readonly since?: number;
   readonly until?: number;
 }
 
-/** One of several; one alone may stand for itself. */
+/** A single value, or a list of which one must match. */
 export type OneOf<T> = T | readonly T[];
 
-/** What an attempt came to. */
+/** Selects by the result of an attempt. */
 export interface ResultFilter {
   readonly error?: OneOf<AttemptError>;
   readonly statusCode?: StatusCodes;
 }
 
-/** Both ends included. */
+/** A range of status codes, both ends included. */
 export interface StatusCodes {
   readonly least: number;
   readonly most: number;
 }
 
-/** What the publisher calls the event; where several are given, it has all of them. */
+/** Selects events by the publisher's id and tags. If several are given, an event must have all of them. */
 export interface LabelFilter {
   readonly publisherId?: string;
   readonly tag?: OneOf<string>;
-  /** Its publisher's id, or one of its tags. */
+  /** Matches the event's publisher's id, or one of its tags. */
   readonly label?: string;
 }
 
-/** What the event's data says; no index knows, so that a page looks at as many events as there is time for. */
+/** Selects events by their data. No index covers the data, so a page searches as many events as there is time for. */
 export interface DataFilter {
   readonly data?: readonly DataCondition[];
 }
 
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
-  /** In the order in which they were committed. */
+  /** Lists events in the order of their commits. */
   listEvents(query: EventQuery, caller?: Caller): Promise<Page<EventSummary>>;
-  /** The same list, with all that there is of each event. */
+  /** Lists the same events as `listEvents`, each with its data and deliveries. */
   listWholeEvents(query: EventQuery, caller?: Caller): Promise<Page<EventView>>;
   getDelivery(tenant: string | null, id: string): Promise<DeliveryView | null>;
-  /** In the order of their events. */
+  /** Lists deliveries in the order of their events. */
   listDeliveries(query: DeliveryQuery, caller?: Caller): Promise<Page<DeliveryView>>;
   getAttempt(tenant: string | null, id: string): Promise<Attempt | null>;
-  /** One event's in the order of their starts, one delivery's by number. Null when there is no such event or delivery. */
+  /**
+   * Lists the attempts of an event in the order of their starts, or those of a delivery by number. Returns null if
+   * there is no such event or delivery.
+   */
   listAttempts(query: AttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
   /**
-   * In the order of their events, then by number: an order by starts would cost every success an index entry. A deleted
-   * endpoint's too; null when there never was one.
+   * Lists attempts in the order of their events, then by number: an order by starts would cost every success an index
+   * entry. Works for a deleted endpoint too. Returns null if the endpoint never existed.
    */
   listEndpointAttempts(query: EndpointAttemptQuery, caller?: Caller): Promise<Page<Attempt> | null>;
-  /** Every tenant that ever published or registered something, in the order in which they first did. */
+  /** Lists each tenant that ever published or registered something, in the order in which they first did. */
   listTenants(query: TenantQuery, caller?: Caller): Promise<Page<TenantSummary>>;
-  /** Which of these is nothing that the tenant may see and that there is, or once was; null when none is. */
+  /** Returns the kind of a name whose object never existed, or is hidden from the tenant; null if there is none. */
   unknownName(tenant: string | null, names: Names): Promise<keyof Names | null>;
 }
 
-/** Types are everybody's. Events are forgotten with their rows, and so are deleted endpoints. */
+/** The names in a filter. Types belong to all tenants. Events and deleted endpoints are unknown once their rows go. */
 export interface Names {
   readonly type?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -113,24 +116,24 @@ export interface Names {
 }
 
 /**
- * With `oldest` by name from a, or those first that have the most endpoints, or that published the most; with `newest`
- * from the other end.
+ * With `oldest`, tenants are sorted by name, or the one with the most endpoints or the most published events is first;
+ * with `newest`, the list begins at the other end.
  */
 export interface TenantQuery extends PageQuery {
   readonly sort?: "name" | "endpoints" | "published";
-  /** From when on what was published is counted: a whole minute, an hour ago at most. */
+  /** Events published since then are counted: a whole minute, at most an hour ago. */
   readonly since: number;
 }
 
 export interface TenantSummary {
   readonly name: string;
-  /** Those that are not deleted. */
+  /** The number of endpoints that are not deleted. */
   readonly endpoints: number;
-  /** Events since then, without tests and without those of the last second. */
+  /** The number of events since then, without tests and without events of the last second. */
   readonly published: number;
 }
 
-/** An error or status code is looked for in the last attempts of the event's deliveries; one that has it is enough. */
+/** An error or status code matches if the last attempt of at least one of the event's deliveries has it. */
 export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
   readonly status?: OneOf<EventStatus>;
   readonly type?: OneOf<string>;
@@ -138,7 +141,7 @@ export interface EventQuery extends PageQuery, Period, ResultFilter, LabelFilter
   readonly test?: boolean;
 }
 
-/** An error or status code is looked for in the delivery's last attempt. */
+/** An error or status code matches if the delivery's last attempt has it. */
 export interface DeliveryQuery extends PageQuery, Period, ResultFilter, LabelFilter, DataFilter {
   readonly status?: OneOf<ShownStatus>;
   readonly type?: OneOf<string>;
@@ -168,7 +171,7 @@ export interface EventSummary extends EventLabels {
 export interface EventView extends EventSummary {
   /** The bytes of `data` as they were published; null once they were erased. */
   readonly data: Uint8Array | null;
-  /** The first 100. */
+  /** The first 100 deliveries. */
   readonly deliveries: readonly DeliveryView[];
   readonly deliveryCount: number;
 }
@@ -210,7 +213,9 @@ export interface Attempt {
   readonly bodyError: BodyError | null;
   readonly detail: string;
   readonly remoteAddress: string | null;
-  /** Whether the specified header was signed by the secret that the endpoint has now; null when nothing was signed. */
+  /**
+   * Tells if the endpoint's present secret signed the specified header, or an earlier one; null if nothing was signed.
+   */
   readonly secret: "current" | "previous" | null;
   readonly phases: Phases;
   readonly responseHeaders: Readonly<Record<string, string>>;
