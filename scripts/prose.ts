@@ -22,7 +22,7 @@ const DONE = [
   "src/jobs",
   "src/metrics",
   "src/portal",
-  "src/store/contract/{callers,endpoints,jobs,reads,statistics}*.ts",
+  "src/store/contract/{callers,endpoints,events,jobs,reads,statistics}*.ts",
   "src/upkeep",
   "scripts/*.{js,ts}",
   "scripts/clients",

@@ -1,4 +1,7 @@
-/** The way of an event: it is committed with its deliveries, attempted, and may be replayed, cancelled and erased. */
+/**
+ * The contract for events and deliveries: publish, replay, cancel and erase events; read, record and release
+ * deliveries.
+ */
 import type { Claim, Position, Verdict } from "../../domain/deliveries/delivery.ts";
 import type { EventDraft } from "../../domain/events/event.ts";
 import type { Once } from "../../domain/events/idempotency.ts";
@@ -9,8 +12,8 @@ export interface EventStore {
    * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
    * A delivery whose endpoint `hasRoom` is `fresh`: it must be handed over at once, because only a restart reads it
    * again. The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
-   * A draft with an idempotency key that the tenant has used makes no event: it is answered as the first one was, or
-   * all are refused with `idempotency_mismatch`.
+   * A draft with an idempotency key that the tenant has used creates no event: its publication is that of the first
+   * event, or all drafts are rejected with `idempotency_mismatch`.
    */
   publish(
     drafts: readonly EventDraft[],
@@ -21,23 +24,26 @@ export interface EventStore {
   /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
   replay(tenant: string | null, event: string, scope: ReplayScope, now: number, once?: Once<Replay>): Promise<Replay>;
   /**
-   * Open deliveries become `cancelled` and nothing more is owed of them: the event's, or only the one to `endpoint`.
-   * What is on the wire is recorded all the same, and a success makes it delivered.
+   * Cancels the event's open deliveries, or only the one to `endpoint`, and makes no more attempts for them. An attempt
+   * that is on the wire is still recorded, and a success makes its delivery `delivered`.
    */
   cancel(tenant: string | null, event: string, endpoint: string | null): Promise<Withdrawal>;
-  /** Cancels the event, then erases what it said and what it was answered. Its rows stay. */
+  /** Cancels the event, then erases its data and the responses to it. Its rows stay. */
   erase(tenant: string | null, event: string): Promise<Withdrawal>;
-  /** By how many milliseconds ids are ahead of the clock, because the last was made while it was ahead; null if they are not. */
+  /**
+   * Returns the milliseconds that ids are ahead of the clock, because the last one was made while the clock was ahead;
+   * null if they are not.
+   */
   idsAheadMs(now: number): number | null;
 }
 
 /**
- * Whether memory can take one more delivery of this endpoint. It reads this process's memory alone, so a store may ask it
- * wherever it decides what is fresh: within its transaction or after the commit.
+ * Returns true if memory can take one more delivery of this endpoint. It reads this process's memory alone, so a store
+ * may call it wherever it decides which deliveries are fresh: within its transaction or after the commit.
  */
 export type HasRoom = (endpoint: string) => boolean;
 
-/** What a commit made that somebody must now deliver. */
+/** The deliveries that a commit made and that the caller must now have sent. */
 export interface Handover {
   readonly fresh: readonly Claim[];
   readonly waiting: readonly Waiting[];
@@ -48,7 +54,7 @@ export interface Publication extends Handover {
   readonly type: string;
   readonly createdAt: number;
   readonly deliveries: number;
-  /** Published before, under the same idempotency key: nothing was made, and there is nothing to hand over. */
+  /** True if the event was published before under the same idempotency key, so that nothing is handed over. */
   readonly duplicate: boolean;
 }
 
@@ -74,55 +80,58 @@ export type Withdrawal =
   | {
       readonly result: "withdrawn";
       /**
-       * Of which nothing more may be started, those that were cancelled before included: the caller tells the dispatcher,
-       * which may hold them.
+       * The deliveries for which no more attempts may start, including those cancelled before. The caller must notify
+       * the dispatcher, which may hold them.
        */
       readonly deliveries: readonly WithdrawnDelivery[];
-      /** How many of them were open. */
+      /** The number of them that were open. */
       readonly cancelled: number;
     };
 
-/** The way of a delivery: from where it waits, through its attempts, to its end. */
+/** Reads pending deliveries and records their attempts. */
 export interface DeliveryStore {
-  /** Of how many endpoints `due` is best asked in the same turn. */
+  /** The number of endpoints for which `due` is best called in the same turn. */
   readonly dueAtOnce: number;
   /**
-   * The waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due, event).
-   * A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not in the
-   * page falls due.
+   * Returns the waiting deliveries of one endpoint that come after `after` and are due by `until`, in order of (due,
+   * event). A page shorter than `limit` means there are no more of them; `nextDueAt` is when the first one that is not
+   * in the page falls due.
    */
   due(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
   /**
-   * As `due`, of first attempts by the ladder alone. It passes over a bounded number of others, so it may find none and
-   * not have come to the end: that is in `reached`.
+   * Does the same as `due`, but only for first attempts by the ladder. It skips a bounded number of others, so it may
+   * find none before the end: `reached` has the place where it stopped.
    */
   dueFirst(endpoint: string, after: Position, until: number, limit: number): Promise<DuePage>;
   /**
-   * For each endpoint with waiting deliveries, when the earliest of them falls due: in the store's own order, at most
-   * `limit` endpoints that come after `after` (the last one of the page before; null for the first page).
+   * Returns the earliest due time of each endpoint with waiting deliveries, in the store's own order: at most `limit`
+   * endpoints that come after `after` (the last one of the page before; null for the first page).
    */
   earliestDue(after: string | null, limit: number): Promise<Map<string, number>>;
-  /** What waits for one endpoint after this position, due or not, without the bodies; at most 500 of them. */
+  /** Returns at most 500 waiting deliveries of one endpoint after this position, due or not, without the bodies. */
   waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]>;
-  /** What was handed over with its commit and has no attempt recorded yet, in the store's own order; at most 500. */
+  /**
+   * Returns at most 500 deliveries that were handed over with their commit and have no attempt recorded yet, in the
+   * store's own order.
+   */
   fresh(after: Owed | null, limit: number): Promise<readonly Owed[]>;
   /**
    * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
-   * kept and changes nothing, except that a success always wins; where its delivery waits now is said all the same,
-   * because the caller that held it for this attempt holds it no more.
+   * kept and changes nothing, except that a success always wins. The result still has the place where the delivery
+   * waits now, because the caller that held it for this attempt holds it no more.
    */
   record(attempts: readonly EndedAttempt[]): Promise<Recorded[]>;
   /**
-   * Memory forgets these: the fresh ones are written back as waiting and due by now, and the answer is where each one
-   * that waits is to be found. What has ended meanwhile is not in it.
+   * Returns deliveries from memory to the disk: writes the fresh ones as waiting and due by now, and returns the
+   * position of each one that waits. Deliveries that have ended meanwhile are left out.
    */
   park(deliveries: readonly Waiting[], now: number): Promise<Waiting[]>;
 
   // --- attempts that were asked for by hand ---
 
   /**
-   * One attempt outside the ladder is owed from now on, through any restart, until it was made, or its delivery is
-   * delivered, cancelled or erased. Asking again before that changes nothing.
+   * Requests one attempt outside the ladder. The request survives restarts, and ends when the attempt was made, or its
+   * delivery is delivered, cancelled or erased. A second request before that changes nothing.
    */
   requestAttempt(
     tenant: string | null,
@@ -131,22 +140,22 @@ export interface DeliveryStore {
     once?: Once<AttemptRequest>,
   ): Promise<AttemptRequest>;
   /**
-   * What to make that attempt from; null when none is owed any more. Nothing is claimed: a caller that holds another
-   * claim of this delivery lets it end first. Null for fresh deliveries too: memory holds them.
+   * Returns the claim for that attempt, or null if none is requested any more. It takes nothing: a caller that holds
+   * another claim of this delivery must let it end first. Null for fresh deliveries too, because memory holds them.
    */
   requestedAttempt(delivery: string): Promise<Claim | null>;
-  /** All that are owed, in the store's own order: at most `limit` after the last one of the page before. */
+  /** Lists requested attempts in the store's own order: at most `limit` after the last one of the page before. */
   requestedAttempts(after: EventDelivery | null, limit: number): Promise<readonly EventDelivery[]>;
 }
 
 /** A committed delivery that waits on disk: the horizon must be lowered to it in the same turn. */
 export interface Waiting extends Position {
   readonly endpoint: string;
-  /** Those who look on hear nothing of it: it is of a test. */
+  /** Present if observers are not notified, because the delivery is of a test. */
   readonly isQuiet?: true;
 }
 
-/** A pending delivery, by its id too. */
+/** A pending delivery with its id. */
 export interface Owed extends Waiting {
   readonly delivery: string;
 }
@@ -154,26 +163,26 @@ export interface Owed extends Waiting {
 export interface DuePage {
   readonly claims: readonly Claim[];
   readonly nextDueAt: number | null;
-  /** Of first attempts alone: how far it came, or null for the end. */
+  /** Only from `dueFirst`: the last position that was read, or null at the end. */
   readonly reached?: Position | null;
-  /** Nothing was read, because what the endpoint was owed is being cancelled: ask again in a second. */
+  /** Nothing was read, because the endpoint's deliveries are being cancelled. Call again in a second. */
   readonly cancelling?: boolean;
 }
 
 export interface EndedAttempt {
   readonly claim: Claim;
-  /** The URL the attempt went to, as it was then. */
+  /** The URL to which the attempt went, as it was then. */
   readonly url: string;
   readonly startedAt: number;
   readonly outcome: Outcome;
   readonly verdict: Verdict;
-  /** Of the secret that signed the specified header; null when nothing was signed. */
+  /** The version of the secret that signed the specified header; null if nothing was signed. */
   readonly secretVersion: number | null;
 }
 
 export interface Recorded {
   readonly result: "applied" | "superseded";
-  /** Where the delivery waits for its next attempt, if it does. */
+  /** The place where the delivery waits for its next attempt; null if it does not wait. */
   readonly waiting: Waiting | null;
 }
 
@@ -182,9 +191,9 @@ export interface EventDelivery {
   readonly endpoint: string;
 }
 
-/** A delivery of which nothing more may be started. */
+/** A delivery for which no more attempts may start. */
 export interface WithdrawnDelivery extends EventDelivery {
-  /** Those who look on hear nothing of it: it is of a test, or lost no more than an attempt that was asked for. */
+  /** Present if observers are not notified: the delivery is of a test, or lost only an attempt that was requested. */
   readonly isQuiet?: true;
 }
 
