@@ -1,5 +1,6 @@
 /** Renders endpoints as text. */
 import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
+import { standingOfEndpoint } from "../../src/client/standing.ts";
 import { ago, grouped } from "../output/words.ts";
 
 /**
@@ -22,11 +23,9 @@ export function healthText(
 ): string {
   if (damaged) return "damaged";
   if (health === undefined) return "-";
-  const { consecutive_failures: inARow, last_success_at: success, last_failure_at: last, held } = health;
+  const { consecutive_failures: inARow, last_success_at: success, held } = health;
   if (!enabled) return held === 0 ? "disabled" : `held ${grouped(held)}`;
-  // Enabling an endpoint resets its count of failures, so it may have failed since it last worked.
-  const isWorking = success !== null && (last === null || Date.parse(success) >= Date.parse(last));
-  if (inARow === 0) return isWorking ? "ok" : "untried";
+  if (inARow === 0) return standingOfEndpoint({ damaged, enabled, health }) === "working" ? "ok" : "untried";
   const since = success === null ? "never worked" : `worked ${ago(success, now)}`;
   return `failing ${grouped(inARow)}x; ${since}`;
 }

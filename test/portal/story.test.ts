@@ -31,7 +31,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect((await site.request("GET", "/v1/webhooks")).data).toEqual([]);
 
     await page.getByLabel("URL").fill(site.receiver.url);
-    await page.getByText("We can send to this URL.").waitFor();
+    await page.getByText("The address looks right. A test event shows if it can be reached.").waitFor();
     await page.getByRole("checkbox", { name: "budget.exceeded" }).click();
     await button("Add the endpoint").click();
     await page.getByRole("heading", { name: "The endpoint was added" }).waitFor();
@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const { signing_secret: secret } = await site.request("GET", `/v1/webhooks/${endpoint.id}/secret`);
     expect(await page.getByRole("region", { name: "Signing secret" }).textContent()).toBe(secret);
     await page.getByRole("link", { name: "Go to the endpoint" }).click();
-    await page.getByText("Nothing has been sent yet").waitFor();
+    await page.getByText("No event has been sent yet").waitFor();
   });
 
   it("has its key in the link alone: not in the address, nor in any request's address", async () => {
@@ -47,7 +47,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     const entries = await page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name).join()");
     expect(entries).not.toContain("whk_");
     await page.reload();
-    await page.getByText("Nothing has been sent yet").waitFor();
+    await page.getByText("No event has been sent yet").waitFor();
   });
 
   it("sends a test event, and sees the answer to it", async () => {
@@ -56,6 +56,12 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await dialog().getByText("It arrived: your receiver answered 200").waitFor();
     expect(site.receiver.requests.at(-1)!.headers["x-webhookd-test"]).toBe("1");
     await button("Close").click();
+    // A test is no event, and the page must not deny that it was sent.
+    await page.getByText("No event has been sent to it yet. Test events do not count.").waitFor();
+    await page.getByText("test events have their own list").waitFor();
+    await page.getByRole("tab", { name: "Verify" }).click();
+    await page.getByRole("option", { name: /test event/ }).waitFor({ state: "attached" });
+    await page.getByRole("tab", { name: "Deliveries" }).click();
   });
 
   it("sees a delivery fail by itself, with the next attempt counted down, and why", async () => {
@@ -187,6 +193,24 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await page.getByText("There is a newline after the body.").waitFor();
   });
 
+  it("reads that an event was erased, and is not told that its genuine signature is wrong", async () => {
+    const event = await site.publish();
+    await expect.poll(() => site.receiver.requests.at(-1)!.body.toString()).toContain(event);
+    const signature = site.receiver.requests.at(-1)!.headers["x-service-signature"]!;
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await page.getByRole("tab", { name: "Verify" }).click();
+    await page.getByLabel("Request").selectOption(event);
+    await site.request("DELETE", `/v1/webhooks/events/${event}/data`);
+    await page.getByLabel("Signature", { exact: true }).fill(signature);
+    await button("Check it").click();
+    await page.getByText("The data of this event was erased, so its signature cannot be checked").waitFor();
+    await page.getByRole("tab", { name: "Deliveries" }).click();
+    await page.getByRole("link", { name: new RegExp(event) }).click();
+    await page.getByText("the body that was sent is not kept any more").waitFor();
+    expect(await page.getByRole("button", { name: /Copy as curl/ }).count()).toBe(0);
+    await page.goBack();
+  });
+
   let moved: string;
   it("changes an endpoint: a bad URL is refused, a good one is saved, and so are headers", async () => {
     const { id } = await site.register({ events: ["carbon.threshold"], headers: { "X-Old": "1" } });
@@ -200,7 +224,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect((await site.request("GET", `/v1/webhooks/${id}`)).url).toBe(site.receiver.url);
 
     await page.getByLabel("URL").fill(`${site.receiver.url}/moved`);
-    await page.getByText("We can send to this URL.").waitFor();
+    await page.getByText("The address looks right. A test event shows if it can be reached.").waitFor();
     await button("Remove X-Old").click();
     await button("Add a header").click();
     await page.getByLabel("Name of header 1").fill("Host");

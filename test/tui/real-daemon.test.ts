@@ -172,7 +172,7 @@ it("cancels all that waits, and sends an endpoint what it never got", async () =
   // The newest endpoint stands below what fails, and chose what was published before it was there.
   await daemon.register(receiver.url);
   site!.type("ctrl+r", "G");
-  await site!.shows("▶ ✓ ok");
+  await site!.shows("▶ ○ untried");
   site!.type("M");
   await site!.shows("Back-fill 35 missing deliveries");
   site!.type("3", "5", "enter");

@@ -16,6 +16,7 @@ const LOOKS: Readonly<Record<string, { readonly glyph: Glyph; readonly style?: S
   damaged: { glyph: "failed", style: "red" },
   failing: { glyph: "failed", style: "red" },
   ok: { glyph: "delivered", style: "green" },
+  untried: { glyph: "pending", style: "grey" },
   disabled: { glyph: "held", style: "grey" },
   running: { glyph: "retrying", style: "cyan" },
   paused: { glyph: "held", style: "yellow" },

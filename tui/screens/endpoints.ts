@@ -1,6 +1,8 @@
 /** Draws the list of endpoints. */
 import type { Endpoint } from "../../src/client/operations.ts";
+import { standingOfEndpoint } from "../../src/client/standing.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
+import type { Standing } from "../../src/domain/endpoints/standing.ts";
 import { spread } from "../draw/chart.ts";
 import { sparkline, type Look } from "../draw/look.ts";
 import { age, shortCount, tookText } from "../draw/numbers.ts";
@@ -10,9 +12,6 @@ import type { State } from "../model/state.ts";
 import { endpointName } from "./lists.ts";
 import { NO_ENDPOINT } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
-
-/** This many failures in a row are no accident. */
-const FAILING = 3;
 
 export function endpointRows(state: State, list: List<Endpoint>, room: { width: number; height: number }): string[] {
   const { look } = state.settings;
@@ -93,12 +92,21 @@ export function causeOf(
   return whole.length <= width ? whole : short;
 }
 
-export function stateOf({ known }: State, { id, enabled, damaged }: Endpoint): string {
-  if (damaged) return "damaged";
-  if (!enabled) return "disabled";
-  const health = known.health.get(id)?.value.health;
-  if (health === undefined) return "…";
-  return health.consecutive_failures >= FAILING ? "failing" : "ok";
+const STATES: Readonly<Record<Standing, string>> = {
+  damaged: "damaged",
+  disabled: "disabled",
+  failing: "failing",
+  retrying: "ok",
+  untried: "untried",
+  new: "untried",
+  working: "ok",
+};
+
+export function stateOf({ known }: State, endpoint: Endpoint): string {
+  const health = known.health.get(endpoint.id)?.value.health;
+  if (health !== undefined) return STATES[standingOfEndpoint({ ...endpoint, health })];
+  if (endpoint.damaged) return "damaged";
+  return endpoint.enabled ? "…" : "disabled";
 }
 
 function waiting(health: { readonly pending: number; readonly held: number } | undefined): number | undefined {

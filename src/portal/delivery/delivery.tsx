@@ -1,5 +1,6 @@
 /** Shows one delivery: its place on the ladder, its attempts with their results, and the request. */
 import { useEffect, useState } from "react";
+import type { ClientError } from "../../client/error.ts";
 import type { Attempt, Delivery, Endpoint } from "../../client/operations.ts";
 import { shortUrl } from "../endpoints/standing.ts";
 import { useAct } from "../parts/act.ts";
@@ -138,20 +139,33 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url: string | undefined }) {
-  const { client, portal } = useSession();
-  const [body, setBody] = useState<string>();
-  const maySecrets = useCan("secrets");
-  const call = useCall();
+/** The body is undefined until it was read, and null if the event was erased. */
+function useBody(event: string) {
+  const { client } = useSession();
+  const [body, setBody] = useState<string | null>();
+  const [fault, setFault] = useState<ClientError>();
+  const [round, setRound] = useState(0);
   useEffect(() => {
     const leaving = new AbortController();
+    setFault(undefined);
     client.text("getEvent", { id: event, signal: leaving.signal }).then(
       (answer) => setBody(envelopeOf(answer)),
-      () => {},
+      (error: unknown) => leaving.signal.aborted || setFault(error as ClientError),
     );
     return () => leaving.abort();
-  }, [client, event]);
+  }, [client, event, round]);
+  return { body, fault, again: () => setRound(round + 1) };
+}
+
+function Body({ delivery: { event, endpoint }, url }: { delivery: Delivery; url: string | undefined }) {
+  const { portal } = useSession();
+  const { body, fault, again } = useBody(event);
+  const maySecrets = useCan("secrets");
+  const call = useCall();
+  if (fault !== undefined) return <Trouble fault={fault} again={again} />;
   if (body === undefined) return <Loading lines={6} />;
+  if (body === null)
+    return <p className="quiet">The data of this event was erased, so the body that was sent is not kept any more.</p>;
   const curl = async () => {
     const secret = maySecrets ? (await call("getSecret", { id: endpoint })).signing_secret : undefined;
     return curlOf({ url: url ?? "", event, body, secret, header: portal.signature_header });

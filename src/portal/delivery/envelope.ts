@@ -3,14 +3,16 @@
  * change it.
  */
 
-/** `answer` is the text of the response to `getEvent`. */
-export function envelopeOf(answer: string): string {
-  const { id, type, created_at: createdAt } = JSON.parse(answer) as Record<"id" | "type" | "created_at", string>;
+/** `answer` is the text of the response to `getEvent`. Null if the event was erased: nobody has its body any more. */
+export function envelopeOf(answer: string): string | null {
+  const event = JSON.parse(answer) as Record<"id" | "type" | "created_at", string> & { readonly data: object | null };
+  if (event.data === null) return null;
+  const { id, type, created_at: createdAt } = event;
   const start = JSON.stringify({ id, type, created_at: createdAt }).slice(0, -1);
   return `${start},"data":${memberOf(answer, "data")}}`;
 }
 
-/** Returns the text of a member of the outermost object, or "null" if there is none, as after the data was erased. */
+/** Returns the text of a member of the outermost object, or "null" if there is none. */
 export function memberOf(json: string, name: string): string {
   const key = JSON.stringify(name);
   let depth = 0;

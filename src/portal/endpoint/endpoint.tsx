@@ -1,7 +1,7 @@
 /** Shows one endpoint: its state, its deliveries, and the actions on it. */
 import { Tabs } from "@base-ui/react/tabs";
 import type { EndpointWithHealth } from "../../client/operations.ts";
-import { shortUrl, standingOf } from "../endpoints/standing.ts";
+import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago, At } from "../parts/time.tsx";
@@ -60,7 +60,7 @@ function Back() {
 
 function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
   const [mayManage, mayReplay] = [useCan("manage"), useCan("replay")];
-  const standing = standingOf(endpoint);
+  const standing = standingWords(endpoint);
   const { description, events, health, created_at: createdAt } = endpoint;
   return (
     <div className="head">

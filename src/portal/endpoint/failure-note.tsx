@@ -1,5 +1,6 @@
 /** Shows the current failure of an endpoint, advice on it, and a link to replay its failed deliveries. */
 import type { EndpointWithHealth } from "../../client/operations.ts";
+import { standingOfEndpoint } from "../../client/standing.ts";
 import { adviceOnAttempt } from "../../client/advice.ts";
 import { counted } from "../../domain/wording.ts";
 import { HEALTH_COUNT_LIMIT } from "../../domain/endpoints/endpoint.ts";
@@ -16,8 +17,9 @@ export function FailureNote({ endpoint }: { endpoint: EndpointWithHealth }) {
   return (
     <div className="alert warn">
       <p>
-        <strong>{failedText(failed)} failed</strong> while this endpoint was not accepting them. It works again
-        {mayReplay ? ", so they can be sent again." : "."}
+        <strong>{failedText(failed)} failed</strong> while this endpoint was not accepting them.{" "}
+        {standingOfEndpoint(endpoint) === "working" ? "It works again" : "It was enabled again, but not tried since"}
+        {mayReplay ? ", and they can be sent again." : "."}
       </p>
       {mayReplay && <ReplayFailed endpoint={endpoint.id} />}
     </div>

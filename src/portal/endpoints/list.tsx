@@ -8,7 +8,7 @@ import { Sparkline, type Bar } from "../parts/sparkline.tsx";
 import { Status } from "../parts/status.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useCan, useRead, useSession } from "../session/session.ts";
-import { shortUrl, standingOf } from "./standing.ts";
+import { shortUrl, standingWords } from "./standing.ts";
 
 const PAGE = 20;
 
@@ -65,7 +65,7 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
     { query: { endpoint: endpoint.id, window: "24h" } },
     endpoint.id,
   );
-  const standing = value && standingOf(value);
+  const standing = value && standingWords(value);
   const events =
     endpoint.events.length === 1 ? endpoint.events[0]! : counted(endpoint.events.length, "event type", "event types");
   return (

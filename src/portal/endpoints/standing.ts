@@ -1,30 +1,43 @@
 /** Words for the state of an endpoint. */
 import type { EndpointWithHealth } from "../../client/operations.ts";
+import { standingOfEndpoint } from "../../client/standing.ts";
 import { counted } from "../../domain/wording.ts";
 import type { Tone } from "../parts/status.tsx";
 
-export interface Standing {
+export interface StandingWords {
   readonly tone: Tone;
   readonly word: string;
   /** Details beyond the word; empty if there are none. */
   readonly more: string;
 }
 
-export function standingOf({ damaged, enabled, disabled_reason: reason, health }: EndpointWithHealth): Standing {
-  if (damaged !== null) return { tone: "bad", word: "Damaged", more: "Some of its settings must be entered again." };
-  if (!enabled)
-    return {
-      tone: "off",
-      word: "Disabled",
-      more: [WHY[reason ?? "asked"], heldText(health.held)].filter(Boolean).join(" "),
-    };
-  if (health.consecutive_failures > 0) {
-    const word = health.consecutive_failures < 3 ? "Retrying" : "Failing";
-    const row = counted(health.consecutive_failures, "attempt has", "attempts in a row have");
-    return { tone: word === "Failing" ? "bad" : "warn", word, more: `${row} failed.` };
+export function standingWords(endpoint: EndpointWithHealth): StandingWords {
+  const { disabled_reason: reason, health } = endpoint;
+  const row = counted(health.consecutive_failures, "attempt has", "attempts in a row have");
+  switch (standingOfEndpoint(endpoint)) {
+    case "damaged":
+      return { tone: "bad", word: "Damaged", more: "Some of its settings must be entered again." };
+    case "disabled":
+      return {
+        tone: "off",
+        word: "Disabled",
+        more: [WHY[reason ?? "asked"], heldText(health.held)].filter(Boolean).join(" "),
+      };
+    case "failing":
+      return { tone: "bad", word: "Failing", more: `${row} failed.` };
+    case "retrying":
+      return { tone: "warn", word: "Retrying", more: `${row} failed.` };
+    case "new":
+      return { tone: "wait", word: "New", more: "No event has been sent to it yet. Test events do not count." };
+    case "untried":
+      return {
+        tone: "wait",
+        word: "Untried",
+        more: "Its latest attempt failed, and none has been made since it was enabled again.",
+      };
+    case "working":
+      return { tone: "good", word: "Working", more: "" };
   }
-  if (health.last_success_at === null) return { tone: "wait", word: "New", more: "Nothing has been sent to it yet." };
-  return { tone: "good", word: "Working", more: "" };
 }
 
 const WHY = {

@@ -39,7 +39,10 @@ export function UrlField({ url, before, refusal, change }: Props) {
         onChange={({ target }) => change(target.value)}
       />
       <p id="url-help" role="status" className={`help ${wrong ? "wrong" : judged?.good ? "right" : ""}`}>
-        {wrong ?? (judged?.good ? "We can send to this URL." : "Events are sent here, as POST requests with JSON.")}
+        {wrong ??
+          (judged?.good
+            ? "The address looks right. A test event shows if it can be reached."
+            : "Events are sent here, as POST requests with JSON.")}
       </p>
     </div>
   );

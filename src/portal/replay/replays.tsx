@@ -77,7 +77,8 @@ function JobCard({ job }: { job: Job }) {
         <i className="off" style={part(skipped)} />
       </div>
       <p className="quiet number" role="status">
-        {delivered.toLocaleString("en-US")} delivered · {failed.toLocaleString("en-US")} not accepted
+        {delivered.toLocaleString("en-US")} delivered
+        {failed > 0 && ` · ${failed.toLocaleString("en-US")} not accepted at first, and retried later`}
         {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`}
       </p>
       {why !== null && (

@@ -61,9 +61,18 @@ export function Verify({ endpoint }: { endpoint: Endpoint }) {
 }
 
 const OTHER = "other";
+const ERASED: Verdict = {
+  matches: false,
+  reason: "The data of this event was erased, so its signature cannot be checked here any more.",
+  todo: "Choose another request, or paste the body that your receiver got.",
+};
 
 function Check({ endpoint }: { endpoint: Endpoint }) {
-  const recent = useRead("listDeliveries", { query: { endpoint: endpoint.id, limit: 10 } }, endpoint.id).value?.data;
+  const query = { endpoint: endpoint.id, limit: 10 };
+  const events = useRead("listDeliveries", { query }, endpoint.id).value?.data;
+  // Many people begin with a test event.
+  const tests = useRead("listDeliveries", { query: { ...query, test: true } }, endpoint.id).value?.data;
+  const recent = events && tests && [...events, ...tests];
   const [chosen, setChosen] = useState<string>();
   const [typed, setTyped] = useState({ body: "", signature: "", secret: "" });
   const [verdict, setVerdict] = useState<Verdict | null>(null);
@@ -75,6 +84,7 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
   const check = () =>
     act.run(async () => {
       const body = event === OTHER ? typed.body : envelopeOf(await client.text("getEvent", { id: event }));
+      if (body === null) return setVerdict(ERASED);
       const given: Named = { name: "with the secret you pasted", secret: typed.secret.trim() };
       const secrets = maySecrets ? secretsOf(await call("getSecret", { id: endpoint.id })) : [given];
       setVerdict(await judge(body, typed.signature, secrets, portal.signature_header));
@@ -122,9 +132,10 @@ function Which({ recent, event, choose }: WhichProps) {
     <div className="field">
       <label htmlFor="which">Request</label>
       <select id="which" value={event} onChange={({ target }) => choose(target.value)}>
-        {recent.map(({ id, type, event: one }) => (
+        {recent.map(({ id, type, event: one, test }) => (
           <option key={id} value={one}>
             {type} · {one}
+            {test && " · test event"}
           </option>
         ))}
         <option value={OTHER}>Another body, pasted here</option>

@@ -1,0 +1,30 @@
+/** The state of an endpoint in one word: one rule for the commands, the dashboard and the customers' page. */
+
+export type Standing = "damaged" | "disabled" | "failing" | "retrying" | "untried" | "new" | "working";
+
+/** One or two failed attempts in a row may be chance. */
+export const FAILING_FROM = 3;
+
+export interface StandingFacts {
+  readonly isDamaged: boolean;
+  readonly isEnabled: boolean;
+  /** Failed attempts since the last success, or since the endpoint was enabled. Test events do not count. */
+  readonly failuresInARow: number;
+  /** Epoch milliseconds, or null. Test events do not count. */
+  readonly lastSuccessAt: number | null;
+  readonly lastFailureAt: number | null;
+}
+
+/**
+ * Enabling an endpoint ends its row of failures without any attempt. So an endpoint without failures in a row works only
+ * if it has succeeded since it last failed: otherwise it is `new`, or `untried` since it was enabled again.
+ */
+export function standingOf(facts: StandingFacts): Standing {
+  const { isDamaged, isEnabled, failuresInARow, lastSuccessAt, lastFailureAt } = facts;
+  if (isDamaged) return "damaged";
+  if (!isEnabled) return "disabled";
+  if (failuresInARow >= FAILING_FROM) return "failing";
+  if (failuresInARow > 0) return "retrying";
+  if (lastSuccessAt === null && lastFailureAt === null) return "new";
+  return lastSuccessAt !== null && lastSuccessAt >= (lastFailureAt ?? 0) ? "working" : "untried";
+}
