@@ -24,6 +24,7 @@ const DONE = [
   "src/portal",
   "src/store/contract/{callers,endpoints,events,jobs,reads,statistics}*.ts",
   "src/upkeep",
+  "src/api",
   "scripts/*.{js,ts}",
   "scripts/clients",
   "scripts/damage",

@@ -1,4 +1,4 @@
-/** The API: its resources as one table of routes, and the pipeline that every request passes. */
+/** The API: a table of all routes, and the pipeline that every request passes through. */
 import { catalogue } from "../domain/events/event-type.ts";
 import { pooledRandom } from "../domain/id.ts";
 import { auditRoutes } from "./daemon/audit.ts";
@@ -30,12 +30,12 @@ import type { NodeHandler, Reject } from "./server/listener.ts";
 import type { Plain } from "./server/plain-requests.ts";
 
 export interface Api {
-  /** `trusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
+  /** `trusted` is true only for the unix socket, which needs no key and whose Host is not checked. */
   handler(trusted: boolean): NodeHandler;
   readonly routes: readonly Route[];
-  /** Publishes, of which most are plain. */
+  /** Handles publishes that are read without Node's HTTP parser. */
   readonly plain: Plain;
-  /** For what never becomes a request. */
+  /** Answers connections whose bytes never become a request. */
   readonly reject: Reject;
 }
 

@@ -1,4 +1,4 @@
-/** What the API is given: the rest of the daemon, as far as it may know it. */
+/** The parts of the daemon that the API may use. */
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
@@ -14,58 +14,58 @@ import type { DataCheck } from "./event-types/data-check.ts";
 import type { Peers } from "./server/socket.ts";
 
 export interface EventTypes {
-  /** By name. */
+  /** Event types by name. */
   readonly types: ReadonlyMap<string, EventType>;
-  /** Undefined unless `[events] validate`. */
+  /** Undefined unless `[events] validate` is on. */
   readonly checkData: DataCheck | undefined;
 }
 
 export interface ApiMetrics {
-  /** In Prometheus's text format; with a tenant, what is that one's alone. */
+  /** Returns metrics in Prometheus's text format. With a tenant, only the series of that tenant. */
   text(tenant: string | null): Promise<string>;
-  /** What there is now, and when it was counted; null while that is not counted yet. */
+  /** Returns the latest counts and when they were made, or null if they are not ready within `patienceMs`. */
   readonly census: { get(patienceMs: number): Promise<(Census & { readonly at: number }) | null> };
-  /** How long answers took, by route and status. */
+  /** Records how long an answer took, by route and status. */
   readonly requests: { took(route: string, status: number, ms: number): void };
 }
 
 export interface RunningConfig {
-  /** As a file would have them, without what gives access. */
+  /** The settings as a file would have them, without secrets. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly tenants: ReadonlyMap<string, TenantShare>;
 }
 
-/** What the API is joined from. */
+/** Everything that the API is built from. */
 export interface ApiParts {
   readonly store: Store;
   readonly deliveries: Deliveries;
   readonly feed: Feed;
   readonly clock: Clock;
-  /** By how many milliseconds this host's clock is ahead of `clock`; null where they are one. */
+  /** Returns the milliseconds by which this host's clock is ahead of `clock`. Null if both are the same clock. */
   readonly hostAheadMs: () => number | null;
   readonly log: Log;
   readonly config: Config;
-  /** The configuration as the last SIGHUP left it, to be shown. */
+  /** The configuration since the last SIGHUP, to be shown. */
   readonly running: () => RunningConfig;
   readonly version: string;
-  /** Asked at each request: what a catalogue holds may change while the daemon runs. */
+  /** Read at each request, because the event types may change while the daemon runs. */
   readonly catalogue: EventTypes;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: { readonly now: "serving" | "draining" | "stopped" };
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
-  /** Endpoints of which something cannot be read. */
+  /** Returns the endpoints that have a part that cannot be read. */
   readonly damaged: () => readonly Endpoint[];
-  /** A sentence for each constant of the specification that the configuration changes. */
+  /** Returns a sentence for each constant of the specification that the configuration changes. */
   readonly departures: () => readonly string[];
-  /** Which URLs the endpoints of a tenant may have, as the last SIGHUP left it. */
+  /** Returns which URLs the endpoints of a tenant may have, since the last SIGHUP. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
-  /** How the portal looks and where it is, as the last SIGHUP left it; `listening` is where this daemon does. */
+  /** The portal's settings since the last SIGHUP. `listening` is the URL that this daemon listens on. */
   readonly portal: () => Config["portal"] & { readonly listening: string };
-  /** What each tenant may take, as the last SIGHUP left it. */
+  /** Each tenant's share, since the last SIGHUP. */
   readonly shares: TenantShares;
-  /** Of the unix socket. */
+  /** Identifies callers on the unix socket. */
   readonly peers: Pick<Peers, "of" | "trouble">;
-  /** Cryptographically secure bytes, for ids and secrets. */
+  /** Returns cryptographically secure bytes, for ids and secrets. */
   readonly random: (length: number) => Uint8Array;
 }

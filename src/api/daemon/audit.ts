@@ -1,4 +1,4 @@
-/** Reading who did what. */
+/** The route that reads the audit log. */
 import * as v from "valibot";
 import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/caller.ts";
 import { formatInstant } from "../../domain/time/instant.ts";

@@ -1,4 +1,7 @@
-/** Backups on demand, what of the database is lost without one, and changing the key that seals what is secret in them and in the store. */
+/**
+ * Routes that make a backup, show what would be lost without one, and change the key that seals the secrets in the
+ * store and its backups.
+ */
 import * as v from "valibot";
 import type { Endpoint } from "../../domain/endpoints/endpoint.ts";
 import { MAX_PASSPHRASE, MIN_PASSPHRASE } from "../../passphrase.ts";
@@ -193,7 +196,7 @@ export function presentDamage({ at, file, pages, lost, log }: StoredDamage) {
   };
 }
 
-/** Damaged endpoints that are named. */
+/** The most damaged endpoints that the answer names. */
 const NAMED = 20;
 
 export function presentDamaged(all: readonly Endpoint[]) {

@@ -1,4 +1,4 @@
-/** API keys: asking for one, seeing them, revoking one. The token is in the answer to its creation and nowhere else. */
+/** Routes that create, list and revoke API keys. Only the answer that creates a key contains its token. */
 import * as v from "valibot";
 import type { Config } from "../../config.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -184,7 +184,7 @@ export const revokeKey: Operation = {
 const PATH = "/v1/keys";
 const Portal = flagParameter("portal", "Only the keys of portal links, which are otherwise left out.", false);
 
-/** The token was shown once, and is kept nowhere. */
+/** Refuses to repeat the answer, because the token is stored nowhere. */
 export function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError(
     "already_created",
@@ -277,7 +277,7 @@ async function revoke(parts: ApiParts, call: Call): Promise<Reply> {
   return json(200, { id: key.id, note: lastAdminNote(config) });
 }
 
-/** An admin of one tenant sees that tenant's keys alone. */
+/** Returns the key, which an admin of one tenant sees only if it belongs to that tenant. */
 async function found({ store }: ApiParts, { principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
   const tenant = tenantToRead(principal, namedTenant(query));
   const key = isId("key", id) ? await store.keys.get(id) : null;
@@ -285,7 +285,7 @@ async function found({ store }: ApiParts, { principal, query, params: { id = "" 
   return key;
 }
 
-/** Nobody is locked out: the file system says who may open the socket. */
+/** Warns that the last admin key is gone. The unix socket still works, because only file permissions guard it. */
 function lastAdminNote({ server: { socket } }: Config): string {
   const way = socket === "" ? "set [server] socket and restart, because the socket" : `the unix socket ${socket}`;
   return `no admin key for every tenant is left; ${way} needs none: webhookd keys create --name admin --scope admin --tenant '*'`;

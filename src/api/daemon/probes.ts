@@ -1,6 +1,6 @@
 /**
- * What machines ask of the daemon: a load balancer one word, without a key and whatever it adds to the query, and
- * Prometheus its metrics.
+ * Routes for machines: `/readyz` for load balancers, which needs no key and ignores the query, and `/metrics` for
+ * Prometheus.
  */
 import * as v from "valibot";
 import { skewText } from "../../domain/time/skew.ts";
@@ -67,7 +67,7 @@ export function healthRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** Whether publishes are taken. Neither the brake nor an outage has a say in it: they are. */
+/** `ready` means that publishes are accepted. They are accepted during a pause or an outage too. */
 export function stateOf({ phase }: ApiParts, stored: Condition["state"]): Condition["state"] | "draining" {
   return phase.now === "serving" ? stored : "draining";
 }

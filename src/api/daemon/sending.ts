@@ -1,6 +1,6 @@
 /**
- * What an operator does to sending. The brake: no attempt starts while it is on, and publishes go on. And, where nodes
- * share the store, draining one of them: it takes no endpoints, and the others do.
+ * Routes for operators that control sending. During a pause no attempt starts, and publishes are still accepted.
+ * Draining a node that shares its store makes it give up its endpoints to the others.
  */
 import * as v from "valibot";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
@@ -96,7 +96,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
   async function pause({ principal, body, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
     const { reason } = readJson(body, PauseRequest);
-    // On the disk first: an attempt that starts after a crash must find it there.
+    // The pause is committed first: if the daemon crashes now, it must still be paused when it starts again.
     const holding = await store.operations.pause({ reason, by: principal.keyId ?? "socket", at: now });
     await deliveries.pause();
     const shown = presentPause(holding);
@@ -106,7 +106,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
         ? "paused: no attempt starts until somebody resumes sending"
         : "paused, but the disk is too full to save this: no attempt starts until somebody resumes sending or the daemon restarts",
     );
-    // Where the disk takes nothing, the log says who did it.
+    // The audit log could not be written either, so the daemon's log says who paused.
     return { ...json(200, { paused: shown }), ...(!shown.saved && { isAudited: false }) };
   }
 
@@ -146,13 +146,11 @@ export function presentPause({ reason, by, at, saved = true }: CurrentPause) {
   return { reason, by, at: formatInstant(at), saved };
 }
 
-/** The brake's own words are those of whoever put it on. */
+/** A pause is described in the words of the operator who ordered it. */
 export function presentHalt({ reason, since, detail }: CurrentHalt, pause: CurrentPause | null) {
   if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
   return { reason, since: formatInstant(pause.at), detail: `all sending was paused by ${pause.by}: ${pause.reason}` };
 }
-
-// --- nodes ---
 
 export const Node = titled(
   "Node",
@@ -290,11 +288,11 @@ export function presentNode({ isThis, isLost, since, renewedAt, report, ...node 
   };
 }
 
-/** Longer than a wait that passes with the next few answers. */
+/** Longer than a backlog that the next few answers clear. */
 const BEHIND_MS = 10_000;
 const MOST_BEHIND = 5;
 
-/** Endpoints behind which deliveries wait for their turn. */
+/** Returns the endpoints whose due deliveries are waiting for their turn. */
 export async function behind({ deliveries, store }: ApiParts, now: number) {
   const queues = deliveries.queues(now).filter(({ oldestDueAt }) => now - oldestDueAt >= BEHIND_MS);
   const found = await Promise.all(

@@ -1,4 +1,4 @@
-/** The daemon as a whole, as operators see it, and whose endpoints and events it has. */
+/** Routes that show operators the status of the daemon, and its tenants. */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
@@ -14,7 +14,7 @@ import { aBackup, Backup, Damage, presentBackup, presentDamage, presentDamaged }
 import { behind, Halt, Node, Paused, presentHalt, presentNode, presentPause } from "./sending.ts";
 import { stateOf } from "./probes.ts";
 
-/** The schema of v1 wants a number where none is known. */
+/** Stands for an unknown number of bytes, because version 1 of the schema requires a number. */
 const UNKNOWN_BYTES = Number.MAX_SAFE_INTEGER;
 
 export const Status = titled(
@@ -193,12 +193,12 @@ export const getStatus: Operation = {
   replies: { 200: { description: "The status.", schema: Status, example: aStatus } },
 };
 
-/** Probes ask often: a count of millions is not waited for, but there for the next one that asks. */
+/** Probes ask often, so the status does not wait for a count of millions. The next request gets it. */
 const COUNT_PATIENCE_MS = 100;
-/** What a store that is slow is waited for. */
+/** The longest time that the status waits for a slow store. */
 const PATIENCE_MS = 2000;
 
-/** Of a store that has not answered yet. */
+/** The facts shown while the store has not answered yet. */
 const UNREAD = {
   pause: null,
   space: { freeBytes: null, floorBytes: 0, state: "ready", trouble: null },
@@ -210,7 +210,7 @@ const UNREAD = {
   openMove: null,
 } as const;
 
-/** What the store says, or what it said last. */
+/** Returns a function that reads the store's facts, or the last known ones if the store does not answer. */
 function latestOf({ store, clock, metrics }: ApiParts) {
   const read = async () => {
     const [pause, space, size, last, damage, counts, nodes, openMove] = await Promise.all([
@@ -227,7 +227,7 @@ function latestOf({ store, clock, metrics }: ApiParts) {
   };
   let known: Awaited<ReturnType<typeof read>> = UNREAD;
 
-  /** A store that does not answer must not keep anybody from hearing that. */
+  /** The status must be available when the store is not: that is when an operator needs it most. */
   return async () => {
     const { promise: late, resolve } = Promise.withResolvers<null>();
     const cancel = clock.after(PATIENCE_MS, () => resolve(null));
@@ -296,7 +296,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
 const MINUTE_MS = 60_000;
 
-/** What was due in minutes that have passed since it was counted is due now. */
+/** Deliveries that were due in minutes that have passed since the count are due now. */
 function dueByMinute({ due }: Census, now: number): number[] {
   const first = Math.floor(now / MINUTE_MS);
   const minutes = Array<number>(60).fill(0);

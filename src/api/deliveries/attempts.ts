@@ -1,4 +1,6 @@
-/** Attempts as callers see them (`docs/interface.md` §7): those made for a delivery or to an endpoint, or one by its id. */
+/**
+ * Attempts as callers see them (`docs/interface.md` §7): the attempts of a delivery or an endpoint, or one by its id.
+ */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { responseText } from "../../domain/deliveries/response-text.ts";
@@ -242,7 +244,7 @@ export function attemptRoutes({ store }: ApiParts): Route[] {
   ];
 }
 
-/** Null when what they would be of is not there. */
+/** Throws `not_found` if `page` is null: the delivery or the endpoint does not exist. */
 export function attemptsReply(path: string, query: Query, page: Page<StoredAttempt> | null): Reply {
   if (page === null) throw notFound();
   const items = page.data.map((item) => JSON.stringify(presentAttempt(item)));

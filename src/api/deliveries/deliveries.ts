@@ -1,4 +1,4 @@
-/** Deliveries as callers see them (`docs/interface.md` §7), and making an attempt of one now. */
+/** Deliveries as callers see them (`docs/interface.md` §7), and the route that attempts one now. */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
 import { isId } from "../../domain/id.ts";
@@ -46,7 +46,7 @@ export const Delivery = titled(
   }),
 );
 
-/** A delivery by itself: with what its event would say, and its place on the ladder. */
+/** A delivery shown outside its event, so it includes the event's fields and its place on the ladder. */
 export const WholeDelivery = titled(
   "WholeDelivery",
   v.object({
@@ -101,7 +101,7 @@ export function presentDelivery(delivery: DeliveryView) {
   };
 }
 
-/** Inside its event, which says the rest. */
+/** A delivery shown inside its event, so the event's fields are left out. */
 export function presentOwed(delivery: DeliveryView) {
   return {
     id: delivery.id,
@@ -184,7 +184,8 @@ export function deliveryRoutes(parts: ApiParts): Route[] {
       audit: "delivery.attempt",
       growth: { grows: 250, kept: "[retention] delivered and failed and audit" },
       operation: attemptDelivery,
-      // As the delivery is by now: what its receiver answered is kept in one place, where it can be erased.
+      // A repeat shows the delivery as it is now. The receiver's answer is stored in one place only, so that it can be
+      // erased.
       again: (call) => shown(parts, 202, call),
       handle: (call) => attemptNow(parts, call),
     },
@@ -238,7 +239,7 @@ function idOf({ id = "" }: Call["params"]): string {
   return id;
 }
 
-/** Nothing to remember of it but that it was done. */
+/** The text is empty, because a repeat only needs to know that the request was made. */
 function requestedText({ result }: AttemptRequest): string | null {
   return result === "requested" ? "" : null;
 }

@@ -1,8 +1,8 @@
 /**
- * The fields of an endpoint, each in one place: its name on the wire, how it is read, how a change merges it, and how it
- * is shown. The schemas of requests and answers, the answers themselves and the example are made from this table.
+ * The fields of an endpoint. This table decides each field's name on the wire, and how it is read, merged and shown.
+ * The schemas, the answers and the example are made from it.
  *
- * To add one that callers set, copy a row of `ASKED`; `CONTRIBUTING.md` has the other places.
+ * To add a field that callers set, copy a row of `ASKED`; `CONTRIBUTING.md` lists the other places.
  */
 import * as v from "valibot";
 import {
@@ -30,20 +30,20 @@ import {
 import { headers, mergeHeaders } from "./headers.ts";
 import { mergePatch, metadata } from "./metadata.ts";
 
-/** What stands for the value of a header. */
+/** Shown in place of a header's value. */
 export const MASKED = "***";
 
-/** What a registration is held against. */
+/** The rules that a registration must meet. */
 export interface RegistrationRules {
   readonly types: ReadonlyMap<string, EventType>;
   readonly signatureHeader: string;
-  /** For the tenant whose endpoint it is. */
+  /** The rules of the tenant that owns the endpoint. */
   readonly urlPolicy: UrlPolicy;
-  /** Whether a refusal says which setting decided. */
+  /** True if a refusal may name the setting that decided. */
   readonly namesSettings: boolean;
 }
 
-/** How a field is shown, whoever sets it. */
+/** The name of a field, and the way it is shown. */
 export interface Shown<Wire extends string, Shape extends v.GenericSchema> {
   readonly wire: Wire;
   readonly shape: Shape;
@@ -51,12 +51,12 @@ export interface Shown<Wire extends string, Shape extends v.GenericSchema> {
   readonly example: v.InferInput<Shape>;
 }
 
-/** A field that callers set; without a default in `DEFAULT_SETTINGS` it has to be given. */
+/** A field that callers set. It is required unless `DEFAULT_SETTINGS` has a default. */
 export interface Asked<Wire extends string, Value, Shape extends v.GenericSchema> extends Shown<Wire, Shape> {
   readonly reads: (rules: RegistrationRules) => v.GenericSchema<unknown, Value>;
-  /** For objects: what a change makes of the value before. `reads` judges what comes of it. */
+  /** Merges a change into an object. `reads` then checks the result. */
   merges?(before: Value, patch: JsonObject): JsonObject;
-  /** False: null in a change does not give it its default back, and a replacement that leaves it out lets it be. */
+  /** False: null in a change does not restore the default, and a replacement without the field leaves it unchanged. */
   readonly resets?: false;
 }
 
@@ -72,7 +72,7 @@ export const uidSchema = v.object({
   ),
 });
 
-/** What callers set. */
+/** Fields that callers set. */
 const ASKED = {
   url: asked({
     wire: "url",
@@ -179,7 +179,7 @@ export const DamagedParts = described(
 );
 export const DamagedReason = described(v.string(), "How it is damaged, in a sentence.");
 
-/** What callers cannot set, by whether it is shown before or after what they can. */
+/** Fields that callers cannot set: `FIRST` is shown before the fields that they can set, `LAST` after them. */
 const FIRST = [
   shown({ wire: "id", shape: id("ep"), show: (endpoint) => endpoint.id, example: "ep_06fbqxvx8r4m8q2v6ng0c3kz7t" }),
   shown({ wire: "tenant", shape: Tenant, show: ({ tenant }) => tenant, example: "default" }),
@@ -228,13 +228,13 @@ type Of<Wire, Member extends keyof Row> = Extract<Row, { readonly wire: Wire }>[
 
 const ROWS: readonly Row[] = [...FIRST, ...Object.values(ASKED), ...LAST];
 
-/** What callers set, by its name among the settings. */
+/** The fields that callers set, by the name of their setting. */
 export const FIELDS = Object.entries(ASKED) as readonly [
   keyof EndpointSettings,
   Asked<string, unknown, v.GenericSchema>,
 ][];
 
-/** The shapes of all fields. */
+/** The schemas of all fields as they are shown. */
 export const SHOWN = Object.fromEntries(ROWS.map(({ wire, shape }) => [wire, shape])) as {
   [Wire in Row["wire"]]: Of<Wire, "shape">;
 };

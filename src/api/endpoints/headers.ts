@@ -1,4 +1,7 @@
-/** The headers that an endpoint's attempts carry: which may be registered (`docs/interface.md` §3), and how they merge. */
+/**
+ * The headers that an endpoint adds to its attempts: which ones may be registered (`docs/interface.md` §3), and how
+ * they merge.
+ */
 import * as v from "valibot";
 import type { JsonObject } from "../pipeline/body.ts";
 import { anObject } from "../pipeline/shapes.ts";
@@ -6,12 +9,12 @@ import { anObject } from "../pipeline/shapes.ts";
 const MAX_HEADERS = 16;
 const MAX_HEADER_BYTES = 4096;
 
-/** RFC 9110 5.6.2. */
+/** A token of RFC 9110 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
-/** Visible ASCII with spaces inside: anything else goes out as Latin-1 or ends the header. */
+/** Visible ASCII with spaces inside. Anything else would be sent as Latin-1, or would end the header. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Ours, hop-by-hop, framing, or the client's own: a receiver must be able to trust them, and undici refuses some. */
+/** Headers that are ours, hop-by-hop, framing, or set by the HTTP client. A receiver must be able to trust them. */
 const DENIED_HEADERS = new Set([
   "accept-encoding",
   "connection",
@@ -40,19 +43,19 @@ const DENIED_HEADERS = new Set([
   "webhook-signature",
   "webhook-timestamp",
   "x-service-signature",
-  // A name that would set the prototype of whatever object headers are gathered in.
+  // This name would set the prototype of an object that collects headers.
   "__proto__",
 ]);
-/** The names of metadata services: with these they answer a request that somebody else made us send. */
+/** Metadata services answer requests with these headers, so a caller could make us read cloud credentials. */
 const DENIED_PREFIXES = ["proxy-", "x-webhookd-", "x-aws-ec2-metadata-", "x-aliyun-ecs-metadata-"];
 
 export interface HeaderFault {
-  /** Undefined: the whole set. */
+  /** Undefined if the fault is in the set as a whole. */
   readonly name?: string;
   readonly detail: string;
 }
 
-/** `signatureHeader` is the configured name of the signature, which is ours too. */
+/** `signatureHeader` is the configured name of our signature, which may not be registered either. */
 export function headerFaults(headers: Readonly<Record<string, unknown>>, signatureHeader: string): HeaderFault[] {
   const names = Object.keys(headers);
   const faults: HeaderFault[] = names.length > MAX_HEADERS ? [{ detail: `at most ${MAX_HEADERS} headers` }] : [];
@@ -69,7 +72,7 @@ export function headerFaults(headers: Readonly<Record<string, unknown>>, signatu
 
 function headerFault(name: string, value: unknown, signatureHeader: string): string | null {
   if (!TOKEN.test(name)) return "is not a header name";
-  // Receivers behind CGI and its like read both as one.
+  // Receivers behind CGI read both spellings as the same header.
   const read = name.replaceAll("_", "-");
   const isDenied = [name, read].some((one) => DENIED_HEADERS.has(one)) || read === signatureHeader.replaceAll("_", "-");
   if (isDenied || DENIED_PREFIXES.some((prefix) => read.startsWith(prefix))) {
@@ -104,7 +107,7 @@ function item(input: Record<string, unknown>, key: string): v.ObjectPathItem {
   return { type: "object", origin: "value", input, key, value: input[key] };
 }
 
-/** Case does not tell headers apart: one that is named takes the place of the one that was there. */
+/** Names are compared without regard to case, so a header in `patch` replaces one that differs only in case. */
 export function mergeHeaders(before: Readonly<Record<string, string>>, patch: JsonObject): JsonObject {
   const named = new Set(Object.keys(patch).map((name) => name.toLowerCase()));
   const others = Object.entries(before).filter(([name]) => !named.has(name.toLowerCase()));

@@ -1,4 +1,4 @@
-/** What an owner notes about an endpoint, as a JSON object: how it is read, and how a change merges it. */
+/** Metadata, a JSON object that the owner of an endpoint may store: how it is read, and how a change merges it. */
 import * as v from "valibot";
 import type { JsonObject } from "../pipeline/body.ts";
 import { anObject } from "../pipeline/shapes.ts";
@@ -18,15 +18,18 @@ export function metadata() {
   );
 }
 
-/** `1e400` would come out as null, and a 64-bit id as its neighbour. */
+/** JSON.stringify turns `1e400` into null, and rounds a 64-bit id to its neighbour. */
 function keepsNumbers(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(keepsNumbers);
   return typeof value !== "number" || Math.abs(value) <= Number.MAX_SAFE_INTEGER;
 }
 
-/** RFC 7396: a member that is null goes, an object is merged into what is there, anything else takes its place. */
+/**
+ * Merges by RFC 7396: null removes a member, an object is merged into the existing one, and any other value replaces
+ * it.
+ */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  // A map, because `__proto__` is a key like any other.
+  // A map, because `__proto__` is an ordinary key here.
   const merged = new Map(Object.entries(target));
   for (const [name, value] of Object.entries(patch)) {
     const before = merged.get(name);

@@ -1,6 +1,6 @@
 /**
- * What callers say of an endpoint (a registration, a replacement, a change), whether they may, and the settings that come
- * of it.
+ * Reads registrations, replacements and changes of endpoints, checks that the caller may make them, and computes the
+ * resulting settings.
  */
 import * as v from "valibot";
 import {
@@ -21,7 +21,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const DEFAULTS: Partial<EndpointSettings> = DEFAULT_SETTINGS;
 
-/** For an endpoint of this tenant. What an operator could set is nothing that the customer of a link can do. */
+/**
+ * Returns the rules for an endpoint of `tenant`. Customers of a portal link never see the operator's settings, since
+ * they cannot change them.
+ */
 export function rulesFor(
   { catalogue, config, urlPolicy }: ApiParts,
   tenant: string,
@@ -47,7 +50,7 @@ function registered(rules: RegistrationRules): Record<string, v.GenericSchema> {
   return Object.fromEntries(entries);
 }
 
-/** As a registration, but that `enabled` may be left as it is, and the path may say the `uid`. */
+/** Like a registration, but `enabled` may be left unchanged, and the path may contain the `uid`. */
 export type Replacement = Omit<EndpointSettings, "enabled" | "uid"> &
   Partial<Pick<EndpointSettings, "enabled" | "uid">>;
 
@@ -73,7 +76,10 @@ export function readReplacement(body: Uint8Array, rules: RegistrationRules): Rep
   return settingsOf(readJson(body, replacementSchema(rules)));
 }
 
-/** What the body leaves out has its default, but for `enabled`: a deploy must not undo what an operator disabled. */
+/**
+ * Fields that the body leaves out get their default, except `enabled`: a deploy must not undo what an operator
+ * disabled.
+ */
 export function replaced(
   call: Call,
   given: Replacement,
@@ -84,13 +90,13 @@ export function replaced(
   return { ...given, uid, enabled: given.enabled ?? before?.enabled ?? DEFAULT_SETTINGS.enabled };
 }
 
-/** As on the wire; what is left out is not in it. */
+/** The fields as they are on the wire. A field that was left out is absent. */
 export type EndpointPatch = Fields & {
   readonly headers?: JsonObject | null;
   readonly held?: "release" | "cancel";
 };
 
-/** A merge-patch (RFC 7396) of a registration. What is merged is judged once it is. */
+/** The schema of a merge-patch (RFC 7396). Fields that are merged are checked after the merge. */
 export function changeSchema(rules: RegistrationRules) {
   const entries = FIELDS.map(([setting, { wire, reads, merges, resets }]): [string, v.GenericSchema] => {
     const schema = merges === undefined ? reads(rules) : anObject();
@@ -126,7 +132,9 @@ export function readChange(body: Uint8Array, rules: RegistrationRules): Endpoint
   return readJson(body, changeSchema(rules)) as EndpointPatch;
 }
 
-/** Null gives a field its default back. Throws `validation_failed` when what comes of a merge is refused. */
+/**
+ * Applies a change. Null restores a field's default. Throws `validation_failed` if the result of a merge is refused.
+ */
 export function changed(before: EndpointSettings, patch: EndpointPatch, rules: RegistrationRules): EndpointSettings {
   const after = FIELDS.map(([setting, field]) => {
     const given = patch[field.wire];
@@ -141,7 +149,9 @@ export function changed(before: EndpointSettings, patch: EndpointPatch, rules: R
   return { ...settings, ...Object.fromEntries(merged.map(([setting, { wire }]) => [setting, judged[wire]])) };
 }
 
-/** What cannot be read any more may not be taken for what holds: a change has to say it anew. */
+/**
+ * Refuses a change that does not set every damaged part again: nobody knows the value of a part that cannot be read.
+ */
 export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: Endpoint): void {
   const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
   if (missing.length === 0) return;
@@ -155,7 +165,7 @@ function isMended(part: EndpointPart, patch: EndpointPatch, headerNames: readonl
   switch (part) {
     case "signing_secret":
     case "next_signing_secret":
-      // No change touches them, nor makes them worse.
+      // A change does not touch the secrets, so it cannot make them worse.
       return true;
     case "headers": {
       if (patch.headers === null) return true;
@@ -173,10 +183,10 @@ function settingsOf(given: Fields): EndpointSettings {
   return Object.fromEntries(FIELDS.map(([setting, { wire }]) => [setting, given[wire]])) as unknown as EndpointSettings;
 }
 
-/** Header values are credentials as often as not: to set one takes the scope that shows secrets. Null takes one away. */
+/** Header values are often credentials, so only a key with the scope `secrets` may set one. Null removes a header. */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   const faults = new Faults();
-  // Whoever sent back what it has read would lose the value, and hear of it from receivers that refuse every event.
+  // A caller that sends back the masked value it read would lose the real one, and receivers would refuse every event.
   for (const [name, value] of Object.entries(headers)) {
     const detail = `${MASKED} stands for a value that is not shown; give the value itself`;
     if (value === MASKED) faults.add(memberPointer("/headers", name), "invalid_header", detail);
@@ -186,7 +196,7 @@ export function requireForValues(principal: Principal, headers: Readonly<Record<
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
 }
 
-/** Whoever moves an endpoint to another host is sent its header values there: that shows them as well as a read would. */
+/** Moving an endpoint to another host sends its header values there, so it takes the same scope as reading them. */
 export function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
   if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
   if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
@@ -195,7 +205,7 @@ export function requireForMove(principal: Principal, before: EndpointSettings, a
   throw new WebhookdError("forbidden", detail);
 }
 
-/** The names are the tenant's: to try one would tell which others have. */
+/** Uids are shared within a tenant: a key for some endpoints could try names to find out which ones others use. */
 export function requireSameUid(principal: Principal, before: EndpointSettings, uid: string | null): void {
   if (principal.endpoints === null || before.uid === uid) return;
   throw new WebhookdError("forbidden", "this key is limited to some endpoints, and cannot change their uid");
@@ -205,7 +215,10 @@ const CHANGED =
   "the endpoint has changed since you read it, or was deleted: GET it again, and send its ETag in If-Match";
 const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
 
-/** Throws `precondition_failed`. To be asked where nothing can change the endpoint meanwhile; null: there is none. */
+/**
+ * Throws `precondition_failed`. `endpoint` is null if there is none. Call it where nothing can change the endpoint in
+ * between.
+ */
 export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void {
   const isNamed = (list: string) => endpoint !== null && names(list, endpoint.revision);
   const match = headers["if-match"];
@@ -214,7 +227,7 @@ export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void
   if (none !== undefined && isNamed(none)) throw new WebhookdError("precondition_failed", THERE);
 }
 
-/** Compared strongly: a weak tag names nothing. */
+/** Compares strongly, so a weak tag matches nothing. */
 function names(list: string, revision: string): boolean {
   return list.trim() === "*" || list.split(",").some((tag) => tag.trim() === `"${revision}"`);
 }

@@ -1,4 +1,4 @@
-/** Registering endpoints, looking at them, changing, replacing and deleting them. */
+/** Routes that register, show, list, change, replace and delete endpoints. */
 import { type Endpoint, type EndpointSettings, isDamaged } from "../../domain/endpoints/endpoint.ts";
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -54,7 +54,7 @@ const Match = textParameter(
   "must be 1 to 256 visible characters",
 );
 
-/** By host, most failures in a row, longest without a success, latest failure. */
+/** By host, most failures in a row, longest time without a success, latest failure. */
 const SORTS = ["host", "failing", "last_success", "last_failure"] as const;
 
 export function endpointRoutes(parts: ApiParts): Route[] {
@@ -133,19 +133,22 @@ async function register(parts: ApiParts, { principal, query, body, now, request 
   return registered(endpoint, own.signingSecret);
 }
 
-/** What each endpoint has of its own. */
+/** Makes the id and the signing secret of a new endpoint. */
 function idAndSecret({ random }: ApiParts, now: number) {
   return { id: newId("ep", now, random(10)), signingSecret: newSigningSecret(random) };
 }
 
-/** Rebuilt from the row, where the secret is sealed; for whoever was shown that before, or may read it. */
+/**
+ * Repeats the answer to a registration, rebuilt from the row because only the row holds the secret, sealed. Only the
+ * key that was shown the secret before, or one that may read secrets, gets it.
+ */
 async function registeredBefore({ store }: ApiParts, { principal, query }: Call, remembered: string): Promise<Reply> {
   const [id, keyId] = JSON.parse(remembered) as [string, string | null];
   const endpoint = await store.endpoints.get(tenantToRead(principal, namedTenant(query)), id);
   const target = await store.endpoints.target(id);
   if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} has been deleted since`);
   if (isDamaged(target)) throw damagedEndpoint(target.damaged);
-  // The secret that the first answer showed, to whoever it was shown to; any other takes the scope.
+  // The first answer showed version 1 of the secret to this key. Showing anything else takes the scope `secrets`.
   const shown = principal.keyId === keyId && target.secretVersion === 1;
   if (!shown && !allows(principal, "secrets")) {
     const detail = `${id} is registered, but its secret has since been rotated or shown to another key: see GET secret`;
@@ -179,7 +182,7 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
   return { ...reply, audit: patch.enabled ? "endpoint.enable" : "endpoint.disable" };
 }
 
-/** Answers once the senders have the endpoint as it is now. */
+/** Answers once the senders use the endpoint's new settings. */
 async function stored({ deliveries }: ApiParts, endpoint: Endpoint): Promise<Reply> {
   await deliveries.refresh(endpoint.id);
   return json(200, presentEndpoint(endpoint), [etagOf(endpoint)]);
@@ -236,7 +239,7 @@ function registered(endpoint: Endpoint, secret: string): Reply {
   return json(201, answer, [["location", `${PATH}/${endpoint.id}`], etagOf(endpoint)]);
 }
 
-/** Makes the endpoint be what the body says: replaced if it is there, made if its uid names none yet. */
+/** Replaces the endpoint, or registers it if the path has a uid that does not exist yet. */
 async function put(parts: ApiParts, call: Call): Promise<Reply> {
   const uid = uidOf(call);
   return uid === null ? replace(parts, call) : replaceOrMake(parts, call, uid);
@@ -272,7 +275,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
   const { endpoint, isNew } = await store.endpoints.put(
     { ...own, tenant, uid },
     (before) => {
-      // It may have been deleted since the key was found to be for it.
+      // The endpoint may have been deleted since the key was checked.
       if (principal.endpoints !== null && !principal.endpoints.includes(before?.id ?? "")) throw notFound();
       return replaced(call, given, before, uid);
     },
@@ -289,7 +292,7 @@ function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Re
   return given;
 }
 
-/** As it is stored: a caller may look for it as it was given. */
+/** Normalises the URL the way it is stored, so that a caller may search for it as it was given. */
 function normalUrl(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
 }

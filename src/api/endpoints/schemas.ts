@@ -1,4 +1,4 @@
-/** Endpoints as callers see them: `docs/interface.md` §7. */
+/** The schemas of endpoints as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../domain/endpoints/endpoint.ts";
 import { formatInstantOrNull } from "../../domain/time/instant.ts";

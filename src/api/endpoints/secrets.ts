@@ -1,4 +1,4 @@
-/** Looking at an endpoint's signing secrets, and rotating them without an outage: `docs/interface.md` §5. */
+/** Routes that show an endpoint's signing secrets and rotate them without an outage: `docs/interface.md` §5. */
 import * as v from "valibot";
 import type { SigningSecrets as StoredSecrets } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -213,7 +213,7 @@ async function whose({ store }: ApiParts, call: Call): Promise<[tenant: string |
   return [tenantToRead(principal, namedTenant(query)), await endpointId(store, call)];
 }
 
-/** Answers only once nothing is signed without the secrets that the answer shows. */
+/** Answers only once every sender signs with the secrets that the answer shows. */
 async function changed({ deliveries }: ApiParts, endpoint: string, done: Promise<Rotation>): Promise<StoredSecrets> {
   const rotation = await done;
   if (rotation.result !== "done") throw refusal(rotation.result);
@@ -221,12 +221,15 @@ async function changed({ deliveries }: ApiParts, endpoint: string, done: Promise
   return rotation.secrets;
 }
 
-/** The answer is made anew from the row, because nothing secret is kept for it. */
+/**
+ * The remembered text is empty: a repeat is answered from the row, because no secret is stored with the idempotency
+ * key.
+ */
 function onceOf({ request }: Call): Once<Rotation> | undefined {
   return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
 }
 
-/** The only place where anything of a secret comes into an answer: what receivers verify with. */
+/** Secrets enter an answer only here. Receivers verify with what this shows. */
 export function presentSecrets({ current, next }: StoredSecrets) {
   const signing_secret = shownOf(current);
   if (next === null) return { signing_secret };

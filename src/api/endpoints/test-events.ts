@@ -1,4 +1,7 @@
-/** Sending a test event to one endpoint, and waiting for what comes back if the caller likes: `docs/interface.md` §3. */
+/**
+ * The route that sends a test event to one endpoint, and waits for the attempt if the caller asks: `docs/interface.md`
+ * §3.
+ */
 import * as v from "valibot";
 import { presentAttempt } from "../deliveries/attempts.ts";
 import type { Publication } from "../../store/store.ts";
@@ -13,9 +16,11 @@ import { unknownType, readJson, validationFailed } from "../pipeline/body.ts";
 import { publicationText, publish } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 
-/** What an attempt may take beyond its own time limit: its turn, the rest of the answer's body, the commit. */
+/**
+ * Time that an attempt may take beyond its own limit: waiting for its turn, reading the end of the body, the commit.
+ */
 const SLACK_MS = 5000;
-/** Between two looks at what another node has recorded. */
+/** The interval at which the store is asked for an attempt that another node makes. */
 const LOOK_MS = 50;
 const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 
@@ -39,7 +44,8 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     if (endpoint.damaged !== null) throw damagedEndpoint(endpoint.damaged);
     const type = types.get(given.type ?? endpoint.events[0]!);
     if (type === undefined) {
-      // Where none is given it is one that the endpoint chose, and that was taken out of the configuration since.
+      // Without a type in the body, the type is one that the endpoint subscribed to and that has left the configuration
+      // since.
       const detail = unknownType(given.type ?? endpoint.events[0]!, types);
       throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail }]);
     }
@@ -48,16 +54,16 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     const once = call.request && { ...call.request, answer: ([one]: readonly Publication[]) => one!.id };
     const [publication] = await publish(parts, [draft], now, once);
     const { id: event, fresh, waiting } = publication!;
-    // Under the brake or in an outage it is made when that is over.
+    // During a pause or an outage the attempt is made later, so there is nothing to wait for.
     if (wait && deliveries.halts.length === 0) {
       if (fresh.length > 0) await atMost(call, (enough) => deliveries.released(fresh[0]!, enough));
-      // It lives on another node.
+      // Another node owns the endpoint.
       else if (waiting.length > 0) await atMost(call, (enough) => recorded(parts, event, enough));
     }
     return asItIs(parts, event, wait);
   }
 
-  /** Until the attempt was recorded, nobody waits any more, or it takes longer than it may. */
+  /** Waits until the attempt is recorded, the client is gone, or the attempt has taken too long. */
   async function atMost({ whenGone }: Call, ended: (enough: AbortSignal) => Promise<void>): Promise<void> {
     const enough = new AbortController();
     const giveUp = () => enough.abort();
@@ -83,7 +89,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** As the event is by now: what its receiver answered is kept in one place, where it can be erased. */
+/** Shows the event as it is now. The receiver's answer is stored in one place only, so that it can be erased. */
 async function asItIs({ store }: ApiParts, id: string, wait: boolean): Promise<Reply> {
   const event = await store.reads.getEvent(null, id);
   if (event === null) throw notFound();
@@ -92,7 +98,7 @@ async function asItIs({ store }: ApiParts, id: string, wait: boolean): Promise<R
   return jsonText(202, publicationText({ ...event, deliveries: event.deliveryCount }));
 }
 
-/** Resolves when the event's one attempt is on the disk, or it is enough. */
+/** Resolves when the event's only attempt is on the disk, or when `enough` aborts. */
 async function recorded({ store, clock }: ApiParts, event: string, enough: AbortSignal): Promise<void> {
   while (!enough.aborted) {
     if ((await store.reads.getEvent(null, event))?.deliveries[0]?.lastAttempt) return;

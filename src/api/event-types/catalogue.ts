@@ -1,6 +1,6 @@
 /**
- * The event types of a running daemon, what configured ones must agree with (themselves, and what endpoints chose), and
- * how callers see them.
+ * The event types of a running daemon: checks configured types, keeps the types that endpoints subscribed to, and shows
+ * them to callers.
  */
 import * as v from "valibot";
 import type { Config } from "../../config.ts";
@@ -24,28 +24,28 @@ type Wanted = Pick<Config, "eventTypes" | "events">;
 
 export class Catalogue {
   readonly #store: Endpoints;
-  /** Always the same map, whose entries change. */
+  /** The same map for as long as the daemon runs. A change replaces its entries. */
   readonly types = new Map<string, KnownType>();
-  /** Undefined unless `[events] validate`. */
+  /** Undefined unless `[events] validate` is on. */
   checkData: DataCheck | undefined;
 
   private constructor(store: Endpoints) {
     this.#store = store;
   }
 
-  /** Throws a ConfigError. */
+  /** Throws a ConfigError for types that cannot be used. */
   static async open(wanted: Wanted, store: Endpoints): Promise<Catalogue> {
     const opened = new Catalogue(store);
     await opened.change(wanted);
     return opened;
   }
 
-  /** All of it, or a ConfigError and nothing. */
+  /** Uses the wanted types. Throws a ConfigError, and changes nothing, if one of them cannot be used. */
   async change(wanted: Wanted): Promise<void> {
     this.use(await this.check(wanted));
   }
 
-  /** For `use`. Throws a ConfigError for what cannot be used, and changes nothing. */
+  /** Returns types to give to `use`. Throws a ConfigError for types that cannot be used, and changes nothing. */
   async check(wanted: Wanted): Promise<UsableTypes> {
     const usable = await usableTypes(wanted);
     const removed = await this.#store.endpoints.typesInUse([...usable.types.keys(), ...ALERT_TYPES]);
@@ -62,10 +62,10 @@ export class Catalogue {
 
 type UsableTypes = Pick<Catalogue, "types" | "checkData">;
 
-/** Whatever endpoints chose. Throws a ConfigError. */
+/** Checks the configured types by themselves, without regard to endpoints. Throws a ConfigError. */
 export async function usableTypes({ eventTypes, events }: Wanted): Promise<UsableTypes> {
   const types = catalogue(eventTypes);
-  // Whoever writes a schema hears of its mistakes now, not on the day when validation is switched on.
+  // The author of a schema learns of its mistakes now, not on the day when validation is switched on.
   const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
   return { types, checkData: events.validate ? check : undefined };
 }

@@ -1,13 +1,13 @@
-/** `[events] validate`: holds the `data` of a publish against the schema of its type. Not loaded while nothing needs it. */
+/** Checks the `data` of a publish against the schema of its type (`[events] validate`). Loaded only when needed. */
 import type { DefinedError, ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 
-/** The first fault of the data, its pointer counted from the data; null when it fits. */
+/** Returns the first fault, with a pointer relative to the data, or null if the data fits. */
 export type DataCheck = (type: string, data: Uint8Array) => FieldError | null;
 
-/** A configured type that contradicts itself, as the end of a sentence. */
+/** A configured type that contradicts itself. The message is the end of a sentence. */
 export class UnusableType extends Error {
   override readonly name = "UnusableType";
   readonly type: string;
@@ -18,13 +18,13 @@ export class UnusableType extends Error {
   }
 }
 
-/** A caller's key may be as long as the body. */
+/** Pointers are cut, because a caller's key may be as long as the body. */
 const MAX_POINTER = 256;
 
-/** Throws `UnusableType` for a schema that is none, and for a sample that does not fit its own. */
+/** Throws `UnusableType` for an invalid schema, and for a sample that does not fit its own schema. */
 export function openDataCheck(types: Iterable<EventType>): DataCheck {
-  // A number beyond a double is a number, `format` is an annotation in 2020-12, and of what strict mode adds only the
-  // rule against unknown keywords is a help.
+  // A number beyond a double is still a number, and `format` is an annotation in 2020-12. Only one rule of strict mode helps, the one
+  // against unknown keywords.
   const ajv = new Ajv2020({
     validateFormats: false,
     strictNumbers: false,

@@ -1,6 +1,5 @@
 /**
- * Reading events, sending the failed ones again, and taking them back: cancelling what is still to be sent of one, and
- * erasing what it said.
+ * Routes that read events, replay their failed deliveries, cancel their pending ones, and erase their data.
  */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -122,7 +121,7 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const page: Page<EventSummary | EventView> = await (include === null
     ? store.reads.listEvents(asked, callerOf(call))
     : wholeEvents(parts, asked, callerOf(call)));
-  // The one that a key for some endpoints only has named.
+  // A key for some endpoints only must name the endpoint.
   const asking = { ...principal, endpoints: principal.endpoints && [asked.endpoint!] };
   const seen = await Promise.all(page.data.map((event) => partOf(store, asking, event)));
   const texts = seen.map((event) => eventText(event, include ?? WHOLE));
@@ -163,13 +162,13 @@ async function retry(parts: ApiParts, call: Call): Promise<Reply> {
   return jsonText(202, eventText(await found(parts, call), WHOLE, { left_alone: replay.left }));
 }
 
-/** As the event is by now: its data is kept in one place, where it can be erased. */
+/** A repeat shows the event as it is now. Its data is stored in one place only, so that it can be erased. */
 async function retriedBefore(parts: ApiParts, call: Call, leftAlone: string): Promise<Reply> {
   const event = await found(parts, call);
   return jsonText(202, eventText(event, WHOLE, { left_alone: JSON.parse(leftAlone) as LeftAlone[] }));
 }
 
-/** As far as it is for the key. */
+/** Returns the event without the parts that the key may not see. */
 async function found({ store }: Pick<ApiParts, "store">, { principal, params, query }: Call): Promise<EventView> {
   const event = await store.reads.getEvent(tenantToRead(principal, namedTenant(query)), eventId(params));
   if (event === null) throw notFound();
@@ -235,7 +234,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const cancelled = await withdrawn(store.events.cancel(tenant, id, endpoint ?? null));
     if (cancelled === 0) await requireOwed(store, tenant, id, endpoint);
     const reply = await asItIs(call, cancelled);
-    // The number alone: what its publisher called the event is kept in one place, where it can be erased.
+    // Only the number is remembered. The publisher's id is stored in one place only, so that it can be erased.
     if (call.request !== undefined) await store.idempotency.remember(call.request, String(cancelled));
     return reply;
   }
@@ -249,7 +248,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     return NO_CONTENT;
   }
 
-  /** Answers only once nothing more of it is started. */
+  /** Answers only once no further attempt of the event can start. */
   async function withdrawn(done: Promise<Withdrawal>): Promise<number> {
     const withdrawal = await done;
     if (withdrawal.result === "not_found") throw notFound();

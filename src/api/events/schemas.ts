@@ -1,4 +1,4 @@
-/** Events as callers see them: `docs/interface.md` §7. */
+/** The schemas of events as callers see them: `docs/interface.md` §7. */
 import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
@@ -44,7 +44,7 @@ export const Event = titled(
   }),
 );
 
-/** An event in a list. */
+/** An event as lists show it. */
 export const EventSummary = titled(
   "EventSummary",
   v.object({
@@ -109,7 +109,7 @@ export interface EventParts {
   readonly deliveries: boolean;
 }
 
-/** A JSON text, because `data` has to come out as the bytes it came in as: a round trip would change numbers. */
+/** Returns JSON text, because `data` must leave as the bytes that arrived: a round trip would change numbers. */
 export function eventText(event: StoredSummary | EventView, include: EventParts, more: object = {}): string {
   const members = [
     JSON.stringify({

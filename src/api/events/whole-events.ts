@@ -1,15 +1,18 @@
-/** Pages of events with all that they say: a hundred large ones at once, for many callers, would fill the memory. */
+/**
+ * Pages of events with their data. They are read in parts: a hundred large events at once, for many callers, would fill
+ * the memory.
+ */
 import type { Caller, EventQuery, EventView, Page, Total } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 
-/** Of what a page holds. */
+/** The most bytes of data in a page. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** All of its parts together: as long as any page may take. */
+/** The longest time for all parts of a page together: as long as any page may take. */
 const PAGE_MS = 500;
 
 /**
- * Read in parts, each of as many events as there is room for if all of them are as large as they may be. A search is one
- * part: it looks at more than it finds, and the next part would look at that again.
+ * Reads a page in parts. Each part has only as many events as would fit if all of them were as large as possible. A
+ * search is one part: it looks at more events than it finds, and the next part would look at them again.
  */
 export async function wholeEvents(
   { store, clock, config }: ApiParts,

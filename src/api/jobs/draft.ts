@@ -1,4 +1,4 @@
-/** What a job is asked to do: `docs/interface.md` §3. */
+/** The schema of a request for a job: `docs/interface.md` §3. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { idPattern, isId } from "../../domain/id.ts";
@@ -9,7 +9,7 @@ import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 
 const MAX_EVENTS = 1000;
 
-/** More than a step of the store takes in a second. */
+/** More deliveries than the store's steps take in a second. */
 const MAX_RATE = 500;
 const DEFAULT_RATE = 20;
 

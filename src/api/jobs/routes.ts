@@ -1,4 +1,4 @@
-/** Jobs: acting on many deliveries at a pace. */
+/** Routes that create, show, steer and cancel jobs, which act on many deliveries at a limited rate. */
 import type * as v from "valibot";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -120,14 +120,14 @@ async function create(parts: ApiParts, open: OpenJobs, call: Call): Promise<Repl
   return json(202, presentJob(added.job, principal), [["location", `${PATH}/${job.id}`]]);
 }
 
-/** As the job is by now. */
+/** A repeat shows the job as it is now. */
 async function createdBefore({ store }: ApiParts, { principal, query }: Call, id: string): Promise<Reply> {
   const job = await store.jobs.get(tenantToRead(principal, namedTenant(query)), id);
   if (job === null || !isJobWithin(principal, job)) throw notFound();
   return json(202, presentJob(job, principal), [["location", `${PATH}/${id}`]]);
 }
 
-/** What an endpoint missed is looked for among its own tenant's events. */
+/** Returns the tenant whose events a job looks at. An endpoint can only have missed events of its own tenant. */
 async function tenantOf(
   { store }: ApiParts,
   { missing, endpoint }: JobFilter,
@@ -173,7 +173,7 @@ function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Rou
   };
 }
 
-/** To replay is not to end what waits, nor to send an endpoint what it never had. */
+/** The scope `replay` does not allow cancelling deliveries, or sending an endpoint events that it never had. */
 function requireMayDo(
   principal: Principal,
   { action, filter }: Pick<Job, "action"> & { filter: { missing: boolean } },
@@ -198,7 +198,7 @@ function filterOf({ filter }: Draft): JobFilter {
   return { ...rest, ...(code !== undefined && { statusCode: statusCodes(code) }) };
 }
 
-/** The order that a store finds them in means nothing. */
+/** Sorts by size, because the store returns groups in no particular order. */
 function largestFirst<T extends { readonly endpoint: string }>(all: readonly T[], sizeOf: (one: T) => number): T[] {
   return all.toSorted((one, other) => sizeOf(other) - sizeOf(one) || (one.endpoint < other.endpoint ? -1 : 1));
 }
@@ -209,7 +209,7 @@ function presentPlan(action: JobAction, { matched, endpoints, left }: JobPlan, r
     action,
     matched,
     timed_out: endpoints.reduce((sum, { timedOut }) => sum + timedOut, 0),
-    // The first second's worth goes at once.
+    // The deliveries of the first second are sent at once.
     eta_seconds: action === "cancel" ? 0 : Math.max(0, Math.ceil(longest / ratePerSecond - 1)),
     endpoints: largestFirst(endpoints, (one) => one.matched).map(({ endpoint, matched: each, timedOut }) => ({
       endpoint,
@@ -248,29 +248,32 @@ function unexpected(tenant: string | null): WebhookdError {
   return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
 }
 
-/** Jobs of a tenant that may be open: each takes its turns with the others, and somebody has to keep them apart. */
+/** The most open jobs of a tenant. They take turns with each other, and people must be able to tell them apart. */
 const MAX_OPEN = 50;
-/** The same for a link: so that its customers leave the other half to the tenant's own keys. */
+/** The most open jobs of a tenant's portal links, which leaves half for the tenant's own keys. */
 const MAX_OPEN_FOR_LINKS = 25;
-/** About the endpoints of a link that is for some only: so that one of these leaves room for the others. */
+/**
+ * The most open jobs about the endpoints of a link that is for some endpoints only, which leaves capacity for other
+ * links.
+ */
 const MAX_OPEN_OF_SOME = 10;
-/** Those of single tenants are among them when every tenant's are counted. */
+/** The most open jobs counted for a job of every tenant, which includes those of single tenants. */
 const MOST_LISTED = 1000;
 
 type Counted = Pick<Job, "id" | "tenant" | "filter">;
 
 class OpenJobs {
   readonly #store: Pick<Store, "jobs">;
-  /** In the order in which they came. */
+  /** Jobs being created, oldest first. */
   readonly #coming = new Set<Counted>();
 
   constructor(store: Pick<Store, "jobs">) {
     this.#store = store;
   }
 
-  /** Makes it if there is room. Throws `rate_limited`. */
+  /** Runs `make` if another job may be open. Throws `rate_limited` if not. */
   async add<T>(job: Counted, asking: Principal, make: () => Promise<T>): Promise<T> {
-    // Those that came before it count as well: the store lists none of them until it is made.
+    // Jobs that are being created count too: the store does not list them yet.
     const before = [...this.#coming];
     this.#coming.add(job);
     try {
@@ -283,7 +286,7 @@ class OpenJobs {
 
   async #requireFew({ tenant }: Counted, before: readonly Counted[], asking: Principal): Promise<void> {
     const { data } = await this.#store.jobs.list({ tenant, limit: MOST_LISTED, order: "newest", isOpen: true });
-    // One of those before it may have been made by now.
+    // The store may list a job of `before` by now, so ids are counted once.
     const all = new Map([...before, ...data].map((job) => [job.id, job]));
     const open = [...all.values()].filter((job) => job.tenant === tenant);
     const most = asking.isPortal ? MAX_OPEN_FOR_LINKS : MAX_OPEN;

@@ -1,4 +1,4 @@
-/** Jobs as callers see them (`docs/interface.md` §7), and what may be done with them. */
+/** The schemas of jobs as callers see them (`docs/interface.md` §7), and of the requests that steer them. */
 import * as v from "valibot";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { JOB_ACTIONS, JOB_STATUSES, type JobFilter, type Job as StoredJob } from "../../domain/deliveries/job.ts";
@@ -39,7 +39,7 @@ const JobResult = v.object({
   skipped: Count,
 });
 
-/** A job by itself. */
+/** A job shown by itself, not in a list. */
 export const WholeJob = titled(
   "WholeJob",
   v.object({
@@ -113,7 +113,7 @@ export const aJobPlan = {
   left_alone: [],
 };
 
-/** A link's customer gets no `reason`: like a tag, it may be a note of the operator's. */
+/** Leaves `reason` out for portal customers: like a tag, it may be an operator's note. */
 export function presentJob(job: StoredJob, { isPortal }: Pick<Principal, "isPortal">) {
   return {
     id: job.id,
@@ -135,7 +135,7 @@ export function presentJob(job: StoredJob, { isPortal }: Pick<Principal, "isPort
   };
 }
 
-/** As it was asked for; what was left out stays out. */
+/** Shows the filter as it was requested, without the fields that were left out. */
 function presentFilter({ statusCode, since, until, test, missing, ...rest }: JobFilter) {
   return {
     ...rest,

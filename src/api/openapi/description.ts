@@ -1,4 +1,4 @@
-/** The interface describing itself: OpenAPI for programs, a page for people. */
+/** Routes that describe the API: OpenAPI for programs, an HTML page for people. */
 import * as v from "valibot";
 import type { EventType } from "../../domain/events/event-type.ts";
 import type { ApiParts } from "../parts.ts";
@@ -59,15 +59,15 @@ function pageHeaders(policy: string): readonly Header[] {
 }
 
 const HTML = "text/html; charset=utf-8";
-/** Kept, and asked for each time: an upgrade or another catalogue of event types changes it. */
+/** Browsers keep it but ask each time, because an upgrade or new event types change it. */
 const OPEN_CACHE = "no-cache";
 const CLOSED_CACHE = "private, no-cache";
 
-/** `routes` is asked for once all of them are known, these two included. */
+/** `routes` is called only once all routes are known, including these two. */
 export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
   let made: { of: readonly EventType[]; answers: Promise<Record<Document, Kept>> } | undefined;
 
-  /** Made anew when the catalogue has changed; the rest of it does not while the daemon runs. */
+  /** Makes the documents again if the event types have changed. Nothing else in them changes while the daemon runs. */
   const answers = () => {
     const of = [...catalogue.types.values()];
     if (made?.of.length !== of.length || of.some((type, index) => type !== made!.of[index])) {
@@ -76,7 +76,7 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
     return made.answers;
   };
 
-  /** Few processes are ever asked, so neither the generator nor its libraries are loaded at the start. */
+  /** Most processes are never asked, so the generator and its libraries are loaded only when needed. */
   const make = async (): Promise<Record<Document, Kept>> => {
     const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }, { Representation }] = await Promise.all([
       import("./document.ts"),

@@ -1,17 +1,17 @@
-/** From the schemas that validate to JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+/** Converts the schemas that validate to JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { isDeepStrictEqual } from "node:util";
 import { toJsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema } from "valibot";
 
 export type JsonObject = { [name: string]: unknown };
 
-/** Gathers what has a title as a component, so that a shape stands in the document once. */
+/** Collects schemas with a title as components, so that each stands in the document once. */
 export class Schemas {
   readonly #components = new Map<string, JsonObject>();
 
-  /** What the schema takes, or a reference to it. Throws when two shapes have one title. */
+  /** Returns the JSON Schema, or a reference to a component. Throws if two schemas have the same title. */
   of(schema: GenericSchema): JsonObject {
-    // What only code can check is not convertible; `v.metadata` says as much of it as JSON Schema can.
+    // Checks written in code cannot be converted. `v.metadata` describes as much of them as JSON Schema can express.
     const { $schema: _dialect, ...converted } = toJsonSchema(schema, {
       target: "draft-2020-12",
       typeMode: "input",
@@ -36,7 +36,9 @@ export class Schemas {
     return { $ref: `#/components/schemas/${title}` };
   }
 
-  /** Only where JSON Schema has schemas: an `enum` or a `default` may look like one. */
+  /**
+   * Converts only places where JSON Schema expects a schema: the value of an `enum` or a `default` may look like one.
+   */
   #inside(name: string, value: unknown): unknown {
     if (name === "properties") {
       const entries = Object.entries(value as JsonObject);
@@ -50,7 +52,7 @@ export class Schemas {
   }
 }
 
-/** `{type: ["string", "null"]}` reads better than `anyOf` of two. */
+/** Writes `{type: ["string", "null"]}`, which reads better than `anyOf` of two schemas. */
 function nullableAsType(schema: JsonObject): JsonObject {
   const { anyOf, ...rest } = schema;
   const [some, none, ...more] = (anyOf ?? []) as JsonObject[];

@@ -1,4 +1,4 @@
-/** The description as one HTML page without a script, an image or anything else that would have to be loaded. */
+/** Renders the description as one HTML page that loads nothing: no scripts, no images. */
 import { createHash } from "node:crypto";
 import type { JsonObject } from "./json-schema.ts";
 
@@ -23,12 +23,12 @@ small { opacity: .75; }
 
 const STYLE_HASH = hashOf(STYLE);
 
-/** Nothing may be loaded or run; of styles only our own, by its hash. */
+/** Nothing may be loaded or run, and only our own style sheet applies, by its hash. */
 export const PAGE_POLICY =
   `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; ` +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The key goes into a header of the page's own request, never into an address. */
+/** The key is sent in a header of the page's own request, so it never appears in an address. */
 const KEY_SCRIPT = `
 const form = document.forms[0];
 form.addEventListener("submit", async (event) => {
@@ -41,7 +41,7 @@ form.addEventListener("submit", async (event) => {
 });
 `;
 
-/** What is shown before the description where that is closed. */
+/** Shown instead of the description if that needs a key. */
 export const KEY_PAGE =
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>webhookd</title>` +
   `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body><main><h1>webhookd</h1>` +
@@ -58,7 +58,7 @@ type Operation = JsonObject & { operationId: string; summary: string; tags: stri
 type Needed = { key: string[] };
 type Located = { method: string; path: string; operation: Operation };
 
-/** `document` is what `openapi()` made. */
+/** `document` must come from `openapi()`. */
 export function page(document: JsonObject): string {
   const view = new View(document);
   const { info, tags } = document as { info: JsonObject; tags: { name: string; description: string }[] };
@@ -162,7 +162,7 @@ class View {
     return shown.join("") + (links.length === 0 ? "" : `<p class="errors">Errors: ${links.join(", ")}</p>`);
   }
 
-  /** `looked` may follow references: what has to be sent is shown where it has to be sent. */
+  /** `looked` may follow references, so that a request body is shown in full where it is needed. */
   #content(content: JsonObject, looked = (schema: JsonObject) => schema): string {
     return Object.entries(content as Record<string, { schema: JsonObject; example?: unknown }>)
       .map(
@@ -182,7 +182,7 @@ class View {
   }
 }
 
-/** A webhook has a name, a route a summary. */
+/** A webhook is titled by its name, a route by its summary. */
 function titleOf({ path, operation }: Located): string {
   return path.startsWith("/") ? operation.summary : path;
 }
@@ -196,7 +196,7 @@ function link(id: string, text: string): string {
   return `<a href="#${escape(id)}">${escape(text)}</a>`;
 }
 
-// Pieces of the page: all that comes in is text; all that goes out is escaped.
+// Pieces of the page take plain text and return escaped HTML.
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function escape(value: unknown): string {
@@ -207,7 +207,7 @@ function code(value: unknown): string {
   return `<code>${escape(value)}</code>`;
 }
 
-/** Paragraphs; what stands between backticks is code. Nothing for nothing. */
+/** Renders paragraphs, with code in backticks. Returns "" if there is no text. */
 function prose(text: unknown): string {
   if (typeof text !== "string") return "";
   const paragraphs = escape(text).split("\n\n");
@@ -225,7 +225,7 @@ function example(value: unknown): string {
   return `<pre>${escape(typeof value === "string" ? value : JSON.stringify(value, null, 2))}</pre>`;
 }
 
-/** The members of an object as a table, deeper ones beneath; nothing for what has none of its own. */
+/** Renders the members of an object as a table, with nested objects below. Returns "" if there are no members. */
 function shape(schema: JsonObject): string {
   const rows = members(schema, "");
   return rows.length === 0 ? "" : table(["field", "", ""], rows);
@@ -252,7 +252,7 @@ function members(schema: JsonObject, prefix: string): string[][] {
   return [...own, ...inner, ...allOf.flatMap((each) => members(each, prefix))];
 }
 
-/** A type in words: `string or null`, `array of Delivery`, with its bounds. */
+/** Describes a type in words: `string or null`, `array of Delivery`, with its bounds. */
 export function typeOf(schema: JsonObject): string {
   const { $ref, type, items, anyOf, allOf, enum: values } = schema;
   if (typeof $ref === "string") return reference($ref);

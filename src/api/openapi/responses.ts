@@ -1,4 +1,6 @@
-/** What a route answers: the replies its operation names, and the problems that follow from its rules. */
+/**
+ * Describes the answers of a route: the replies that its operation names, and the problems that follow from its rules.
+ */
 import * as v from "valibot";
 import { type ErrorCode, FIELD_CODES, type FieldError, PROBLEMS } from "../../domain/errors.ts";
 import { RETRY_AFTER } from "../pipeline/reply.ts";
@@ -6,7 +8,7 @@ import type { ReplyHeader, ReplyShape, Route } from "../pipeline/route.ts";
 import { described, id, titled } from "../pipeline/shapes.ts";
 import type { JsonObject, Schemas } from "./json-schema.ts";
 
-/** What the daemon sends beside the body. */
+/** Headers that the daemon sends. */
 export const HEADERS = {
   "X-Request-Id": header("Identifies this request in the daemon's log.", "req_06fbqxvx8q1r2s3t4v5w6x7y8z"),
   "Retry-After": header("How many seconds to wait before trying again.", 5, { type: "integer", minimum: 0 }),
@@ -33,7 +35,7 @@ type HeaderName = keyof typeof HEADERS;
 
 const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = { location: "Location", link: "Link", etag: "ETag" };
 
-/** Of whoever is limited. */
+/** Headers of answers to callers with a rate limit. */
 const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
 export class Responses {
@@ -55,7 +57,7 @@ export class Responses {
     return responses;
   }
 
-  /** By the codes that they stand for. */
+  /** Returns the shared responses, by the problem codes that they describe. */
   shared(): JsonObject {
     return Object.fromEntries([...this.#shared].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -100,7 +102,7 @@ export class Responses {
   }
 }
 
-/** A body of each problem. */
+/** Returns an example body of each problem. */
 export function problemExamples(): JsonObject {
   return Object.fromEntries(CODES.map((code) => [code, { value: exampleOf(code) }]));
 }
@@ -204,7 +206,7 @@ export function exampleOf(code: ErrorCode): JsonObject {
   };
 }
 
-/** The codes that a route may answer with. */
+/** Returns the problem codes that a route may answer with. */
 export function problemsOf({ method, path, access, body, again, operation }: Route): ErrorCode[] {
   const codes: ErrorCode[] = ["bad_request", "misdirected", "browser_origin", "invalid_query"];
   if (access !== "open") codes.push("unauthorized", "rate_limited", "shutting_down", "storage_unavailable", "internal");
@@ -213,7 +215,7 @@ export function problemsOf({ method, path, access, body, again, operation }: Rou
   if (body !== undefined)
     codes.push("invalid_json", "unsupported_media_type", "payload_too_large", "validation_failed");
   if (method === "POST") codes.push("validation_failed", "idempotency_mismatch");
-  // What such a route answers holds a secret, so it is not kept to be given again.
+  // The answer of such a route holds a secret, so it is not stored, and a repeat cannot get it.
   if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
   if (body?.metered) codes.push("overloaded");
   if (path.includes(":")) codes.push("not_found");

@@ -1,4 +1,4 @@
-/** What receivers get and have to answer: `docs/interface.md` §4. */
+/** Describes the requests that receivers get and the answers they must give: `docs/interface.md` §4. */
 import { printDuration } from "../../config/units.ts";
 import { SIGNED_HEADERS } from "../../domain/endpoints/secret.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
@@ -8,18 +8,18 @@ import type { JsonObject } from "./json-schema.ts";
 const EVENT = "evt_06fbqxw6v8s2d4f6g8h0j2k4m6";
 
 export interface Signature {
-  /** The name of the body signature's header. */
+  /** The name of the header with the body's signature. */
   readonly header: string;
   readonly standardWebhooks: boolean;
 }
 
-/** The waits of the ladder and for an answer, in milliseconds. */
+/** The delays of the ladder and the time limit of an attempt, in milliseconds. */
 export interface Retries {
   readonly delays: readonly number[];
   readonly timeout: number;
 }
 
-/** One webhook for each event type; `parameters` are components. */
+/** Describes one webhook for each event type. `parameters` are components. */
 export function webhooks(types: Iterable<EventType>, parameters: JsonObject, retries: Retries): JsonObject {
   const refs = Object.keys(parameters).map((name) => ({ $ref: `#/components/parameters/${name}` }));
   return Object.fromEntries([...types].map((type) => [type.name, { post: delivery(type, refs, answered(retries)) }]));
@@ -32,7 +32,7 @@ function delivery(
 ): JsonObject {
   const made =
     source === "example" ? " The shape of `data` is an example: the publisher decides what it contains." : "";
-  // With an id it is a resource of its own, so that its references stay within it.
+  // The `$id` makes the schema a resource of its own, so that its references stay inside it.
   const data = { $id: `urn:webhookd:data:${name}`, ...schema };
   return {
     operationId: `receive.${name}`,
@@ -59,7 +59,7 @@ function delivery(
   };
 }
 
-/** What an answer means, with the waits of the daemon that is described. */
+/** Describes what each answer of a receiver leads to, with the delays of this daemon. */
 function answered({ delays, timeout }: Retries): JsonObject {
   const again =
     delays.length === 0
@@ -75,7 +75,7 @@ function answered({ delays, timeout }: Retries): JsonObject {
   };
 }
 
-/** The body of every delivery. Its four keys are frozen. */
+/** The body of every delivery. Its four keys never change. */
 export const ENVELOPE: JsonObject = {
   type: "object",
   description: "Compact JSON with its keys in this order; nothing inside `data` is altered.",

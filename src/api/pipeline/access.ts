@@ -1,6 +1,6 @@
 /**
- * Who is asking (bearer keys from the `Authorization` header alone, and the unix socket's owner), what they may do, and
- * whose data it is about: the key's tenant, or, for a key of `*`, the tenant that the request names.
+ * Authenticates requests, by a bearer key in the `Authorization` header or by the unix socket, and decides what the
+ * caller may do and for which tenant: the key's own or, for a key of `*`, the one that the request names.
  */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -29,32 +29,32 @@ import { textParameter, type Query } from "./query.ts";
 import { validationFailed } from "./body.ts";
 
 export interface Principal {
-  /** Null for whoever may open the unix socket. */
+  /** Null for callers over the unix socket. */
   readonly keyId: string | null;
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly scopes: readonly Scope[];
-  /** Whether the key is a portal link's: it hands nothing on. */
+  /** True if the key is that of a portal link, which may not hand out anything further. */
   readonly isPortal: boolean;
-  /** The only endpoints that it is for (reach.ts); null for all of the tenant's. */
+  /** The endpoints that the key is limited to (reach.ts). Null for all of the tenant's. */
   readonly endpoints: readonly string[] | null;
-  /** Whose limits it counts against; null for no limits. */
+  /** The account whose limits the caller counts against. Null for no limits. */
   readonly account: Account | null;
 }
 
 const NO_PORTAL = { isPortal: false, endpoints: null, account: null };
-/** The file system said that this caller may do anything: the socket is 0600. */
+/** The caller over the unix socket, whose mode is 0600, so the file system has allowed this caller everything. */
 export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"], ...NO_PORTAL };
-/** Whoever asks for an open route. */
+/** The caller of a route that needs no key. */
 export const ANYONE: Principal = { keyId: null, tenant: "", scopes: [], ...NO_PORTAL };
 
-/** Compared with when there is no such key, so that a known id takes no longer than an unknown one. */
+/** Compared when no key matches, so that an unknown id takes as long as a known one. */
 const NO_HASH = new Uint8Array(32);
 
-/** Past this many keys the memory of their headers starts anew. */
+/** The cache of headers is emptied when it holds this many keys. */
 const MAX_KNOWN = 10_000;
 
-/** A key that a header opened: its id, and the stored hash that agreed with the header's secret. */
+/** A key that a header matched: its id, and the stored hash that agreed with the header's secret. */
 interface Known {
   readonly keyId: string;
   readonly hash: Uint8Array;
@@ -67,8 +67,9 @@ export class Authentication {
   readonly #proxies: Proxies;
   readonly #throttle = new FailureThrottle();
   /**
-   * By the digest of their header. A publisher sends the same one each time, and to decode and hash it costs more than
-   * all the rest of this. The key itself is asked for each time: only the store knows whether it was revoked.
+   * Known keys by the digest of their header. A publisher sends the same header each time, and decoding and hashing it
+   * costs more than the rest of this class. The key itself is still read each time: only the store knows if it was
+   * revoked.
    */
   readonly #known = new Map<string, Known>();
   readonly #digests = new WeakMap<PlainHead, string>();
@@ -87,7 +88,7 @@ export class Authentication {
     const digest = this.#digestOf(req, header);
     const known = this.#known.get(digest);
     const key = known === undefined ? null : await this.#store.keys.get(known.keyId);
-    // A store that keeps keys in memory gives the very same hash, a database the same bytes.
+    // A store that keeps keys in memory returns the same object, a database only equal bytes.
     const agrees = key !== null && (key.hash === known!.hash || Buffer.compare(key.hash, known!.hash) === 0);
     const opened = agrees ? key : await this.#open(header, digest);
     const now = this.#clock.now();
@@ -99,7 +100,7 @@ export class Authentication {
     return { keyId, tenant, scopes, isPortal, endpoints: portal?.endpoints ?? null, account };
   }
 
-  /** Once for all requests of a connection that have the same head. */
+  /** Digests the header once for all requests of a connection that have the same head. */
   #digestOf(req: IncomingMessage | PlainRequest, header: string): string {
     const head = req instanceof PlainRequest ? req.head : null;
     const before = head === null ? undefined : this.#digests.get(head);
@@ -109,7 +110,7 @@ export class Authentication {
     return digest;
   }
 
-  /** The key that the header opens, whether it may still be used or not. */
+  /** Returns the key that matches the header, even one that is expired or revoked. */
   async #open(header: string, digest: string): Promise<ApiKey | null> {
     const [, written] = /^bearer[\t ]+(.*)$/i.exec(header) ?? [];
     const token = written === undefined ? null : parseToken(written);
@@ -135,7 +136,7 @@ export function allows(principal: Principal, scope: Scope | "any" | "open"): boo
   return scope === "any" || scope === "open" || includesScope(principal.scopes, scope);
 }
 
-/** One text for every reason: whether a key exists, is revoked or expired is nobody's business. */
+/** The text is the same for every reason, so nobody learns whether a key exists, is revoked or has expired. */
 function unauthorized(): WebhookdError {
   return new WebhookdError("unauthorized", "send a valid key: Authorization: Bearer whk_…");
 }
@@ -150,14 +151,14 @@ export const TenantParameter = textParameter(
   "is not a tenant name",
 );
 
-/** Where something new belongs. */
+/** Returns the tenant that a new endpoint or event belongs to. */
 export function tenantToWrite(principal: Principal, named: string | undefined): string {
   const tenant = oneTenantOf(principal, named);
   if (tenant !== ALERT_TENANT) return tenant;
   throw new WebhookdError("forbidden", `${ALERT_TENANT} is reserved for the daemon's own events`);
 }
 
-/** The one tenant that is meant, also where a key of `*` names none. */
+/** Returns the one tenant that is meant, even if a key of `*` names none. */
 export function oneTenantOf(principal: Principal, named: string | undefined): string {
   if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
   if (named !== undefined && named !== principal.tenant) {
@@ -166,7 +167,7 @@ export function oneTenantOf(principal: Principal, named: string | undefined): st
   return principal.tenant;
 }
 
-/** For what is about the daemon as a whole. */
+/** Throws `forbidden` unless the caller may see the daemon as a whole. */
 export function requireEveryTenant(principal: Principal): void {
   if (principal.tenant === EVERY_TENANT) return;
   throw new WebhookdError(
@@ -175,12 +176,12 @@ export function requireEveryTenant(principal: Principal): void {
   );
 }
 
-/** Where to look: null means everywhere, for a key of `*` that names no tenant. */
+/** Returns the tenant to search. Null means every tenant, for a key of `*` that names none. */
 export function tenantToRead(principal: Principal, named: string | undefined): string | null {
   return principal.tenant === EVERY_TENANT && named === undefined ? null : oneTenantOf(principal, named);
 }
 
-/** The one that the query or the body names; throws `validation_failed` when they name two. */
+/** Returns the tenant named by the query or the body. Throws `validation_failed` if they name two. */
 export function oneTenant(query: string | undefined, body: string | undefined, pointer: string): string | undefined {
   if (query === undefined || body === undefined || query === body) return body ?? query;
   const detail = "differs from ?tenant=; give only one of the two";

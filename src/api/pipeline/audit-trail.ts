@@ -1,8 +1,8 @@
 /**
- * Writes down each call of an audited route that came past authentication, the refused ones too; not the one that only
- * asked what it would do. The entry is committed
- * right after the act and before the answer leaves: no caller ever holds an answer, a secret least of all, that the
- * log does not know of. Calls of a kind that come often are counted in one entry, as audit-fold.ts says. A process that dies between the two commits leaves an act that nobody was told of and no entry.
+ * Writes an audit entry for each authenticated call of an audited route, including refused ones, but not dry runs. The
+ * entry is committed right after the act and before the answer is sent, so a caller never has an answer, let alone a
+ * secret, that the log does not know of. Frequent calls of the same kind are counted in one entry (audit-fold.ts). If
+ * the process dies between the two commits, the act stays without an entry, and without an answer.
  */
 import type { Clock } from "../../clock.ts";
 import { foldRuleOf, type FoldRule, REFUSED_ROWS } from "../../domain/audit-fold.ts";
@@ -20,26 +20,26 @@ import { unawaited } from "../../domain/unawaited.ts";
 export interface Act {
   readonly action: AuditAction;
   readonly principal: Principal;
-  /** Of a caller over the unix socket. */
+  /** The process at the other end of the unix socket. */
   readonly peer: Peer | null;
-  /** The `:id` of the path, which is outside text, or the id that it stands for. Asked once the act is over. */
+  /** The `:id` of the path, which is outside text, or the id that it stands for. Called after the act. */
   readonly object: () => string | undefined;
   readonly requestId: string;
   readonly now: number;
 }
 
-/** Past this many kinds the oldest is forgotten. */
+/** When this many kinds are known, the oldest is forgotten. */
 const MAX_FOLDS = 10_000;
-/** How often the counts of refused calls are written. */
+/** The interval at which the counts of refused calls are written. */
 const WRITE_MS = 1000;
 
-/** Calls of a kind within its window. */
+/** Calls of one kind within its window. */
 interface Fold {
   readonly since: number;
   rows: number;
-  /** The last of its rows, once that is written; 0 if it could not be. */
+  /** Resolves to the number of the last row that was written, or 0 if it could not be written. */
   row: Promise<number>;
-  /** Refused calls that the row does not count yet. */
+  /** Refused calls that are not in the row's count yet. */
   uncounted: number;
   lastAt: number;
 }
@@ -50,7 +50,7 @@ export class AuditTrail {
   readonly #clock: Clock;
   readonly #folds = new Map<string, Fold>();
   readonly #uncounted = new Set<Fold>();
-  /** By caller: refused calls within a minute. */
+  /** Refused calls within a minute, by caller. */
   readonly #refused = new Map<string, { readonly since: number; count: number }>();
 
   constructor({ store, log, clock }: { store: Pick<Store, "audit">; log: Log; clock: Clock }) {
@@ -59,7 +59,10 @@ export class AuditTrail {
     this.#clock = clock;
   }
 
-  /** Rejects with the store's error, in place of the answer, when what was done cannot be written down. */
+  /**
+   * Runs the act and writes its entry. Rejects with the store's error, instead of answering, if the entry cannot be
+   * written.
+   */
   async keep(act: Act, run: () => Promise<Reply>): Promise<Reply> {
     let reply: Reply;
     try {
@@ -86,7 +89,7 @@ export class AuditTrail {
     await this.#add(fold, entry, now);
   }
 
-  /** The caller hears why it was refused, whatever becomes of the entry. */
+  /** Notes a refusal. A failure to write it is only logged, because the caller must still learn why it was refused. */
   async #noteRefusal(entry: AuditEntry, now: number): Promise<void> {
     const rule = foldRuleOf(entry);
     const fold = this.#foldOf(rule, now);
@@ -124,7 +127,7 @@ export class AuditTrail {
 
   async #add(fold: Fold, entry: AuditEntry, now: number): Promise<void> {
     const adding = this.#store.audit.add(entry, now);
-    // Whoever comes meanwhile waits for it, and adds its own if there is none.
+    // Later calls wait for this row, and add their own if it could not be written.
     fold.row = adding.catch(() => 0);
     fold.rows++;
     try {
@@ -145,7 +148,10 @@ export class AuditTrail {
     return fold;
   }
 
-  /** Whether its caller has had all the rows for refused calls of this minute. How many had none is logged afterwards. */
+  /**
+   * True if the caller has used up its rows for refused calls of this minute. The number of calls without a row is
+   * logged later.
+   */
   #hasManyRefused({ actor, uid }: AuditEntry, now: number): boolean {
     const caller = `${actor} ${uid ?? ""}`;
     const known = this.#refused.get(caller);

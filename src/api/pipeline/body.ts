@@ -1,6 +1,6 @@
 /**
- * Bodies: their bytes, from Node's own stream (h3's `arrayBuffer()` goes through web streams at five times the cost), and
- * the faults of their fields, gathered into one `validation_failed`, whether our own readers found them or valibot.
+ * Reads request bodies from Node's own stream (h3's `arrayBuffer()` uses web streams, at five times the cost), and
+ * collects the faults of their fields, found by our readers or by valibot, into one `validation_failed`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
@@ -12,12 +12,12 @@ import { listed } from "../../domain/wording.ts";
 import { type BodyMemory, giveBack, pour } from "../server/body-memory.ts";
 import { PlainRequest } from "../server/plain-requests.ts";
 
-/** The client went away before its request was complete: nobody is left to answer, nothing may be stored. */
+/** The client disconnected before its request was complete. Nobody is left to answer, and nothing may be stored. */
 export class ClientGone extends Error {
   override readonly name = "ClientGone";
 }
 
-/** Whether it has a body for all that its headers say: one that comes in chunks may turn out to be empty. */
+/** True if the headers allow a body. A chunked body may still turn out to be empty. */
 export function mayHaveBody(req: IncomingMessage): boolean {
   return req.headers["transfer-encoding"] !== undefined || hasDeclaredBody(req);
 }
@@ -26,15 +26,15 @@ export function hasDeclaredBody(req: IncomingMessage): boolean {
   return Number(req.headers["content-length"] ?? 0) > 0;
 }
 
-/** As Node recognises it. */
+/** The pattern by which Node recognises the header. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
-/** Not every client writes the hyphen, though no registry knows the name without it. */
+/** Some clients leave out the hyphen, although the registered name has one. */
 const UTF8 = /^charset\s*=\s*(?:utf-?8|"utf-?8"|'utf-?8')$/i;
 
 /**
- * The media type, in lower case, if it is one of `known`, in UTF-8 and not encoded: a form or plain text could be sent
- * by any web page without a preflight.
+ * Returns the media type in lower case. Throws unless it is in `known`, in UTF-8 and not compressed: any web page could
+ * send a form or plain text without a preflight.
  */
 export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["application/json"]): string {
   const { "content-type": given = "", "content-encoding": encoding } = req.headers;
@@ -53,18 +53,18 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["a
 
 export interface BodyRules {
   readonly maxBytes: number;
-  /** Hears of the bytes before they are kept or refused, first of those that were declared, and may throw. */
+  /** Called with the number of bytes before they are kept or refused, first with the declared length. May throw. */
   readonly hold?: (bytes: number) => void;
-  /** When more of a long body may be read; null: at once. */
+  /** Resolves when more of a long body may be read. Null if it may be read at once. */
   readonly turn?: (bytes: number) => Promise<void> | null;
-  /** For what is long. */
+  /** Provides the memory for long bodies. */
   readonly memory: BodyMemory;
 }
 
-/** What is read of each body without waiting for a turn. */
+/** Bytes of each body that are read without waiting for a turn. */
 export const SHORT_BYTES = 128 * 1024;
 
-/** All of the body, or `payload_too_large` as soon as it is known to exceed `maxBytes`. */
+/** Reads the whole body. Throws `payload_too_large` as soon as it is known to exceed `maxBytes`. */
 export function readBody(
   req: IncomingMessage | PlainRequest,
   res: ServerResponse,
@@ -76,7 +76,7 @@ export function readBody(
   if (req instanceof PlainRequest) return req.body;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    /** A long body, as it comes: to join megabytes at its end would hold up everyone for milliseconds. */
+    /** Collects a long body as it arrives. Joining megabytes at the end would block everyone for milliseconds. */
     let whole: Buffer | null = null;
     let size = 0;
     const take = (chunk: Buffer) => {
@@ -102,9 +102,10 @@ export function readBody(
       whole = null;
       reject(error);
     };
-    // The client may have gone while its key was looked up; then no event would ever follow.
+    // The client may have disconnected while its key was looked up. No further event would be emitted then.
     if (req.destroyed) return reject(new ClientGone());
-    // An error of the request is followed by its close. Emitted for every request, and an error is dear to make.
+    // A request that fails is closed too, so "close" is enough. It is emitted for every request, and making an error is
+    // expensive, so the error is made only if needed.
     req.on("close", () => req.readableEnded || giveUp(new ClientGone()));
     const joined = () => (chunks.length === 1 ? chunks[0]! : pour(chunks, size, Buffer.allocUnsafe(size)));
     req.on("end", () => {
@@ -123,12 +124,15 @@ function tooLarge(maxBytes: number): WebhookdError {
   return new WebhookdError("payload_too_large", `the body is larger than ${maxBytes} bytes`);
 }
 
-/** Bytes of bodies that one turn of the event loop takes in and apart, some milliseconds; what a piece costs beside them. */
+/**
+ * TURN_BYTES of bodies are read and parsed per turn of the event loop, which takes some milliseconds. PIECE_COST is the
+ * fixed cost of a piece.
+ */
 const [TURN_BYTES, PIECE_COST] = [256 * 1024, 4096];
-/** Up to this cost it is short; so much of that begins at once in a turn. */
+/** Work up to SHORT_COST is short. SHORT_TURN_COST of short work starts at once in each turn. */
 const [SHORT_COST, SHORT_TURN_COST] = [16 * 1024, 256 * 1024];
 
-/** Of any other call, in the same measure: four of them are a turn. */
+/** The cost of any other call in the same unit: four calls fill a turn. */
 export const CALL_COST = 64 * 1024;
 
 interface Step extends Waiting {
@@ -136,8 +140,9 @@ interface Step extends Waiting {
 }
 
 /**
- * Work on bodies and on other calls is shared out over the turns of the event loop, and in each by turns of tenants: however much one sends,
- * others are looked at in between. What is short begins at once: a turn may be as long as the commit of a long body.
+ * Spreads the work on bodies and other calls over turns of the event loop, and takes tenants in turns, so that others
+ * are served however much one of them sends. Short work starts at once, because a turn may last as long as the commit
+ * of a long body.
  */
 export class BodyTurns {
   readonly #steps: TenantTurns<Step>;
@@ -151,7 +156,7 @@ export class BodyTurns {
     this.#nextTurn = nextTurn;
   }
 
-  /** Null when so many bytes may be worked on at once, else resolves when they may. */
+  /** Returns null if work on so many bytes may start at once, or a promise that resolves when it may. */
   take(tenant: string, bytes: number): Promise<void> | null {
     const cost = bytes + PIECE_COST;
     this.#come();
@@ -186,7 +191,7 @@ export class BodyTurns {
   }
 }
 
-/** More would only make the answer long. */
+/** More faults would only make the answer long. */
 const MAX_FAULTS = 20;
 const MAX_KEY = 100;
 
@@ -195,7 +200,7 @@ const DETAILS: Partial<Record<FieldCode, string>> = {
   unknown_field: "is not a field of this body",
 };
 
-/** What valibot calls the bounds of numbers. */
+/** The issues by which valibot reports the bounds of numbers. */
 const BOUNDS = new Set(["min_value", "max_value", "gt_value", "lt_value"]);
 
 export class Faults {
@@ -214,20 +219,20 @@ export class Faults {
   }
 }
 
-/** `errors` holds at least one; the first one makes the sentence. */
+/** `errors` must not be empty. The first one makes the sentence. */
 export function validationFailed(errors: readonly FieldError[]): WebhookdError {
   const { pointer, detail } = errors[0]!;
   return new WebhookdError("validation_failed", pointer === "" ? detail : `${pointer} ${detail}`, { errors });
 }
 
-/** RFC 6901. A caller's key may be as long as the body, so it is cut: nothing needs more of it back. */
+/** Makes a pointer of RFC 6901. The key is cut, because a caller's key may be as long as the body. */
 export function memberPointer(parent: string, key: string): string {
   return `${parent}/${key.slice(0, MAX_KEY).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /**
- * Reads a JSON body by a valibot schema. A message of the schema is a field code, or a code and a sentence
- * (`too_long: at most 256 characters`); an issue without one is `out_of_range` or `invalid_type`.
+ * Reads a JSON body with a valibot schema. The schema's messages are field codes, or a code and a sentence (`too_long:
+ * at most 256 characters`). An issue without a message becomes `out_of_range` or `invalid_type`.
  */
 export function readJson<S extends v.GenericSchema>(body: Uint8Array, schema: S): v.InferOutput<S> {
   if (body.length === 0) throw missingBody(requiredBy(schema));
@@ -243,19 +248,19 @@ function requiredBy(schema: v.GenericSchema): string[] {
   return faults.filter(({ code }) => code === "missing_field").map(({ pointer }) => pointer.slice(1));
 }
 
-/** `names` are the fields that it must have. */
+/** `names` are the required fields. */
 export function missingBody(names: readonly string[]): WebhookdError {
   const needs = names.length === 0 ? "" : `, with ${listed(names, "and")}`;
   const detail = `the request has no body: send a JSON object${needs}`;
   return new WebhookdError("invalid_json", detail, { errors: [{ pointer: "", code: "invalid_body", detail }] });
 }
 
-/** Whether it is an empty object, which says as much as no body at all. */
+/** True if the body is an empty object, which means the same as no body. */
 export function saysNothing(body: Uint8Array): boolean {
   return /^[\t\n\r ]*\{[\t\n\r ]*\}[\t\n\r ]*$/.test(Buffer.from(body).toString("latin1"));
 }
 
-/** What a schema makes of a value; throws `validation_failed`. */
+/** Parses a value with a schema. Throws `validation_failed`. */
 export function checked<S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
@@ -279,7 +284,7 @@ function fieldError(issue: v.BaseIssue<unknown>): FieldError {
   return { pointer, code: known, detail: detail ?? DETAILS[known] ?? known };
 }
 
-/** What a schema expected, in words for the author of the body. */
+/** The types that a schema may expect, in words for the author of the body. */
 const WORDS: Readonly<Record<string, string>> = {
   Array: "a list",
   array: "a list",
@@ -289,7 +294,7 @@ const WORDS: Readonly<Record<string, string>> = {
   number: "a number",
   boolean: "true or false",
 };
-/** The longer signs first. */
+/** Longer operators first, so that `<` does not match `<=`. */
 const SIGNS = [
   [">=", "at least "],
   ["<=", "at most "],
@@ -297,13 +302,13 @@ const SIGNS = [
   ["<", "less than "],
 ] as const;
 
-/** Of a name that is in no catalogue. */
+/** Says that a name is in no catalogue, and suggests a similar one. */
 export function unknownType(name: string, types: ReadonlyMap<string, unknown>): string {
   const near = nearest(name, types.keys());
   return `is not a known event type; ${near === null ? "see GET /v1/webhooks/event-types" : `did you mean ${near}?`}`;
 }
 
-/** Of an issue's `expected`: a name, a bound, a value, or several of them as `(a | b)`. */
+/** Puts an issue's `expected` into words: a name, a bound, a value, or several of them as `(a | b)`. */
 export function inWords(expected: string): string {
   const names = expected.replace(/^\((.*)\)$/s, "$1").split(" | ");
   return listed(names.map(word), "or");

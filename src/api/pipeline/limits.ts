@@ -1,4 +1,7 @@
-/** How much anyone may ask: requests of a key, failed authentications of a peer, and what may be under way at once. */
+/**
+ * The limits on callers: requests per key, failed authentications per peer, the pace of refusals, and the work in
+ * progress.
+ */
 import { Readable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Account } from "../../domain/caller.ts";
@@ -9,17 +12,17 @@ import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header, Reply } from "./reply.ts";
 
-/** Past this many keys the memory of them starts anew. */
+/** The buckets are thrown away when there are this many. */
 const MAX_KEYS = 10_000;
 
-/** Links get no more of the rate of the key that made them, so that the key itself can go on. */
+/** The part of a key's rate that the portal links made with it may use, so that the key itself stays usable. */
 const LINKS_PART = 3 / 4;
-/** The links of one tenant get no more of it, so that those of other tenants can go on. */
+/** The part of a key's rate that the links of one tenant may use, so that links of other tenants stay usable. */
 const TENANT_LINKS_PART = 1 / 2;
 
 /**
- * `[server] rate_limit`: how many requests a second each key may make, with one second's worth saved up; each event of a
- * batch counts as one. Answers say what is left of it in the fields of draft-ietf-httpapi-ratelimit-headers.
+ * `[server] rate_limit`: the requests per second that each key may make, with one second's worth saved up. Each event
+ * of a batch counts as one. Answers show what is left in the fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export class RateLimit {
   readonly #perSecond: number;
@@ -29,7 +32,7 @@ export class RateLimit {
     this.#perSecond = perSecond;
   }
 
-  /** Counts a request, before its body is read; for one too many, the refusal. `now` is monotonic. */
+  /** Counts a request before its body is read. Returns a refusal if it is one too many. `now` is monotonic. */
   take(account: Account, now: number): Taken {
     const allowances = this.#allowancesOf(account);
     const waitMs = Math.max(...allowances.map(({ bucket, burst }) => bucket.readyAt(burst) - now));
@@ -41,8 +44,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts what a request turned out to carry beyond the one that it was counted as. It is taken all the same, or a
-   * batch of more than a second's worth never would be; the key waits afterwards.
+   * Counts the further events of a batch. They are accepted even beyond the limit, or a batch of more than one second's
+   * worth never could be. The key waits afterwards.
    */
   takeMore(account: Account, count: number, now: number): readonly Header[] {
     const allowances = this.#allowancesOf(account);
@@ -50,7 +53,7 @@ export class RateLimit {
     return headersOf(allowances, now);
   }
 
-  /** What must have room for a request. */
+  /** Returns the allowances that must all have a token for a request. */
   #allowancesOf({ payer, caller }: Account): readonly Allowance[] {
     const bucket = bucketOf(this.#buckets, payer, this.#perSecond);
     if (payer === caller) return [{ bucket, burst: this.#perSecond }];
@@ -64,11 +67,11 @@ export class RateLimit {
 
 interface Allowance {
   readonly bucket: TokenBucket;
-  /** The least number of tokens that it is full with. */
+  /** The number of tokens in a full bucket. */
   readonly burst: number;
 }
 
-/** What the links of one tenant may use of a rate. */
+/** Returns the part of a rate that the links of one tenant may use. */
 function partOf(perSecond: number): number {
   return perSecond * TENANT_LINKS_PART;
 }
@@ -76,7 +79,7 @@ function partOf(perSecond: number): number {
 function headersOf(allowances: readonly Allowance[], now: number): readonly Header[] {
   const most = Math.floor(Math.min(...allowances.map(({ burst }) => burst)));
   const left = Math.min(...allowances.map(({ bucket, burst }) => bucket.left(burst, now)));
-  // What is saved up comes back evenly, within the window of a second unless a batch took more than that.
+  // Tokens come back evenly, within a window of one second unless a batch took more than that.
   const seconds = allowances.map(({ bucket }) => Math.ceil((bucket.readyAt(1) - now) / 1000));
   return [
     ["ratelimit-policy", `"key";q=${most};w=1`],
@@ -86,7 +89,7 @@ function headersOf(allowances: readonly Allowance[], now: number): readonly Head
 
 const HOUR_SECONDS = 3600;
 
-/** `[limits] portal_links_per_hour`: how many links each key may make, with one hour's worth saved up. */
+/** `[limits] portal_links_per_hour`: the links that each key may make, with one hour's worth saved up. */
 export class LinkRate {
   readonly #perHour: number;
   readonly #buckets = new Map<string, TokenBucket>();
@@ -95,7 +98,7 @@ export class LinkRate {
     this.#perHour = perHour;
   }
 
-  /** Throws `rate_limited`. The operator may make any number. `now` is monotonic. */
+  /** Throws `rate_limited`. A null account is the operator, who has no limit. `now` is monotonic. */
   take(account: Account | null, now: number): void {
     if (account === null) return;
     const bucket = bucketOf(this.#buckets, account.payer, this.#perHour / HOUR_SECONDS);
@@ -108,7 +111,7 @@ export class LinkRate {
   }
 }
 
-/** A new one where the memory has started anew, also between a request and what it carries. */
+/** Makes a new bucket if there is none. Emptying the map may also happen between a request and its batch's events. */
 function bucketOf(buckets: Map<string, TokenBucket>, name: string, perSecond: number): TokenBucket {
   let bucket = buckets.get(name);
   if (bucket === undefined) {
@@ -118,7 +121,10 @@ function bucketOf(buckets: Map<string, TokenBucket>, name: string, perSecond: nu
   return bucket;
 }
 
-/** `[tenants.NAME] rate_per_second`: how many events a second each tenant may publish, with one second's worth saved up. */
+/**
+ * `[tenants.NAME] rate_per_second`: the events per second that each tenant may publish, with one second's worth saved
+ * up.
+ */
 export class TenantRates {
   readonly #shares: TenantShares;
   readonly #buckets = new Map<string, TokenBucket>();
@@ -127,7 +133,7 @@ export class TenantRates {
     this.#shares = shares;
   }
 
-  /** Before a body is read: throws `rate_limited` for a tenant that has used up its rate. `now` is monotonic. */
+  /** Throws `rate_limited` if the tenant has used up its rate. Called before a body is read. `now` is monotonic. */
   require(tenant: string, now: number): void {
     const perSecond = this.#shares.get(tenant)?.ratePerSecond ?? null;
     const waitMs = perSecond === null ? 0 : this.#bucket(tenant, perSecond, now).readyAt(perSecond) - now;
@@ -136,7 +142,10 @@ export class TenantRates {
     throw new WebhookdError("rate_limited", detail, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
   }
 
-  /** Takes all of it, if each of its tenants had anything left: a batch of more than a second's worth is waited for later. */
+  /**
+   * Counts all events if each of their tenants had a token left. After a batch of more than one second's worth, the
+   * tenant waits.
+   */
   take(drafts: readonly { readonly tenant: string }[], now: number): void {
     for (const { tenant } of drafts) this.require(tenant, now);
     for (const { tenant } of drafts) {
@@ -148,16 +157,16 @@ export class TenantRates {
   #bucket(tenant: string, perSecond: number, now: number): TokenBucket {
     let bucket = this.#buckets.get(tenant);
     if (bucket === undefined) this.#buckets.set(tenant, (bucket = new TokenBucket(perSecond)));
-    // The configuration was read again.
+    // A reload has changed the rate.
     else if (bucket.perSecond !== perSecond) bucket.setRate(perSecond, now);
     return bucket;
   }
 }
 
 export interface Taken {
-  /** For the answer, whatever it is. */
+  /** Sent with every answer, whatever its status. */
   readonly headers: readonly Header[];
-  /** `rate_limited`. */
+  /** A `rate_limited` error, or null. */
   readonly refusal: WebhookdError | null;
 }
 
@@ -181,7 +190,7 @@ interface Window {
 
 export interface Throttled {
   readonly seconds: number;
-  /** Whether this failure is the first one over the limit, which is worth a line in the log. */
+  /** True if this failure is the first over the limit, which is worth a line in the log. */
   readonly isNews: boolean;
 }
 
@@ -189,14 +198,14 @@ export interface Throttled {
 export class FailureThrottle {
   readonly #windows = new Map<string, Window>();
 
-  /** Notes a failure; how long to wait when the peer has used up its failures, else null. `now` is monotonic. */
+  /** Counts a failure. Returns how long to wait if the peer has used up its failures, or null. `now` is monotonic. */
   fail(address: string, now: number): Throttled | null {
     const peer = peerOf(address);
     let window = this.#windows.get(peer);
     if (window === undefined || window.endsAt <= now) {
       window = { failures: 0, endsAt: now + WINDOW_MS };
       this.#windows.delete(peer);
-      // The map keeps the order of insertion: the first one is the window that ends first.
+      // The map is in order of insertion, so the first window is the one that ends first.
       if (this.#windows.size >= MAX_PEERS) this.#windows.delete(this.#windows.keys().next().value!);
       this.#windows.set(peer, window);
     }
@@ -210,32 +219,32 @@ export class FailureThrottle {
 }
 
 export interface PaceRule {
-  /** Answered without waiting, for each address or key. */
+  /** The number of answers that each address or key gets without waiting. */
   readonly atOnce: number;
-  /** The pace of more than that. */
+  /** The rate of answers beyond that, for each address or key. */
   readonly perSecond: number;
-  /** The longest that this pace lets anyone wait. */
+  /** The longest that this rate makes anyone wait. */
   readonly mostMs: number;
-  /** Of all addresses and keys together, with one second's worth saved up. */
+  /** The rate for all addresses and keys together, with one second's worth saved up. */
   readonly together: number;
 }
 
 export const OF_REFUSALS: PaceRule = { atOnce: 128, perSecond: 25, mostMs: 1500, together: 500 };
-/** A load balancer that asks for `/readyz` gives up after a second. */
+/** Load balancers that ask for `/readyz` give up after a second. */
 export const OF_OPEN_ROUTES: PaceRule = { atOnce: 128, perSecond: 50, mostMs: 500, together: 500 };
 
-/** In pieces of 128 KiB: of a long body that was read and refused for what it says. */
+/** For long bodies that were read and then refused for their content. One unit is 128 KiB. */
 export const OF_LONG_REFUSALS: PaceRule = { atOnce: 64, perSecond: 16, mostMs: 1500, together: 128 };
 
-/** What costs about as much to write as all else that is done for a request; more of it than that many is not counted. */
+/** Writing BYTES costs about as much as the rest of a request. An answer never counts as more than MOST requests. */
 const [BYTES, MOST] = [16 * 1024, 64];
 
-/** Of an answer, compared with a short one. */
+/** Returns the cost of an answer, where a short one costs 1. */
 export function costOf(body: Reply["body"]): number {
   return body === null || body instanceof Readable ? 1 : Math.min(Math.max(1, body.length / BYTES), MOST);
 }
 
-/** Those whose turn has come are looked for so often. */
+/** The interval at which waiting answers are looked at. */
 const TICK_MS = 10;
 const EQUAL_SHARES: TenantShares = new Map();
 
@@ -244,15 +253,18 @@ interface Turn extends Waiting {
 }
 
 /**
- * Answers that need no good key: refusals, and what is open to anyone. A flood of them is answered at a pace, in turns of
- * the addresses, so that others do not wait for it.
+ * Paces answers that need no good key: refusals and open routes. During a flood they are answered at a limited rate, in
+ * turns by address, so that others do not wait for them.
  */
 export class Pace {
   readonly #clock: Clock;
   readonly #rule: PaceRule;
   readonly #buckets = new Map<string, TokenBucket>();
   readonly #together: TokenBucket;
-  /** Of those whose own pace lets them go: by address, so that one of few requests does not wait for one of many. */
+  /**
+   * The answers that their own rate allows, in turns by address, so that a caller with few requests does not wait for
+   * one with many.
+   */
   readonly #turns = new TenantTurns<Turn>(EQUAL_SHARES);
   #isTicking = false;
 
@@ -262,7 +274,7 @@ export class Pace {
     this.#together = new TokenBucket(rule.together);
   }
 
-  /** Resolves when this one may be answered; null: at once. */
+  /** Resolves when the answer may be sent. Null means at once. */
   turn(who: string, cost = 1): Promise<void> | null {
     const { atOnce, mostMs } = this.#rule;
     const bucket = this.#bucketOf(who);
@@ -308,7 +320,7 @@ export class Pace {
   }
 }
 
-/** What there is only so much of. */
+/** The resources that are limited for everybody together. */
 export type Scarce = "publishes" | "bytes" | "reads" | "streams";
 
 class Amounts implements Record<Scarce, number> {
@@ -320,7 +332,7 @@ class Amounts implements Record<Scarce, number> {
 
 const SCARCE = Object.keys(new Amounts()) as Scarce[];
 
-/** In words: what there are too many of for anyone, and what somebody has enough of. */
+/** Texts for a refusal: when everybody together has too many, and when one account has its share. */
 const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfterSeconds: number]> = {
   publishes: ["publish requests are waiting for their commit", "publish requests waiting for their commit", 1],
   bytes: ["published bytes are waiting for their commit", "published bytes waiting for their commit", 1],
@@ -329,14 +341,14 @@ const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfte
 };
 
 /**
- * Who has so many times what is free gets no more. With 3, one alone may have three quarters. Streams stay open for
- * hours: with 1, one alone may have half, and many others find room beside it.
+ * An account that holds this many times what is free gets no more. With 3, one account alone may hold three quarters.
+ * Streams stay open for hours: with 1, one account alone may hold half, and many others still get one.
  */
 const TIMES_FREE: Record<Scarce, number> = { publishes: 3, bytes: 3, reads: 3, streams: 1 };
 
 /**
- * Back-pressure: what may be under way at once, of everybody together, and of each account. What is over is refused at
- * once, so that a burst costs those who make it a retry, and neither the daemon its memory nor others theirs.
+ * Limits the work in progress, for everybody together and for each account. Excess work is refused at once, so a burst
+ * costs its sender a retry, but costs the daemon no memory and others no waiting.
  */
 export class Shares {
   readonly #most: Readonly<Record<Scarce, number>>;
@@ -347,7 +359,9 @@ export class Shares {
     this.#most = most;
   }
 
-  /** For one request; null for who has no share. What it takes must be given back with `leave`. */
+  /**
+   * Makes a holding for one request. A null account has no share of its own. The caller must release it with `leave`.
+   */
   of(account: Account | null): Holding {
     return new Holding(this.#most, this.#all, account === null ? undefined : amountsOf(this.#shares, account.share));
   }
@@ -364,10 +378,12 @@ function amountsOf(all: Map<string, Amounts>, name: string): Amounts {
   return amounts;
 }
 
-/** A refusal of who has too much under way: 503 where everybody has, 429 for a share. */
+/**
+ * A refusal because too much is in progress: 503 if everybody together has too much, 429 if the account has its share.
+ */
 export class OverShare extends WebhookdError {}
 
-/** What one request has taken. */
+/** The resources that one request holds. */
 export class Holding {
   readonly #most: Readonly<Record<Scarce, number>>;
   readonly #all: Amounts;
@@ -380,7 +396,7 @@ export class Holding {
     this.#share = share;
   }
 
-  /** Throws `overloaded` where there is no more, and `rate_limited` for who has enough of it. */
+  /** Throws `overloaded` if nothing is free, and `rate_limited` if the account has its share. */
   take(what: Scarce, amount = 1): void {
     const free = this.#most[what] - this.#all[what];
     const [tooMany, enough, retryAfterSeconds] = WORDS[what];

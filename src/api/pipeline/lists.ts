@@ -1,4 +1,4 @@
-/** What lists take: a page of them, and the filters that several share (`docs/interface.md` §2). */
+/** Parameters and answers of lists: pages, and the filters that several lists share (`docs/interface.md` §2). */
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import { formatInstantOrNull } from "../../domain/time/instant.ts";
 import { parseDataFilter } from "../../domain/events/data-filter.ts";
@@ -47,7 +47,7 @@ const Total = flagParameter(
 /** The parameters that every list takes. */
 export const PAGE_PARAMETERS = pageParameters([]);
 
-/** Of a list that is short enough to be sorted by more than its age. */
+/** The parameters of a list that is short enough to be sorted by more than its age. */
 export function pageParameters(sorts: readonly string[]): Parameter[] {
   return [TenantParameter, Limit, Cursor, Order, sorts.length === 0 ? Sort : sortParameter(sorts), Total];
 }
@@ -58,7 +58,7 @@ function sortParameter(sorts: readonly string[]): Parameter<string> {
   return choiceParameter("sort", all, `What the list is sorted by${more}. Use it instead of \`order\`.`);
 }
 
-/** What is asked of a list that may be sorted so: those names go up with `oldest` and down with `newest`. */
+/** Reads the order of a list. The names in `sorts` ascend with `oldest` and descend with `newest`. */
 function sortOf<const S extends string>(query: Query, sorts: readonly S[]): Pick<PageQuery, "order"> & { sort?: S } {
   const given = sortParameter(sorts).read(query);
   if (given === undefined) return { order: Order.read(query) ?? "newest" };
@@ -83,12 +83,12 @@ export function pageOf<const S extends string = never>(
   };
 }
 
-/** On whose behalf a list is read. */
+/** Returns the caller that a list is read for. */
 export function callerOf({ principal, whenGone }: Call): Caller {
   return { name: principal.account?.caller ?? "operator", whenGone };
 }
 
-/** A page of items that are JSON texts already. */
+/** Makes a page of items that are JSON texts already. */
 export function pageReply(path: string, query: Query, page: Page<unknown>, items: readonly string[]): Reply {
   const { nextCursor, cutShort, total, searched } = page;
   const more = cutShort === true ? ',"cut_short":true' : "";
@@ -100,7 +100,7 @@ export function pageReply(path: string, query: Query, page: Page<unknown>, items
   return jsonText(200, body, linkTo(path, query, nextCursor));
 }
 
-/** `Link: rel="next"`, relative, because the host a client names is not to be trusted. */
+/** Makes `Link: rel="next"`. It is relative, because the Host that a client sends cannot be trusted. */
 function linkTo(path: string, query: Query, nextCursor: string | null): Header[] {
   if (nextCursor === null) return [];
   const next = new URLSearchParams([...query].filter(([name]) => name !== "cursor"));
@@ -158,7 +158,10 @@ export function resultOf(query: Query): ResultFilter {
   return { error: LastError.read(query), statusCode: StatusCode.read(query) };
 }
 
-/** Tags are between the publisher and the operator (`partOf`): the key of a link finds by its publisher's id alone. */
+/**
+ * Tags are between the publisher and the operator (`partOf`), so the key of a portal link may search only by
+ * publisher's id.
+ */
 export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter & DataFilter {
   const refused = isPortal && [Tag, Label].find(({ name }) => query.has(name));
   if (refused) throw invalidQuery(refused.name, "cannot be used with the key of a portal link", "unknown_field");
@@ -167,7 +170,7 @@ export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">
   return data === undefined ? labels : { ...labels, data };
 }
 
-/** `503`, or `5xx` for all of 500 to 599. */
+/** Accepts `503`, or `5xx` for all of 500 to 599. */
 function statusCodeParameter(name: string, description: string): Parameter<StatusCodes> {
   const text = textParameter(
     name,

@@ -1,6 +1,6 @@
 /**
- * What requests name, in a path, a filter or a body. There has to be such a thing, or a typing error would look like an
- * empty list. What is another tenant's is there for nobody else.
+ * Checks that the names in a path, a filter or a body exist, since a typing error would otherwise look like an empty
+ * list. Another tenant's things do not exist for the caller.
  */
 import * as v from "valibot";
 import type { FieldCode } from "../../domain/errors.ts";
@@ -13,13 +13,13 @@ import { invalidQuery } from "./query.ts";
 import type { Call } from "./route.ts";
 import { unknownType, validationFailed } from "./body.ts";
 
-/** An endpoint in a body, of whose delivery alone it is. The pattern is left to words: a published body never narrows. */
+/** An endpoint in a body. The pattern is described in words only, because a published schema never becomes stricter. */
 export const OwedTo = v.pipe(
   v.string(),
   v.check((text) => isId("ep", text), "invalid_type: is not an id of the form ep_…"),
 );
 
-/** Throws `validation_failed` when the event has no delivery to the endpoint that the body names. */
+/** Throws `validation_failed` if the event has no delivery to the endpoint that the body names. */
 export async function requireOwed(
   store: ApiParts["store"],
   tenant: string | null,
@@ -42,14 +42,16 @@ export interface UnknownName {
 type NamedFilters = Omit<Names, "type"> & { readonly type?: string | readonly string[] | undefined };
 type Parts = Pick<ApiParts, "store" | "catalogue">;
 
-/** Null when there is, or was, all that is named. A type that was taken out of the configuration has its history. */
+/**
+ * Returns null if everything named exists or once existed. A type that left the configuration still has its history.
+ */
 export async function unknownName(
   { store, catalogue: { types } }: Parts,
   tenant: string | null,
   { type, ...others }: NamedFilters,
 ): Promise<UnknownName | null> {
   for (const each of [type ?? []].flat()) {
-    // PostgreSQL does not look for a text with a NUL: it holds none.
+    // No text in PostgreSQL contains a NUL, and a query with one fails.
     const mayBe = !each.includes("\0");
     const isKnown = types.has(each) || (mayBe && (await store.reads.unknownName(tenant, { type: each })) === null);
     if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
@@ -65,7 +67,7 @@ export async function unknownName(
   }
 }
 
-/** Throws `invalid_query`. */
+/** Throws `invalid_query` if a name is unknown. */
 export async function requireNames(parts: Parts, tenant: string | null, names: NamedFilters): Promise<void> {
   const unknown = await unknownName(parts, tenant, names);
   if (unknown !== null) throw invalidQuery(unknown.name, unknown.detail, unknown.code);
@@ -74,8 +76,8 @@ export async function requireNames(parts: Parts, tenant: string | null, names: N
 const UID = "uid:";
 
 /**
- * Of the endpoint that a path names: by its id, or by `uid:` and the `uid` that its registrant gave it. One that a uid
- * names is there.
+ * Returns the id of the endpoint in the path, which is an id, or `uid:` and the registrant's own name. Throws
+ * `not_found` for an unknown uid.
  */
 export async function endpointId(
   store: Pick<Store, "endpoints">,
@@ -91,13 +93,13 @@ export async function endpointId(
   return endpoint;
 }
 
-/** Null where the path names none. */
+/** Returns null if the path has no uid. */
 export function uidOf({ params: { id = "" } }: Pick<Call, "params">): string | null {
   if (!id.startsWith(UID)) return null;
   try {
-    // The router leaves escapes as they are, so that a slash in a name is none of the path's.
+    // The router leaves escapes as they are, so that a slash in a name does not split the path.
     const uid = decodeURIComponent(id.slice(UID.length));
-    // Nobody can register one with a NUL.
+    // No uid contains a NUL.
     return uid.includes("\0") ? null : uid;
   } catch {
     return null;

@@ -1,7 +1,7 @@
 /**
- * Where a request comes from, before any key is looked at: from which client behind which proxies, called by which host
- * name, and sent by which web page. Strange pages and confused proxies are kept out here. Pages of `[server]
- * allowed_origins` call with a key that they hold, never with cookies (WHATWG Fetch 3.3).
+ * Checks the origin of a request before any key is looked at: its client and proxies, its host name, and the web page
+ * that sent it. Foreign pages and misconfigured proxies are refused here. Pages in `[server] allowed_origins` call with
+ * a key that they hold, never with cookies (WHATWG Fetch 3.3).
  */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
@@ -12,17 +12,17 @@ import { isAuthority, targetOf } from "../server/request-head.ts";
 import type { Header, Reply } from "./reply.ts";
 
 /**
- * Whether the path has a segment of dots. URL readers resolve it, `%2e%2e` too, so that a proxy in front, which does
- * not, would let through what it was told to keep out: there is nothing at such a path.
+ * True if the path has a dot segment. URL parsers resolve `..` and `%2e%2e`, so a proxy in front that does not would
+ * let through a path that it should block. Nothing is served at such a path.
  */
 export function hasDots(path: string): boolean {
   return /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path);
 }
 
 /**
- * Throws `misdirected` for a name that is not ours (DNS rebinding makes a page's own name resolve to 127.0.0.1). A
- * loopback bind knows its names; any other is reached by names that only `allowed_hosts` can tell. Of the names that a
- * chain of proxies was called by, each must be ours: nobody says which of them added which.
+ * Throws `misdirected` for a host name that is not ours, because DNS rebinding makes a page's own name resolve to
+ * 127.0.0.1. A loopback bind knows its names; for any other, only `allowed_hosts` can list them. If a chain of proxies
+ * gives several names, each must be ours, since nothing says which proxy added which.
  */
 export function hostCheck(
   { listen, allowedHosts }: Config["server"],
@@ -31,7 +31,7 @@ export function hostCheck(
   const loopback = isLoopback(listen.host);
   if (!loopback && allowedHosts.length === 0) return () => {};
   const known = new Set(["localhost", "127.0.0.1", "[::1]", bracketed(listen.host), ...allowedHosts.map(lower)]);
-  /** As it was last given: clients seldom change the name that they call. */
+  /** The name in the last request, because clients seldom change it. */
   let last = "";
   const isOurs = (host: string) => {
     if (host !== "" && host === last) return true;
@@ -43,20 +43,20 @@ export function hostCheck(
   return (req, open) => {
     const forwarded = proxies.hostsOf(req);
     const authority = authorityOf(req);
-    // A load balancer that speaks HTTP/1.0 has no name to give, and a browser, whom this is about, always gives one.
+    // A load balancer that speaks HTTP/1.0 sends no Host. A browser, which this check is about, always sends one.
     if (open && forwarded === null && authority === null && req.httpVersion === "1.0") return;
     if (forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)) return;
     throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
   };
 }
 
-/** In an absolute-form target the authority replaces what Host says (RFC 9112 3.2.2). Null where neither names one. */
+/** Returns the host that the request names. In an absolute-form target the authority replaces Host (RFC 9112 3.2.2). */
 function authorityOf(req: IncomingMessage): string | null {
   const { authority } = targetOf(req.url ?? "");
   return authority ?? req.headers.host ?? null;
 }
 
-/** The origin that the caller named, as browsers write it; null where it named none that could be one. */
+/** Returns the origin that the caller used, as browsers write it, or null if it named no valid one. */
 export function originOf(
   req: IncomingMessage,
   { tls, behindProxy }: Pick<Config["server"], "tls" | "behindProxy">,
@@ -76,13 +76,13 @@ function lower(text: string): string {
 }
 
 /**
- * Who a request comes from, and by which name it was called, when the operator's proxies stand between. What
- * `X-Forwarded-*` says counts only from `[server] trusted_proxies`: anybody can send these headers.
+ * Finds the client of a request, and the host name it used, behind the operator's proxies. Only `[server]
+ * trusted_proxies` are believed about `X-Forwarded-*`, because anybody can send these headers.
  */
 export class Proxies {
   readonly #trusted: BlockList | null;
 
-  /** Networks as `10.0.0.0/8`; an IPv4 network also holds its addresses as an IPv6 socket spells them. */
+  /** Networks such as `10.0.0.0/8`. An IPv4 network also matches IPv4-mapped IPv6 addresses. */
   constructor(networks: readonly string[]) {
     this.#trusted = networks.length === 0 ? null : new BlockList();
     for (const network of networks) {
@@ -92,8 +92,8 @@ export class Proxies {
   }
 
   /**
-   * The nearest address that is no trusted proxy. Read from the right, because every proxy adds the address it saw
-   * behind what it was told; what is not an address ends the search. Empty for the unix socket.
+   * Returns the nearest address that is not a trusted proxy. The list is read from the right, because each proxy
+   * appends the address it saw. An entry that is not an address ends the search. Empty for the unix socket.
    */
   clientOf(req: Pick<IncomingMessage, "socket" | "headers">): string {
     let client = req.socket.remoteAddress ?? "";
@@ -107,7 +107,7 @@ export class Proxies {
     return client;
   }
 
-  /** The names that a trusted proxy was called by; null when there is none, so that `Host` says it. */
+  /** Returns the host names that a trusted proxy reports, or null if there are none and `Host` counts. */
   hostsOf(req: IncomingMessage): readonly string[] | null {
     if (this.#trusted === null) return null;
     const hosts = listOf(req.headers["x-forwarded-host"]);
@@ -126,7 +126,7 @@ function listOf(header: string | string[] | undefined): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Some proxies add the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function addressIn(entry: string): string {
   const [, address] = /^\[([^\]]*)\](?::\d+)?$/.exec(entry) ?? /^([^:]*):\d+$/.exec(entry) ?? [];
   return address ?? entry;
@@ -136,7 +136,10 @@ function familyOf(address: string): "ipv4" | "ipv6" {
   return isIP(address) === 6 ? "ipv6" : "ipv4";
 }
 
-/** Throws `browser_origin`: a request that carries an Origin comes from a page. `own` are those that we serve ourselves. */
+/**
+ * Throws `browser_origin` for a request with an Origin header, which comes from a page, unless the page is allowed.
+ * `own` returns the origins of pages that we serve.
+ */
 export function originCheck(
   allowed: readonly string[],
   own: (req: IncomingMessage) => readonly unknown[],
@@ -144,7 +147,7 @@ export function originCheck(
   return (req, isTrusted) => {
     const { origin } = req.headers;
     if (origin === undefined || allowed.includes(origin)) return;
-    // Browsers do not speak to the unix socket: what puts it behind a name of its own has to say so.
+    // Browsers cannot use the unix socket, so a server in front of it must be listed in allowed_origins.
     if (!isTrusted && own(req).includes(origin)) return;
     throw new WebhookdError("browser_origin", "requests from web pages are refused; see [server] allowed_origins");
   };
@@ -173,17 +176,17 @@ const ANSWER_HEADERS = [
   "Idempotency-Replayed",
   "WWW-Authenticate",
 ].join(", ");
-/** A browser asks again after so long, so that an origin that was taken away is soon refused. */
+/** The browser asks again after this time, so that an origin that is removed is soon refused. */
 const KNOWN_FOR_SECONDS = "600";
 
-/** Also of answers that have no word for the page: a cache must not give one page what was said to another. */
+/** Sent with every answer, since a cache must not give one page the answer for another. */
 const VARY: Header = ["vary", "Origin"];
 
-/** The answer to a browser that asks whether a page may send a request; null for what is no such question. */
+/** Answers a browser's preflight request, or returns null if the request is something else. */
 export function preflight({ method, headers }: IncomingMessage): Reply | null {
   if (method !== "OPTIONS" || headers.origin === undefined) return null;
   if (headers["access-control-request-method"] === undefined) return null;
-  // The same for every path and method: whoever has no key learns nothing of what there is.
+  // The same for every path and method, so that a caller without a key learns nothing about the routes.
   const allowed: Header[] = [
     ["access-control-allow-methods", METHODS],
     ["access-control-allow-headers", REQUEST_HEADERS],
@@ -192,7 +195,7 @@ export function preflight({ method, headers }: IncomingMessage): Reply | null {
   return { status: 204, type: "", body: null, headers: allowed };
 }
 
-/** What every answer carries where pages are allowed, errors as well: a page has to be able to read why it was refused. */
+/** Headers of every answer if pages are allowed, errors included: a page must be able to read why it was refused. */
 export function pageHeaders(allowed: readonly string[], { headers: { origin } }: IncomingMessage): readonly Header[] {
   if (origin === undefined || !allowed.includes(origin)) return [VARY];
   return [VARY, ["access-control-allow-origin", origin], ["access-control-expose-headers", ANSWER_HEADERS]];

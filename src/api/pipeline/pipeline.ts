@@ -1,6 +1,6 @@
 /**
- * The one way that every request takes, whatever it is about: `#answer` is the order of checks (`docs/interface.md` §2), and
- * every error, wherever it is thrown, becomes one problem document.
+ * The pipeline that every request passes through. `#answer` has the order of the checks (`docs/interface.md` §2), and
+ * every error becomes a problem document, wherever it is thrown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -65,20 +65,20 @@ const NO_QUERY: Query = new Map();
 const NO_BODY = new Uint8Array(0);
 const BODILESS_MAX_BYTES = 64 * 1024;
 const MAX_READS = 128;
-/** Half of the connections that the listener takes. */
+/** Half of the connections that the listener accepts. */
 const MAX_STREAMS = 256;
 
 export class Pipeline {
   readonly #parts: ApiParts;
-  /** What is at a path that has no parameters: most of what is asked for, publishes above all. */
+  /** Resources at paths without parameters. Most requests are for these, above all publishes. */
   readonly #fixed = new Map<string, Resource>();
   readonly #resources: ReadonlyMap<string, Resource>;
-  /** Finds all the others. */
+  /** Finds the resources at paths with parameters. Loaded with the first request that needs it. */
   #router: FindResource<Resource> | null = null;
   readonly #proxies: Proxies;
   readonly #checkHost: (req: IncomingMessage, open: boolean) => void;
   readonly #checkOrigin: (req: IncomingMessage, isTrusted: boolean) => void;
-  /** Where requests come from is known by their head and their connection, which has its own heads. */
+  /** Heads whose Host and Origin were already checked. Each connection has its own head objects. */
   readonly #admitted = new WeakSet<PlainHead>();
   readonly #authentication: Authentication;
   readonly #rateLimit: RateLimit | null;
@@ -86,7 +86,7 @@ export class Pipeline {
   readonly #bodyTurns: BodyTurns;
   readonly #bodyMemory: BodyMemory;
   readonly #shares: Shares;
-  /** Of the unix socket alone, so that whatever others do, the operator is served. */
+  /** Serves only the unix socket, so that the operator always has capacity, whatever others do. */
   readonly #reserve: Shares;
   readonly #lines = new Lines();
   readonly #refusals: Pace;
@@ -121,7 +121,7 @@ export class Pipeline {
     for (const [path, resource] of this.#resources) if (!path.includes(":")) this.#fixed.set(path, resource);
   }
 
-  /** What is at its path; undefined when there is nothing. */
+  /** Returns the resource at the request's path, or undefined if there is none. */
   async #find(exchange: Exchange): Promise<Resource | undefined> {
     if (hasDots(exchange.path) || !exchange.path.startsWith("/")) return undefined;
     if (this.#router === null) {
@@ -133,7 +133,7 @@ export class Pipeline {
     return resource;
   }
 
-  /** `isTrusted` is for the unix socket alone: no key is asked for, and no Host is compared. */
+  /** `isTrusted` is true only for the unix socket, which needs no key and whose Host is not checked. */
   handler(isTrusted: boolean): (req: IncomingMessage, res: ServerResponse) => void {
     const { clock } = this.#parts;
     return (req, res) => {
@@ -146,18 +146,18 @@ export class Pipeline {
     };
   }
 
-  /** For a listener that is not trusted. What is metered is what publishers send. */
+  /** For an untrusted listener. Only metered routes, the ones that publishers use, are read as plain requests. */
   plain(): Plain {
     const isMetered = ({ methods }: Resource) => methods.get("POST")?.route.body?.metered === true;
     const paths = [...this.#fixed].flatMap(([path, resource]) => (isMetered(resource) ? [path] : []));
     return { paths: new Set(paths), now: () => this.#parts.clock.now(), handle: this.handler(false) };
   }
 
-  /** For what never becomes a request. */
+  /** Returns a function that answers connections whose bytes never become a request. */
   reject(): Reject {
     const turn = (socket: Socket) => {
       const { remoteAddress } = socket;
-      // The unix socket has none.
+      // The unix socket has no address.
       if (remoteAddress === undefined) return null;
       return this.#lines.waitAlone(socket, () => this.#turn(this.#refusals, peerOf(remoteAddress)));
     };
@@ -214,7 +214,7 @@ export class Pipeline {
     return this.#trail.keep(act, () => this.#perform(exchange, served, principal));
   }
 
-  /** It waits twice: for what it does, and for what turns out to be long. */
+  /** Waits once for the work, and again if the answer turns out to be long. */
   async #answerAnyone(exchange: Exchange, served: Served): Promise<Reply> {
     await this.#wait(exchange, this.#openRoutes);
     const reply = await this.#perform(exchange, served, ANYONE);
@@ -246,7 +246,7 @@ export class Pipeline {
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.account);
     let isKept = false;
-    // The body of a publish, until the store may read it: a store may read on after it has failed.
+    // The body of a publish until the store may read it: even after a failure the store may still be reading it.
     let unpublished: Uint8Array | null = null;
     try {
       if (route.body?.metered) {
@@ -285,7 +285,7 @@ export class Pipeline {
         origin: () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies)),
       };
       const key = req.method === "POST" ? req.headers["idempotency-key"] : undefined;
-      // Awaited here: what it holds is given back once it is answered.
+      // Awaited here, because `finally` releases what the request holds.
       const reply = await (key === undefined ? route.handle(call) : this.#repeats.answer(route, call, key, path));
       if (!(req instanceof PlainRequest)) this.#bodyMemory.giveBack(body);
       unpublished = null;
@@ -293,7 +293,7 @@ export class Pipeline {
       return reply;
     } finally {
       if (unpublished !== null) this.#bodyMemory.giveBack(unpublished);
-      // A long answer is in memory until its client has taken it.
+      // A long answer stays in memory until the client has read it.
       if (isKept) whenClosed(res, () => holding.leave());
       else holding.leave();
     }
@@ -303,7 +303,7 @@ export class Pipeline {
     try {
       this.#write(exchange, await this.#answer(exchange));
     } catch (error) {
-      // Part of an answer is out: a second one behind it would be taken for the next request's.
+      // The answer has begun. A second one would be taken for the answer to the next request.
       if (exchange.res.headersSent) throw error;
       if (isRepeatable(error, exchange)) await this.#wait(exchange, this.#refusals);
       else if (isLongRefusal(error, exchange)) {
@@ -313,7 +313,7 @@ export class Pipeline {
     }
   }
 
-  /** The last resort: no answer can be given to this request any more, so its connection ends, and nothing else. */
+  /** Cuts the connection, because this request can no longer be answered. */
   #cutOff(exchange: Exchange, error: unknown): void {
     const { req, requestId, route, begun } = exchange;
     const { log, metrics, clock } = this.#parts;
@@ -332,12 +332,12 @@ export class Pipeline {
     await this.#lines.wait(exchange, () => this.#turn(pace, who, cost));
   }
 
-  /** A daemon that stops keeps nobody waiting. */
+  /** Nobody has to wait once the daemon is stopping. */
   #turn(pace: Pace, who: string, cost = 1): Promise<void> | null {
     return this.#parts.phase.now === "serving" ? pace.turn(who, cost) : null;
   }
 
-  /** Who pays for it, or the network that it came from. */
+  /** Returns the caller's account, or the network that the request came from. */
   #whoIs({ caller, req }: Exchange): string {
     return caller ?? peerOf(this.#proxies.clientOf(req));
   }
@@ -357,7 +357,9 @@ export class Pipeline {
     return problem(shown, exchange.requestId, headers);
   }
 
-  /** What nobody foresaw is named in the log alone, in one line: a stack or a message could hold what it worked on. */
+  /**
+   * An unforeseen error appears only in the log, and in one line: a stack trace or a longer message could contain data.
+   */
   #errorToShow(error: unknown, { req, requestId }: Exchange): WebhookdError {
     const { log } = this.#parts;
     const fields = { request_id: requestId, client: this.#proxies.clientOf(req) };
@@ -374,13 +376,13 @@ function lineOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : `${typeof error}: `;
 }
 
-/** Whether anyone can have it said to them again and again: without a good key, or by asking for more than a share. */
+/** True if anyone can cause this error repeatedly: without a good key, or by asking for more than a share. */
 function isRepeatable(error: unknown, { caller, hasWaited }: Exchange): boolean {
   if (error instanceof OverShare) return true;
   return caller === null && !hasWaited && error instanceof WebhookdError && PROBLEMS[error.code].status < 500;
 }
 
-/** Whether a long body was read for nothing. To refuse a short one costs less than to take it. */
+/** True if a long body was read for nothing. Refusing a short one costs less than accepting it. */
 function isLongRefusal(error: unknown, { bodyBytes }: Exchange): boolean {
   return bodyBytes > SHORT_BYTES && error instanceof WebhookdError && PROBLEMS[error.code].status < 500;
 }
@@ -400,14 +402,14 @@ async function readTyped(
   let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
   const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
   const hold = (bytes: number) => {
-    // Of what comes in chunks only its first bytes tell that it is a body, and that it needs a type.
+    // A chunked request shows only by its first bytes that it has a body, and so needs a type.
     if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
     if (route.body?.metered) holding.take("bytes", bytes);
     exchange.bodyBytes += bytes;
   };
   const body = mayHaveBody(req) ? await readBody(req, res, { ...rules, maxBytes, hold }) : NO_BODY;
   if (route.body !== undefined || body.length === 0) return { body, type };
-  // Some clients send an empty object with everything but a GET.
+  // Some clients send an empty object with every request but GET.
   if (route.method !== "GET" && saysNothing(body)) return { body: NO_BODY, type: "" };
   throw new WebhookdError("bad_request", "this route takes no body");
 }

@@ -1,4 +1,4 @@
-/** Query parameters: each is described and read in one place. */
+/** Query parameters: how each is described and read. */
 import { nearest } from "../../config/mistake.ts";
 import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
 import { idPattern, isId } from "../../domain/id.ts";
@@ -12,14 +12,14 @@ export type Query = ReadonlyMap<string, string>;
 export interface Parameter<T = unknown> {
   readonly name: string;
   readonly description: string;
-  /** The JSON Schema of its value. */
+  /** The JSON Schema of the value. */
   readonly schema: Readonly<Record<string, unknown>>;
   readonly isDeprecated?: true;
-  /** Undefined when it is not given; throws `invalid_query`. */
+  /** Returns undefined if it is not given. Throws `invalid_query`. */
   read(query: Query): T | undefined;
 }
 
-/** `name` is empty for the query as a whole. */
+/** `name` is empty if the fault is in the query as a whole. */
 export function invalidQuery(name: string, detail: string, code: FieldCode = "invalid_type"): WebhookdError {
   return new WebhookdError("invalid_query", `${name} ${detail}`.trim(), {
     errors: [{ pointer: `?${name}`, code, detail }],
@@ -37,7 +37,9 @@ export function choiceParameter<const T extends string>(
   return parameter(name, description, schema, (text) => ({ detail: notOneOf(text, values) }), parse);
 }
 
-/** One of the values, or several with commas between them. No `enum`: a list of them is none of its values. */
+/**
+ * One of the values, or several separated by commas. There is no `enum`, because a list of values would not match it.
+ */
 export function severalParameter<const T extends string>(
   name: string,
   values: readonly T[],
@@ -54,7 +56,7 @@ export function severalParameter<const T extends string>(
   return parameter(name, all, { type: "string" }, fault, parse);
 }
 
-/** Names with commas between them: what they name may simply not be there. */
+/** Names separated by commas. The caller checks that they exist. */
 export function namesParameter(name: string, description: string): Parameter<readonly string[]> {
   const parse = (text: string) => (areDifferent(text.split(",")) ? text.split(",") : undefined);
   const all = `${description} You can give several, separated by commas.`;
@@ -71,7 +73,7 @@ export function flagParameter(name: string, description: string, fallback?: bool
   return parameter(name, description, schema, () => ({ detail: "must be true or false" }), parse);
 }
 
-/** Epoch milliseconds. */
+/** Reads an instant as epoch milliseconds. */
 export function instantParameter(name: string, description: string): Parameter<number> {
   const schema = { type: "string", format: "date-time" };
   const parse = (text: string) => parseInstant(text) ?? undefined;
@@ -84,7 +86,7 @@ export function instantParameter(name: string, description: string): Parameter<n
   );
 }
 
-/** In a query a plus sign stands for a space. */
+/** A plus sign in a query means a space. */
 function plusHint(text: string): string {
   return parseInstant(text.replace(" ", "+")) === null ? "" : "; write the + of its offset as %2B";
 }
@@ -107,7 +109,7 @@ export function numberParameter(
   return parameter(name, description, schema, fault, parse);
 }
 
-/** Without a pattern any text is taken: what it names may simply not be there. `detail` says what it has to be. */
+/** Without a pattern any text is accepted, even a name that does not exist. `detail` says what the text must be. */
 export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
   const schema = { type: "string", ...(pattern !== undefined && { pattern: pattern.source }) };
   const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);
@@ -122,7 +124,7 @@ export function idParameter(name: string, prefix: "ep" | "evt" | "dlv", descript
 
 interface ParameterFault {
   readonly detail: string;
-  /** `invalid_type` if it says nothing. */
+  /** `invalid_type` if absent. */
   readonly code?: FieldCode;
 }
 
@@ -131,7 +133,7 @@ function notOneOf(text: string, values: readonly string[]): string {
   return `must be one of ${values.join(", ")}${near === null ? "" : `; did you mean ${near}?`}`;
 }
 
-/** Goes on being taken. */
+/** Marks a parameter as deprecated. It is still accepted. */
 export function deprecated<T>(given: Parameter<T>): Parameter<T> {
   return { ...given, isDeprecated: true };
 }
@@ -160,7 +162,7 @@ function parameter<T>(
 
 const NONE: Query = new Map();
 
-/** With `known` null whatever can be read is taken, and nothing of it kept. */
+/** If `known` is null, any query that can be parsed is accepted and ignored. */
 export function parseQuery(search: string, known: readonly string[] | null): Query {
   if (search.length < 2) return NONE;
   const query = new Map<string, string>();
@@ -180,7 +182,7 @@ export function parseQuery(search: string, known: readonly string[] | null): Que
     }
     if (query.has(name)) throw invalidQuery(name, "is given twice");
     if (value === null) throw invalidQuery(name, "is not percent-encoded UTF-8");
-    // No text of a store holds one, and PostgreSQL does not even look for it.
+    // No stored text contains a NUL, and PostgreSQL refuses a query with one.
     if (value.includes("\0")) throw invalidQuery(name, "contains a NUL character");
     query.set(name, value);
   }

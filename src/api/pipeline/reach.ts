@@ -1,7 +1,7 @@
 /**
- * What a key may reach that is for some endpoints only: those, their deliveries and attempts, and of an event what was
- * theirs. Each route says how it is about an endpoint, and here alone that is compared with the key; a route that does not
- * say is closed to such a key. To it, everything else is as if it were not there.
+ * Limits keys that are for some endpoints only: they see those endpoints, their deliveries and attempts, and the parts
+ * of events that concern them. Each route declares how it relates to endpoints, and only this file compares that with
+ * the key. A route that declares nothing is closed to such keys. Everything else looks as if it did not exist.
  */
 import { eventStatus } from "../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -23,7 +23,7 @@ const Event = idParameter("event", "evt", "");
 const UNKNOWN_ENDPOINT = "is not an endpoint that this key may see";
 const UNKNOWN_EVENT = "is not an event that this key may see, or was removed";
 
-/** The query as the route is to read it. Throws as if there were nothing that the key is not for. */
+/** Returns the query that the route should read. Throws as if things beyond the key's reach did not exist. */
 export async function withinReach(store: Reads, reach: Reach | undefined, asked: Asked): Promise<Query> {
   const { principal, query } = asked;
   const { endpoints } = principal;
@@ -94,7 +94,7 @@ function tenantOf(principal: Principal, query: Query): string | null {
   return tenantToRead(principal, namedTenant(query));
 }
 
-/** The event's deliveries to these endpoints; one has at most one. */
+/** Returns the event's deliveries to these endpoints. Each endpoint has at most one. */
 async function owedTo(
   { reads }: Pick<Store, "reads">,
   tenant: string | null,
@@ -111,8 +111,8 @@ export function isJobWithin({ endpoints }: Principal, { filter }: Pick<Job, "fil
 }
 
 /**
- * Of an event, what the key may see: to a link's no tags, which may say what an operator thinks of a customer; and if it is
- * for some endpoints only, not what became of the event elsewhere.
+ * Returns the part of an event that the key may see. A portal link sees no tags, which may say what an operator thinks
+ * of a customer. A key for some endpoints only does not see the event's deliveries elsewhere.
  */
 export async function partOf<E extends EventSummary | EventView>(
   store: Pick<Store, "reads">,
@@ -126,7 +126,7 @@ export async function partOf<E extends EventSummary | EventView>(
   return "deliveries" in event ? { ...part, deliveries, deliveryCount: deliveries.length } : part;
 }
 
-/** The endpoint that a body means, by its pointer. Throws `validation_failed`. */
+/** Returns the endpoint that a body names. Throws `validation_failed` with `pointer` if the key is not for it. */
 export function endpointWithin(
   { endpoints }: Principal,
   named: string | undefined,

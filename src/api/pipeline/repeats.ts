@@ -1,6 +1,6 @@
 /**
- * Requests that come again under an `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is given again, and
- * nothing is done twice. A request without a key never comes here.
+ * Repeated requests with the same `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is sent again, and
+ * nothing is done twice. Requests without a key skip this file.
  */
 import { isIdempotencyKey, requestFingerprint } from "../../domain/events/idempotency.ts";
 import type { Store } from "../../store/store.ts";
@@ -14,7 +14,7 @@ export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];
 export class Repeats {
   readonly #store: Pick<Store, "idempotency">;
   readonly #keptForMs: number;
-  /** Resolves when the one request of that key which is under way has been answered. */
+  /** Promises by key. Each resolves when the request with that key that is in progress has been answered. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(store: Pick<Store, "idempotency">, keptForMs: number) {
@@ -22,7 +22,7 @@ export class Repeats {
     this.#keptForMs = keptForMs;
   }
 
-  /** `given` is the header. Throws `invalid_idempotency_key`. */
+  /** `given` is the header's value. Throws `validation_failed`. */
   async answer(route: Route, call: Call, given: string | string[], path: string): Promise<Reply> {
     const { again } = route;
     const key = checkedKey(given);
@@ -30,7 +30,7 @@ export class Repeats {
     const { keyId, isPortal } = call.principal;
     const request = {
       tenant: oneTenantOf(call.principal, namedTenant(call.query)),
-      // A customer must not answer for a key that the tenant's own requests will use, nor see what those did.
+      // A portal customer must not use up a key that the tenant's own requests will use, nor see their answers.
       key: isPortal ? `${keyId} ${key}` : key,
       fingerprint: requestFingerprint("POST", path, call.body),
       expiresAt: call.now + this.#keptForMs,

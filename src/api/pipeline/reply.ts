@@ -1,4 +1,7 @@
-/** A request over Node's HTTP, what a route answers it with, and how that is written; errors are RFC 9457 problems. */
+/**
+ * A request over Node's HTTP, the reply that a route returns, and how the reply is written. Errors are RFC 9457
+ * problems.
+ */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { type Duplex, pipeline as connect, Readable } from "node:stream";
 import type { AuditAction } from "../../domain/caller.ts";
@@ -9,36 +12,36 @@ import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
 import { targetOf } from "../server/request-head.ts";
 
-/** A request, and what is known of it by the time it is answered. */
+/** A request, and what is known about it by the time it is answered. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly isTrusted: boolean;
   readonly requestId: string;
-  /** Monotonic. */
+  /** Monotonic time at which the request began. */
   readonly begun: number;
   path: string;
-  /** With its question mark; empty if there is none. */
+  /** Includes the question mark. Empty if there is no query. */
   search: string;
   params: Readonly<Record<string, string>>;
   allow: string | undefined;
-  /** What is left of the key's rate. */
+  /** Headers that show what is left of the key's rate. */
   limit: readonly Header[] | undefined;
-  /** The name of its account among callers; null until its key is known, and for whoever has none. */
+  /** The name of the caller's account. Null until its key is known, and for callers without an account. */
   caller: string | null;
-  /** The id of what it is about, where the path does not say it. */
+  /** The id of the request's object, if the path does not contain it. */
   object: string | undefined;
-  /** What the request is called in metrics. */
+  /** The name of the route in metrics. */
   route: string | undefined;
-  /** Of its body, those that are known of: all that it declares, or what has come. */
+  /** The bytes of the body known so far: the declared length, or what has arrived. */
   bodyBytes: number;
-  /** Whether it has waited for its turn, by a `Pace`. */
+  /** True once it has waited for its turn in a `Pace`. */
   hasWaited: boolean;
 }
 
 export const NO_PARAMS: Readonly<Record<string, string>> = {};
 
-/** All of its fields at once: objects of one shape are quick to read. */
+/** Sets all fields at once, because objects of the same shape are faster to read. */
 export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | "requestId" | "begun">): Exchange {
   const { req, res, isTrusted, requestId, begun } = given;
   const { path, search } = targetOf(req.url!);
@@ -61,12 +64,12 @@ export function newExchange(given: Pick<Exchange, "req" | "res" | "isTrusted" | 
   };
 }
 
-/** For a client to take some of its answer: until it has, the answer is in memory. */
+/** The time that a client may take to read some of its answer, which stays in memory until then. */
 const PATIENCE_MS = 30_000;
 
 /**
- * What is text goes out with its headers as one piece. `failed` hears of a stream that broke off by itself. Only a test
- * is less patient with whoever does not read it.
+ * Writes a reply. Text is sent together with its headers. `failed` is called if a stream breaks off by itself. Only
+ * tests pass another `patienceMs`.
  */
 export function write(
   exchange: Exchange,
@@ -85,37 +88,37 @@ export function write(
     return;
   }
   if (req.method !== "HEAD" && !res.destroyed) {
-    // A client that went away ends the stream with an error, too, but has closed the answer before.
+    // A client that disconnects ends the stream with an error too, but the answer is destroyed by then.
     body.once("error", (error) => res.destroyed || failed(error));
     return void connect(body, res, () => {});
   }
-  // Nobody will read the stream, which is what ends it; and Node throws where it is to connect one to a closed answer.
+  // Nobody will read the stream, and only destroying it ends it. Node throws if it is piped into a closed response.
   body.destroy();
   res.end();
 }
 
-/** So much of an answer that it may not fit into what the system keeps for a connection. */
+/** An answer longer than this may not fit into the kernel's send buffer. */
 const LONG_BYTES = 64 * 1024;
 
 export function isLong(body: Reply["body"]): boolean {
   return (typeof body === "string" || body instanceof Uint8Array) && body.length > LONG_BYTES;
 }
 
-/** Node destroys a socket on which nothing moves for so long, if nobody else hears of it. */
+/** Node destroys a socket that is idle for `patienceMs`, unless there is a listener for the timeout. */
 function cutUnlessTaken(res: ServerResponse, patienceMs: number): void {
   res.setTimeout(patienceMs);
-  // Before Node's own listener, which begins the time of a connection that is kept.
+  // Runs before Node's own listener, which starts the keep-alive timeout.
   res.prependOnceListener("finish", () => res.setTimeout(0));
 }
 
-/** So much of a body that was refused is read and thrown away, so that the connection can be used again. */
+/** A refused body up to this length is read and thrown away, so that the connection can be used again. */
 const MAX_DRAINED = 64 * 1024;
-/** For the client to read the answer, although it is still sending. */
+/** Time for the client to read the answer while it is still sending. */
 const LINGER_MS = 1000;
 
 /**
- * Whether more of its body may be to come than is drained, so that no more of it is read once it is refused. Of one that
- * comes in chunks nobody knows.
+ * True if the rest of the body may be longer than what is drained, so it is not read after a refusal. The length of a
+ * chunked body is unknown.
  */
 export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
   if (complete) return false;
@@ -123,13 +126,13 @@ export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Says nothing after this answer, and reads no more. Node would read the body to its end first, whatever its length, or
- * else reset the connection, and a reset may overtake the answer.
+ * Ends the connection after this answer without reading the rest of the body. Node would read the body to its end
+ * first, or reset the connection, and the reset could overtake the answer.
  */
 function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
   res.shouldKeepAlive = false;
-  // What Node would read by; and what it calls once the answer is out.
+  // Replaces the methods with which Node would read, and the one that it calls when the answer is sent.
   Object.assign(req, { _dump: () => {}, _read: () => {} });
   socket.destroySoon = () => {
     const come = req.read() as Buffer | null;
@@ -140,7 +143,7 @@ function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
   };
 }
 
-/** Names and values in turns, as Node takes them without looking at them twice. */
+/** Returns names and values alternately, the form that Node accepts without further checks. */
 function headersOf(
   { requestId, limit }: Exchange,
   { type, body, cache = "no-store", headers: own }: Reply,
@@ -151,14 +154,17 @@ function headersOf(
   if (body !== null) headers.push("content-type", type);
   if (limit !== undefined) for (const header of limit) headers.push(...header);
   if (own !== undefined) for (const header of own) headers.push(...header);
-  // Whoever asks for the headers alone wants this one as well (RFC 9110 9.3.2).
+  // HEAD requests get this header too (RFC 9110 9.3.2).
   if (typeof body === "string" || body instanceof Uint8Array) {
     headers.push("content-length", String(Buffer.byteLength(body)));
   }
   return headers;
 }
 
-/** Calls `run`, never at once, when the answer is out or nobody takes it any more; what it answers takes that back. */
+/**
+ * Calls `run`, never synchronously, when the answer is sent or the client is gone. The returned function cancels the
+ * call.
+ */
 export function whenClosed(res: ServerResponse, run: () => void): () => void {
   if (res.destroyed) queueMicrotask(run);
   else res.once("close", run);
@@ -170,14 +176,14 @@ export type Header = readonly [name: string, value: string];
 export interface Reply {
   readonly status: number;
   readonly type: string;
-  /** A stream goes on until it ends by itself, or the client is gone, which destroys it. */
+  /** A stream continues until it ends by itself, or until the client disconnects, which destroys it. */
   readonly body: string | Uint8Array | Readable | null;
   readonly headers?: readonly Header[];
-  /** What caches may do with it; nothing keeps an answer that does not say. */
+  /** The `Cache-Control` value. Without one, nothing may be cached. */
   readonly cache?: string;
-  /** False: nothing was changed, so an audited route leaves no entry. */
+  /** False if nothing was changed, so that an audited route leaves no entry. */
   readonly isAudited?: boolean;
-  /** What was done, where that says more than what the route is called in the audit log. */
+  /** The action for the audit log, if it is more specific than the route's. */
   readonly audit?: AuditAction;
 }
 
@@ -189,7 +195,7 @@ export function json(status: number, value: unknown, headers?: readonly Header[]
   return jsonText(status, JSON.stringify(value), headers);
 }
 
-/** For answers that hold stored bytes, which a round trip through JSON.parse would change. */
+/** For answers that contain stored bytes, which a round trip through JSON.parse would change. */
 export function jsonText(status: number, body: string, headers?: readonly Header[]): Reply {
   return { status, type: "application/json", body, headers };
 }
@@ -200,7 +206,7 @@ export function word(status: number, text: string): Reply {
 
 export const NO_CONTENT: Reply = { status: 204, type: "", body: null };
 
-/** Seconds after which a caller may try again, where the error itself does not know better. */
+/** Seconds after which a caller may try again, for errors that do not say it themselves. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   rate_limited: 60,
   overloaded: 1,
@@ -241,20 +247,20 @@ export function erased(): WebhookdError {
 }
 
 /**
- * What Node refuses before there is a request: bytes that are no HTTP, headers too long, a request too slow. It is
- * answered with a problem document like everything else.
+ * Answers requests that Node's parser refuses: bytes that are not HTTP, headers that are too long, requests that are
+ * too slow. They get a problem document too.
  */
 export function rejection(newRequestId: () => string, turn: (socket: Duplex) => Promise<void> | null): Reject {
-  // Node says it again with each piece that comes.
+  // Node reports the error again with each chunk that arrives.
   const waiting = new WeakSet<Duplex>();
   const rejected = new WeakSet<Duplex>();
   return function reject(error, socket) {
     if (rejected.has(socket)) return;
-    // As Node's own answer does: it is the response that this connection is at, and there is no other way to know it.
+    // Node's own handler does the same. There is no public property for the response in progress.
     const current = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (current?.req.complete) {
-      // The fault is in the request behind it. To refuse this one would be a lie about something that is done.
+      // The fault is in the next request. Refusing the current one would be wrong, because it is already being handled.
       if (waiting.has(socket)) return;
       waiting.add(socket);
       current.once("finish", () => {
@@ -267,7 +273,7 @@ export function rejection(newRequestId: () => string, turn: (socket: Duplex) => 
     rejected.add(socket);
     const fault = faultOf(error);
     const send = () => void socket.end(answer(fault, newRequestId()), () => socket.destroy());
-    // What is too slow, or has to give way to others, goes at once.
+    // Slow requests and dismissed connections are answered at once.
     const own = PROBLEMS[fault.code].status < 500 && fault.code !== "request_timeout" ? turn(socket) : null;
     if (own === null) return send();
     socket.pause();

@@ -1,6 +1,6 @@
 /**
- * A body that is the same for everybody. It is compressed once, and whoever has it already is told so, because anyone may
- * ask for it as often as they like: RFC 9110, 8.8.3 (ETag), 12.5.3 (Accept-Encoding) and 13.1.2 (If-None-Match).
+ * A body that is the same for every caller. It is compressed once and answers 304 to clients that have it, because
+ * anyone may ask for it at any rate: RFC 9110, 8.8.3 (ETag), 12.5.3 (Accept-Encoding) and 13.1.2 (If-None-Match).
  */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -8,17 +8,17 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { Header, Reply } from "./reply.ts";
 
-/** In the order in which they are chosen, if a client likes them equally. */
+/** The order of preference if a client accepts several equally. */
 const CODINGS = ["br", "gzip", "identity"] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** Takes a thread of the pool 15 ms for 300 KB; 11, the default, takes half a second for an eighth less. */
+/** Takes a pool thread 15 ms for 300 KB. Level 11, the default, takes half a second and saves an eighth. */
 const BROTLI_QUALITY = 9;
 
 export interface Caching {
-  /** Its `Cache-Control`. */
+  /** The value of `Cache-Control`. */
   readonly cache: string;
-  /** What goes with it, also when the client has it already. */
+  /** Further headers, which a 304 has as well. */
   readonly headers: readonly Header[];
 }
 
@@ -33,7 +33,7 @@ export class Representation {
     this.#hash = hash("sha256", bodies.identity, "base64url").slice(0, 22);
   }
 
-  /** Compresses it outside the main thread. */
+  /** Compresses the text outside the main thread. */
   static async of(type: string, text: string): Promise<Representation> {
     const identity = Buffer.from(text);
     const params = {
@@ -47,10 +47,10 @@ export class Representation {
     return new Representation(type, { identity, br, gzip: zipped });
   }
 
-  /** `asked` is the request's headers. */
+  /** `asked` has the request's headers. */
   reply(asked: IncomingHttpHeaders, { cache, headers: own }: Caching): Reply {
     const coding = codingFor(asked["accept-encoding"]);
-    // A strong tag names the bytes, so each coding has its own.
+    // A strong tag identifies the exact bytes, so each coding has its own.
     const etag = coding === "identity" ? `"${this.#hash}"` : `"${this.#hash}-${coding}"`;
     const headers: Header[] = [...own, ["etag", etag], ["vary", "Accept-Encoding"]];
     if (isKnown(etag, asked["if-none-match"])) return { status: 304, type: this.#type, body: null, cache, headers };
@@ -59,7 +59,7 @@ export class Representation {
   }
 }
 
-/** The coding that the client likes best of those that there are; without a word from it, none. */
+/** Returns the available coding that the client prefers, or `identity` if it states no preference. */
 export function codingFor(accepted: string | string[] | undefined): Coding {
   const weights = new Map<string, number>();
   for (const each of String(accepted ?? "").split(",")) {
@@ -74,7 +74,7 @@ export function codingFor(accepted: string | string[] | undefined): Coding {
   return weightOf(best) > 0 ? best : "identity";
 }
 
-/** Compared weakly, as it must be here: a proxy that compresses makes a strong tag weak. */
+/** Compares weakly, as If-None-Match requires: a proxy that compresses turns a strong tag into a weak one. */
 function isKnown(etag: string, asked: string | undefined): boolean {
   if (asked === undefined) return false;
   if (asked.trim() === "*") return true;

@@ -1,11 +1,12 @@
 /**
- * What a route needs and what callers are told about it, as data, so that one pipeline checks every request in the same
- * order.
+ * Routes as data: the rules by which one pipeline checks every request in the same order, and the description for
+ * callers.
  *
- * To add one: its rules and `handle` in `routes.ts` of its resource; its `operation`, the schema that reads its body and
- * the shapes of its answers in `schemas.ts` beside it, or all in one file where they are few; parameters from query.ts. `/openapi.json` and `/docs` follow by
- * themselves; `test/api/openapi/walk.test.ts` asks for requests that reach what it says, and
- * `vitest run test/api/openapi/published.test.ts --update` writes the addition to `docs/openapi.json`.
+ * To add a route, write its rules and `handle` in `routes.ts` of its resource. Its `operation` and the schemas of its
+ * body and answers belong in `schemas.ts` beside it, or in the same file if they are few. Parameters come from
+ * query.ts. `/openapi.json` and `/docs` follow by themselves. `test/api/openapi/walk.test.ts` then asks for requests
+ * that reach each described answer, and `vitest run test/api/openapi/published.test.ts --update` adds the route to
+ * `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type * as v from "valibot";
@@ -25,139 +26,149 @@ interface Reading {
   readonly growth?: undefined;
 }
 
-/** Every route that writes something, if only a row of the audit log. */
+/** The rules of every route that writes something, even if only a row of the audit log. */
 interface Changing {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** What an allowed caller in a loop adds to the disk; `test/api/pipeline/growth.test.ts` measures it. */
+  /** The disk space that an allowed caller in a loop uses up. `test/api/pipeline/growth.test.ts` measures it. */
   readonly growth: Growth;
   /**
-   * What a call of it is in the audit log. Every route has one that changes something or shows a secret, except for
-   * publishes. Its object is the `:id` of the path, else the id at the end of the answer's `location`.
+   * The action in the audit log. Every route that changes something or shows a secret has one, except publishes. The
+   * object of the entry is the `:id` of the path, or the id at the end of the answer's `location`.
    */
   readonly audit?: AuditAction;
 }
 
 /**
- * - `folds`: an entry of the audit log, in which repeated calls are counted (domain/audit-fold.ts).
- * - `grows`: at most so many bytes a call, beside what its body holds, for each delivery that it makes, and for a row
- *   under its idempotency key; `kept` says how long, by its setting.
+ * The disk space that calls may use up.
+ * - `folds`: only an entry of the audit log, in which repeated calls are counted (domain/audit-fold.ts).
+ * - `grows`: the most bytes per call beyond the body, for each delivery it creates and for the row of its idempotency
+ *   key. `kept` names the setting that limits how long they are kept.
  */
 export type Growth = "folds" | { readonly grows: number; readonly kept: string };
 
 interface Rules {
-  /** In h3's notation: `/v1/webhooks/:id`. */
+  /** The path in h3's notation: `/v1/webhooks/:id`. */
   readonly path: string;
-  /** The scope a key must have; `any` takes every key, `open` asks for none at all. */
+  /** The scope that a key must have. `any` accepts every key, `open` needs none. */
   readonly access: Scope | "any" | "open";
-  /** How a key that is for some endpoints only may use it: reach.ts. Absent: not at all. */
+  /** The way in which a key for some endpoints only may use the route (reach.ts). If absent, it may not. */
   readonly reach?: Reach;
-  /** The query parameters it takes; any other is refused. `any`: what there is in it is not looked at. */
+  /** The query parameters; any other is refused. `any` ignores the query. */
   readonly query?: readonly Parameter[] | "any";
-  /** Absent: the route takes no body. */
+  /** Absent if the route takes no body. */
   readonly body?: BodyRule;
   readonly operation: Operation;
   /**
-   * How a POST whose Idempotency-Key was answered before is answered again, from what its verb remembered (the `once`
-   * made of `call.request`). Absent: the first answer is kept and given again, so it may hold neither a secret nor an
-   * event's data. "itself": `handle` sees to it.
+   * Answers a repeat of a POST with the same Idempotency-Key, from the text that its operation remembered (the `once`
+   * made of `call.request`). If absent, the first answer is stored and sent again, so it must not contain a secret or
+   * an event's data. With "itself", `handle` does it.
    */
   readonly again?: "itself" | ((call: Call, remembered: string) => Reply | Promise<Reply>);
   handle(call: Call): Reply | Promise<Reply>;
 }
 
 /**
- * How a route is about endpoints, for a key that is for some of them only (reach.ts).
+ * The relation of a route to endpoints, for keys that are for some of them only (reach.ts).
  *
- * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one.
- * - `filter`: `?endpoint=` must be one of the key's; a key for one endpoint need not name it.
- * - `own`: the handler shows what is the key's alone; an `?endpoint=` must be one of them.
- * - `all`: nothing in it is about an endpoint.
+ * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one of these.
+ * - `filter`: `?endpoint=` must be one of the key's endpoints; a key for one endpoint need not name it.
+ * - `own`: the handler shows only what the key may see; an `?endpoint=` must be one of the key's endpoints.
+ * - `all`: nothing in the answer is about an endpoint.
  */
 export type Reach = "endpoint" | "delivery" | "attempt" | "event" | "job" | "filter" | "own" | "all";
 
 export interface BodyRule {
   readonly maxBytes: number;
-  /** What the handler reads the body by. */
+  /** The schema that the handler reads the body with. */
   readonly schema?: v.GenericSchema;
-  /** Whether the body may be left out. */
+  /** True if the body may be left out. */
   readonly optional?: boolean;
-  /** Whether it counts against `[limits]`: what is published is held in memory until it is durable. */
+  /** True if the body counts against `[limits]`: a published body stays in memory until it is durable. */
   readonly metered?: boolean;
-  /** Media types it takes; `application/json` alone if absent. */
+  /** The accepted media types. Only `application/json` if absent. */
   readonly types?: readonly string[];
 }
 
-/** A request that passed every check which needs no knowledge of the route's noun. */
+/** A request that passed all checks that do not depend on the route's resource. */
 export interface Call {
   readonly principal: Principal;
-  /** As received, perhaps with a slash at its end. */
+  /** The path as received, possibly with a trailing slash. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: ReadonlyMap<string, string>;
-  /** By their names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** As received; empty when there was none. */
+  /** The body as received. Empty if there was none. */
   readonly body: Uint8Array;
   /** Epoch milliseconds at which the request was read. */
   readonly now: number;
-  /** The body's media type, in lower case; "" without a body. */
+  /** The body's media type, in lower case. "" without a body. */
   readonly type: string;
-  /** Given with an Idempotency-Key, for verbs that do what they do once. */
+  /** Present if the request has an Idempotency-Key, for operations that run only once. */
   readonly request?: KeyedRequest;
-  /** The key alone, where the route sees to it `itself`. */
+  /** The bare idempotency key, for routes with `again: "itself"`. */
   readonly idempotencyKey?: string;
   /**
-   * Counts what is published against the rates of the key and of its tenant; throws when the tenant has used up its own.
-   * To be called before `body`, or a view of it, is given to anybody else: until then a refusal frees its memory.
+   * Counts the events of a publish against the rates of the key and its tenant. Throws if the tenant has used up its
+   * rate. Must be called before anyone else gets `body` or a view of it, because a refusal until then frees its memory.
    */
   carries(drafts: readonly { readonly tenant: string }[]): void;
-  /** For work on so many bytes of the body: null when it may be done at once, else resolves when it is its turn. */
+  /** Waits for a turn to work on so many bytes of the body. Null means at once. */
   turn(bytes: number): Promise<void> | null;
-  /** Takes one of the streams that there may be, until `leave` is called on what it answers; throws when there is none. */
+  /** Takes one of the limited streams until `leave` is called on the result. Throws if none is free. */
   stream(): { leave(): void };
-  /** Where the caller reached us, as `https://hooks.example.com`; null over the unix socket, and where it did not say. */
+  /**
+   * The origin at which the caller reached us, such as `https://hooks.example.com`. Null over the unix socket, and if
+   * the caller did not say.
+   */
   origin(): string | null;
-  /** Tells the audit log the id of what the path names otherwise. */
+  /** Sets the id in the audit entry, if the path names the object in another form. */
   isAbout(id: string): void;
-  /** Calls `run`, never at once, when the client is gone; what it answers takes that back. For answers that are waited for. */
+  /**
+   * Calls `run`, never synchronously, when the client is gone. The returned function cancels the call. For answers that
+   * take long.
+   */
   whenGone(run: () => void): () => void;
 }
 
-/** What callers are told about a route. Answering a request never looks at it; tests hold real answers against it. */
+/** The description of a route. Requests are handled without it, and tests compare real answers with it. */
 export interface Operation {
-  /** In camel case and stable for ever: generated clients name their functions after it. */
+  /** In camel case, and never changed: generated clients name their functions after it. */
   readonly id: string;
   readonly tag: Tag;
-  /** One line, imperative, without a full stop. */
+  /** One line in the imperative, without a full stop. */
   readonly summary: string;
   readonly description?: string;
-  /** What the path's parameters hold: the prefix of an id, `{ id: "ep" }`; "" for what is none. */
+  /** The id prefix of each path parameter, `{ id: "ep" }`, or "" if it is not an id. */
   readonly params?: Readonly<Record<string, string>>;
-  /** What a request may say in headers, by name; `Idempotency-Key` on every POST needs no mention. */
+  /** Descriptions of request headers by name. `Idempotency-Key` on POST is described automatically. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** A body that is taken as it stands. */
+  /** A valid body. */
   readonly example?: unknown;
-  /** Where `application/x-ndjson` is taken too: one line of it. */
+  /** A valid line, if `application/x-ndjson` is accepted too. */
   readonly line?: unknown;
-  /** By status. */
+  /** The replies by status. */
   readonly replies: Readonly<Record<number, ReplyShape>>;
-  /** Beyond what follows from the route's rules, which openapi/responses.ts adds: `unauthorized`, `invalid_query` and the like. */
+  /**
+   * Further problem codes. openapi/responses.ts adds the ones that follow from the route's rules, such as
+   * `unauthorized` or `invalid_query`.
+   */
   readonly problems?: readonly ErrorCode[];
 }
 
 export interface ReplyShape {
   readonly description: string;
-  /** Absent: there is no body. */
+  /** Absent if there is no body. */
   readonly schema?: v.GenericSchema;
   readonly example?: unknown;
-  /** `application/json` unless said otherwise. */
+  /** `application/json` if absent. */
   readonly type?: string;
   readonly headers?: readonly ReplyHeader[];
 }
 
 export type ReplyHeader = "location" | "link" | "etag";
 
-/** Of operations that answer a `Representation`. */
+/** The header parameter of operations that answer with a `Representation`. */
 export const IF_NONE_MATCH = {
   "If-None-Match": "The `ETag` that you have: if it is still the same, the answer is 304 without a body.",
 };
@@ -166,7 +177,7 @@ export const UNCHANGED: ReplyShape = {
   headers: ["etag"],
 };
 
-/** The chapters of the description, in this order. */
+/** The sections of the description, in this order. */
 export const TAGS = {
   Endpoints: "Where events go: the registered URLs, their event types, and how requests are made to them.",
   Publishing: "Publishing events. Once a publish request is answered with 202, its events are durable.",
@@ -181,16 +192,16 @@ export type Tag = keyof typeof TAGS;
 
 export interface Served {
   readonly route: Route;
-  /** What it is called in metrics. */
+  /** The route's name in metrics. */
   readonly name: string;
-  /** The query parameters it takes; null: any, and none is looked at. */
+  /** The names of the query parameters. Null: the query is ignored. */
   readonly parameters: readonly string[] | null;
 }
 
-/** What is served at one path. */
+/** Everything that is served at one path. */
 export interface Resource {
   readonly methods: Map<string, Served>;
-  /** Whether it asks for no key. */
+  /** True if it needs no key. */
   readonly isOpen: boolean;
 }
 

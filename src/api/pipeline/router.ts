@@ -1,19 +1,19 @@
 /**
- * Finds what is at a path that has parameters, or is no path of ours. Apart, because h3 makes Node load its fetch, which
- * takes a tenth of a start and 4 MiB: both wait for the first request that needs it.
+ * Finds the resource at a path with parameters. It is a separate file because importing h3 makes Node load its fetch,
+ * which takes a tenth of the start-up time and 4 MiB. Both wait for the first request that needs it.
  */
 import { H3, H3Event } from "h3";
 
-/** Where a request goes. */
+/** The result of a lookup. */
 export interface Found<R> {
-  /** As URLs are written: what needs no percent-encoding has none. */
+  /** The path without needless percent-encoding. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>> | undefined;
-  /** Undefined when there is nothing. */
+  /** Undefined if nothing is served there. */
   readonly resource: R | undefined;
 }
 
-/** Takes a path that begins with a slash. */
+/** The path must begin with a slash. */
 export type FindResource<R> = (path: string) => Found<R>;
 
 type ServerRequest = ConstructorParameters<typeof H3Event>[0];
@@ -25,7 +25,7 @@ export function createRouter<R>(resources: ReadonlyMap<string, R>): FindResource
   };
   for (const [path, resource] of resources) route(path, resource);
   route("/**", undefined);
-  // The path alone: with the Host that a client sent, h3 would make a URL, and throw where that is none. Its methods are
-  // the resource's.
+  // Only the path is passed: h3 would build a URL from the client's Host, and throw if it is invalid. The resource
+  // checks the method.
   return (path) => h3.handler(new H3Event({ method: "GET", url: path } as ServerRequest)) as Found<R>;
 }

@@ -1,4 +1,4 @@
-/** What every shape on the wire is made of. Answers may gain fields, so their objects are open. */
+/** Schemas that all routes share. Objects in answers are open, because answers may gain fields. */
 import * as v from "valibot";
 import { idPattern, TENANT } from "../../domain/id.ts";
 import { unknownType } from "./body.ts";
@@ -10,7 +10,7 @@ export const Instant = v.pipe(v.string(), v.isoTimestamp());
 export const Tenant = v.pipe(v.string(), v.regex(TENANT));
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The name of an event type. The catalogue is asked each time, because it changes while the daemon runs. */
+/** The name of an event type. The catalogue is read each time, because it changes while the daemon runs. */
 export function typeName(types: ReadonlyMap<string, unknown>) {
   return v.pipe(
     v.string(),
@@ -29,7 +29,7 @@ export function typeName(types: ReadonlyMap<string, unknown>) {
 /** Any JSON object. `v.record` would drop keys such as `constructor`. */
 export const AnyObject = v.looseObject({});
 
-/** Any object in a request. Not `v.record`: that one drops keys such as `constructor` without a word. */
+/** Accepts any object in a request. `v.record` would silently drop keys such as `constructor`. */
 export function anObject() {
   const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
   return v.pipe(
@@ -42,7 +42,7 @@ export function described<const S extends v.GenericSchema>(schema: S, descriptio
   return v.pipe(schema, v.description(description));
 }
 
-/** A schema with a title becomes a component of that name. */
+/** Gives a schema a title, which makes it a component of that name. */
 export function titled<const S extends v.GenericSchema>(title: string, schema: S) {
   return v.pipe(schema, v.title(title));
 }
@@ -85,9 +85,12 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
   });
 }
 
-/** Control characters, line separators, and what cannot be seen, bidi marks too: a label is shown on terminals. */
+/**
+ * Control characters, line separators and invisible characters, bidi marks included, because labels are shown on
+ * terminals.
+ */
 const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/u;
-/** Joiners and what picks a form of an emoji mean something after a letter that is not ASCII alone. */
+/** Joiners and emoji variation selectors are meaningful only after a non-ASCII character. */
 const LOOSE_JOINER = /(?<![^\x00-\x7f\s])(?:\p{Join_Control}|\ufe0e|\ufe0f(?!\u20e3))/u;
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/u;
 
@@ -101,24 +104,24 @@ export function line(maxLength: number) {
   );
 }
 
-/** Text of one line that is safe to show. */
+/** True for one line of text that is safe to show. */
 export function isPlainText(text: string): boolean {
   return !FORBIDDEN_TEXT.test(text) && !LOOSE_JOINER.test(text);
 }
 
-/** For what is compared: two names that look the same are the same. */
+/** True for text without invisible characters. Names that are compared must not look the same and differ. */
 export function isSeenWhole(text: string): boolean {
   return !INVISIBLE.test(text);
 }
 
-/** Characters as people count them, not UTF-16 units. */
+/** Returns the number of characters as people count them, not of UTF-16 units. */
 export function lengthOf(text: string): number {
   return [...text].length;
 }
 
 const LEAST_RATE = 0.001;
 
-/** A second. Slower than the least would look as if nothing were sent at all. */
+/** Accepts a rate per second. Below the minimum it would look as if nothing were sent at all. */
 export function rate(maximum: number) {
   return v.pipe(
     v.number(),

@@ -1,6 +1,6 @@
 /**
- * Portal links: a page for a customer, opened by a key that lives for minutes or hours. The key is in the fragment of the
- * link, which browsers send to nobody. What it may do is decided by the pipeline, as for any key.
+ * Portal links open a page for a customer, with a key that lives for minutes or hours. The key is in the link's
+ * fragment, which browsers never send. As with any key, the pipeline decides what it may do.
  */
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -258,7 +258,7 @@ function abilityOf(principal: Principal): PortalScope[] {
   return PORTAL_SCOPES.filter((scope) => allows(principal, scope));
 }
 
-/** Throws `validation_failed` where one is not there, or not the tenant's. */
+/** Throws `validation_failed` if one of them does not exist or belongs to another tenant. */
 async function requireEndpoints({ store }: ApiParts, tenant: string, endpoints: readonly string[]): Promise<void> {
   if (tenant === EVERY_TENANT && endpoints.length > 0) {
     const detail = "cannot be combined with the tenant *: name the tenant that they belong to";
@@ -271,7 +271,10 @@ async function requireEndpoints({ store }: ApiParts, tenant: string, endpoints: 
   throw validationFailed([{ pointer: `/endpoints/${at}`, code: "unknown_endpoint", detail }]);
 }
 
-/** Where browsers reach this daemon: as it is configured, else as the caller did, else where it listens. */
+/**
+ * Returns the origin at which browsers reach this daemon: the configured one, or the caller's, or the one it listens
+ * on.
+ */
 function originFor({ portal }: ApiParts, call: Call): string {
   const { url, listening } = portal();
   return url === "" ? (call.origin() ?? listening) : url;

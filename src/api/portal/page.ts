@@ -1,4 +1,4 @@
-/** The portal's page: its HTML, and the script and style that it loads, which carry the hash of what they hold in their names. */
+/** Serves the portal's page: its HTML, and the script and style, whose names contain a hash of their content. */
 import * as v from "valibot";
 import type { ApiParts } from "../parts.ts";
 import { type Header, notFound, type Reply } from "../pipeline/reply.ts";
@@ -6,7 +6,10 @@ import type { Representation } from "../pipeline/representation.ts";
 import { type Call, IF_NONE_MATCH, type Operation, type Route, UNCHANGED } from "../pipeline/route.ts";
 
 const PAGE = "/portal";
-/** From `/portal/`, where what the page refers to would not be found; it may be under a path of a proxy. */
+/**
+ * Redirects `/portal/`, where the page's relative links would break. It is relative, because a proxy may serve it under
+ * a path.
+ */
 const TO_PAGE: Reply = { status: 308, type: "text/plain", body: "", headers: [["location", "../portal"]] };
 
 export const readPortal: Operation = {
@@ -50,7 +53,7 @@ export const readPortalFile: Operation = {
 
 export function portalPageRoutes(parts: ApiParts): Route[] {
   let loaded: Promise<ReadonlyMap<string, Representation>> | undefined;
-  /** Most processes are never asked. */
+  /** Loaded when first requested, because most processes never serve the portal. */
   const load = async () => {
     const [{ portalFiles }, { Representation }] = await Promise.all([
       import("../../portal/files.ts"),
@@ -70,7 +73,7 @@ export function portalPageRoutes(parts: ApiParts): Route[] {
       ["x-content-type-options", "nosniff"],
       ["cross-origin-resource-policy", "same-origin"],
     ];
-    // The page names the other files, so it is asked for each time.
+    // The HTML names the current files, so browsers must ask for it each time.
     const cache = path === PAGE ? "no-cache" : "public, max-age=31536000, immutable";
     return file.reply(headers, { cache, headers: always });
   };
@@ -94,7 +97,9 @@ export function portalPageRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** Nothing but ours runs or loads, and only the configured sites may frame it. */
+/**
+ * Returns a content security policy: only our own script and style run, and only configured sites may frame the page.
+ */
 function policyOf({ portal }: ApiParts): string {
   const { logoUrl, frameAncestors } = portal();
   const logo = logoUrl === "" ? "" : ` ${new URL(logoUrl).origin}`;

@@ -1,6 +1,6 @@
 /**
- * From the bytes of a publish to drafts: one scan, no parsing of `data`, which goes on exactly as it came. What may be
- * long is done in pieces.
+ * Turns the bytes of a publish into drafts. The bytes are scanned once, and `data` is never parsed, because it is
+ * stored exactly as it arrived. Long work is done in pieces.
  */
 import { WebhookdError } from "../../domain/errors.ts";
 import {
@@ -34,25 +34,28 @@ type Members = ReadonlyMap<string, JsonNode>;
 export interface DraftRules {
   readonly types: ReadonlyMap<string, unknown>;
   readonly maxEventBytes: number;
-  /** The tenant for what an event names, or leaves out; throws `forbidden`, and for another than the query's. */
+  /**
+   * Returns the tenant that the event belongs to, from the name in its body, if there is one. Throws `forbidden` if the
+   * key may not use it, and `validation_failed` if the query names another.
+   */
   readonly tenantFor: (named: string | undefined, pointer: string) => string;
   readonly checkData?: DataCheck | undefined;
   readonly now: number;
-  /** When the idempotency keys expire that are used now. */
+  /** When idempotency keys that are used now expire. */
   readonly expiresAt: number;
-  /** Of the request, and so of each of its events. */
+  /** The trace context of the request, which each of its events gets. */
   readonly trace: TraceContext | undefined;
 }
 
-/** Where an event stands in a request. */
+/** The position of an event in a request. */
 interface Place {
   readonly pointer: string;
   readonly fields: ReadonlySet<string>;
-  /** Of the request, if the event is all of it. */
+  /** The idempotency key of the request, if the event is its whole body. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** `{type, data, created_at?, publisher_id?, tags?, tenant?}` */
+/** Reads `{type, data, created_at?, publisher_id?, tags?, tenant?}`. */
 export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: string): EventDraft {
   if (body.length === 0) throw missingBody(["type", "data"]);
   const faults = new Faults();
@@ -61,7 +64,7 @@ export function readEvent(body: Uint8Array, rules: DraftRules, idempotencyKey?: 
   return draft!;
 }
 
-/** `{events: […]}`: all of them, or an error that names the indices at fault. */
+/** Reads `{events: […]}`. Throws an error that names the faulty indices, and then no event is published. */
 export function* readBatch(body: Uint8Array, rules: DraftRules): Pieces<EventDraft[]> {
   if (body.length === 0) throw missingBody(["events"]);
   const { members } = yield* scanInPieces(body, { outline: 3 });
@@ -79,7 +82,9 @@ export function* readBatch(body: Uint8Array, rules: DraftRules): Pieces<EventDra
   return drafts as EventDraft[];
 }
 
-/** One event a line (`application/x-ndjson`): faults are named as of a batch, `/events/3` is the fourth line. */
+/**
+ * Reads one event per line (`application/x-ndjson`). Faults are named as in a batch: `/events/3` is the fourth line.
+ */
 export function* readLines(body: Uint8Array, rules: DraftRules): Pieces<EventDraft[]> {
   const faults = new Faults();
   const lines = jsonLines(body, MAX_BATCH + 1);
@@ -95,7 +100,7 @@ export function* readLines(body: Uint8Array, rules: DraftRules): Pieces<EventDra
   return drafts as EventDraft[];
 }
 
-/** `before`: bytes of other work since the last piece. */
+/** `before` is the number of bytes of other work done since the last piece. */
 function* inPieces<S extends Span, D>(
   spans: readonly S[],
   draftAt: (span: S, pointer: string) => D,
@@ -156,7 +161,7 @@ function draftOf(
   const span = body.subarray(data.start, data.end);
   const fault = rules.checkData?.(type, span) ?? null;
   if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
-  // A view of the request's own buffer: the store copies it into the envelope, and nobody holds it longer.
+  // A view of the request's own buffer. The store copies it into the envelope, and nobody keeps it longer.
   const draft = {
     tenant: rules.tenantFor(tenant, `${pointer}/tenant`),
     type,
@@ -171,7 +176,7 @@ function draftOf(
   return { ...draft, idempotency: { key, fingerprint, expiresAt: rules.expiresAt } };
 }
 
-/** Undefined where there is nothing in them. */
+/** Returns undefined if the event has no labels. */
 function labelsOf(body: Uint8Array, members: Members, pointer: string, faults: Faults): EventLabels | undefined {
   const publisherId = text(body, optional(members, "publisher_id", "string", pointer, faults)) ?? null;
   if (publisherId !== null && !PUBLISHER_ID.test(publisherId)) {
@@ -187,7 +192,7 @@ function labelsOf(body: Uint8Array, members: Members, pointer: string, faults: F
     const detail = "takes 1 to 64 visible ASCII characters, without commas";
     faults.add(`${at}/${index}`, typeof tag === "string" ? "invalid_syntax" : "invalid_type", detail);
   }
-  // In one order: the same event again is the same, whatever theirs was.
+  // Tags are sorted, so that the same event with its tags in another order is a repeat.
   const tags = (given as string[]).toSorted();
   return publisherId === null && tags.length === 0 ? undefined : { publisherId, tags };
 }

@@ -1,4 +1,4 @@
-/** The way in for events. What this answers with 202 is durable. */
+/** Routes that publish events. An event answered with 202 is durable. */
 import { WebhookdError } from "../../domain/errors.ts";
 import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
@@ -80,7 +80,7 @@ function rulesFor({ catalogue, config }: ApiParts, { principal, query, headers, 
   return { types, maxEventBytes, tenantFor, checkData, now, expiresAt: now + idempotency, trace: traceOf(headers) };
 }
 
-/** Before each piece, others have their turn. */
+/** Lets other requests have their turn before each piece. */
 async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
   for (let next = work.next(); ; next = work.next()) {
     if (next.done === true) return next.value;
@@ -89,7 +89,10 @@ async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
   }
 }
 
-/** Commits, and hands over in the same turn what nobody else would read again. */
+/**
+ * Commits the events, and gives their deliveries to the senders in the same turn of the event loop, so that nobody has
+ * to read them again.
+ */
 export async function publish(
   { store, deliveries }: ApiParts,
   drafts: readonly EventDraft[],
@@ -101,7 +104,7 @@ export async function publish(
   return publications;
 }
 
-/** As JSON. Neither an id nor the name of a type has a character that is escaped there. */
+/** Makes JSON. Ids and type names contain no character that needs escaping. */
 export function publicationText(
   { id, type, createdAt, deliveries }: Pick<Publication, "id" | "type" | "createdAt" | "deliveries">,
   more = "",
@@ -110,7 +113,7 @@ export function publicationText(
   return `{${what},"delivery_count":${deliveries},"deliveries":${deliveries}${more}}`;
 }
 
-/** Node joins what was sent twice by commas: one list for the state, and no trace for the parent. */
+/** Node joins repeated headers with commas. That is a valid list for `tracestate`, and an invalid `traceparent`. */
 function traceOf({ traceparent, tracestate }: Call["headers"]): TraceContext | undefined {
   if (traceparent === undefined) return undefined;
   return traceContext(String(traceparent), tracestate === undefined ? undefined : String(tracestate));

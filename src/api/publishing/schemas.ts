@@ -1,6 +1,6 @@
 /**
- * The bodies of a publish, and what it answers. event-draft.ts reads them with one scan and by the same field names,
- * because `data` must not be parsed; `test/api/openapi/described-drafts.test.ts` holds the two together.
+ * The schemas of publishes and their answers. event-draft.ts reads the bodies with a scan instead, using the same field
+ * names, because `data` must not be parsed. `test/api/openapi/described-drafts.test.ts` checks that the two agree.
  */
 import * as v from "valibot";
 import { MAX_TAGS, PUBLISHER_ID, TAG } from "../../domain/events/event.ts";
@@ -44,7 +44,7 @@ export function eventDraft(types: Types) {
   );
 }
 
-/** One of a batch, or a line of it. */
+/** The schema of an event in a batch, or of a line. */
 export function batchItem(types: Types) {
   const key = v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY));
   return titled(

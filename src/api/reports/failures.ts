@@ -1,4 +1,4 @@
-/** What does not arrive, grouped by endpoint and cause: the page for bad days. */
+/** The report on deliveries that do not arrive, grouped by endpoint and cause. */
 import * as v from "valibot";
 import { ATTEMPT_ERRORS } from "../../domain/deliveries/attempt.ts";
 import type { FailureGroup as StoredGroup, Parts } from "../../domain/deliveries/failure.ts";
@@ -128,8 +128,8 @@ export function failureRoutes({ store }: ApiParts): Route[] {
 }
 
 /**
- * Up to the next full minute, or full hour where a step is an hour or longer. The rest of the period before the 24 steps
- * is shorter than that, and counts in the first one.
+ * The series ends at the next full minute, or full hour if a step is an hour or longer. The period may begin up to a
+ * minute or an hour before the 24 steps; that time counts in the first step.
  */
 function seriesOf(since: number, now: number): Parts {
   const stepOf = (unit: number) => Math.max(1, Math.ceil((now - since - unit) / PARTS / unit)) * unit;

@@ -1,4 +1,7 @@
-/** How much there was to do, and how it went: from counters, whatever the size of the history. */
+/**
+ * The report on traffic and its results. It is read from counters, so its cost does not depend on the size of the
+ * history.
+ */
 import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
 import { DELAY_BOUNDS, DURATION_BOUNDS, percentile, sum } from "../../domain/tally.ts";
@@ -81,7 +84,7 @@ export const getStatistics: Operation = {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** How long each window is, and the parts of its series: milliseconds. */
+/** The length of each window and of the parts of its series, in milliseconds. */
 const WINDOWS = {
   "5m": { length: 5 * MINUTE, step: MINUTE },
   "1h": { length: HOUR, step: MINUTE },
@@ -176,7 +179,7 @@ function percentiles(bounds: readonly number[], counts: readonly number[]) {
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
 }
 
-/** Three decimals: one event an hour is still a rate. */
+/** Rounds to three decimals: one event per hour is still a rate. */
 function rate(count: number, seconds: number): number {
   return Math.round((count / seconds) * 1000) / 1000;
 }

@@ -1,4 +1,4 @@
-/** Server-sent events (WHATWG HTML §9.2): what happens to deliveries, as it happens. */
+/** Server-sent events (WHATWG HTML §9.2) that report changes of deliveries as they happen. */
 import { Readable } from "node:stream";
 import * as v from "valibot";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -12,7 +12,7 @@ import { choiceParameter, idParameter } from "../pipeline/query.ts";
 import type { Reply } from "../pipeline/reply.ts";
 import type { Call, Operation, Route } from "../pipeline/route.ts";
 
-/** What streams tell of. */
+/** The statuses whose changes a stream reports. */
 export const STREAMED_STATUSES = ["pending", "delivered", "failed", "cancelled"] as const;
 
 export const streamChanges: Operation = {
@@ -42,7 +42,7 @@ export const streamChanges: Operation = {
 
 const HEARTBEAT_MS = 15_000;
 
-/** So many changes may wait for a client that does not read, beyond what it missed: about what the feed keeps anyway. */
+/** The most changes that may wait for a slow client, beyond those it missed. The feed keeps about as many anyway. */
 const MAX_WAITING = 10_000;
 const MISSED = "some changes on another node are not known";
 const GONE = "the messages since then are no longer kept";
@@ -83,7 +83,7 @@ async function open(parts: ApiParts, call: Call): Promise<Reply> {
     const texts = changes.filter(wants).map(changeText);
     const counted = counts.filter(wants);
     if (counted.length > 0) texts.push(countsText(counted));
-    // Only the last one has the id: a batch that was cut off is sent again whole.
+    // Only the last message has the id, so a batch that was cut off is sent again as a whole.
     return texts.length === 0 ? "" : `${texts.join("")}${idText(feed.life, number)}`;
   };
   await feed.open().catch((error: unknown) => {
@@ -102,7 +102,7 @@ function streamOf(
   { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch) => string },
   last: number | null,
 ) {
-  /** What it missed and what came since, in order. Made into text only as the client reads: it may be much. */
+  /** The missed changes, then newer ones. They become text only as the client reads, because they may be many. */
   const waiting: (Batch | string)[] = [];
   let behind = 0;
   let reads = false;
@@ -126,13 +126,13 @@ function streamOf(
       seen = batch.number;
       waiting.push(batch);
       behind += batch.size;
-      // Whoever tells the changes has others to tell, and knows nothing of this one.
+      // A failure ends this stream alone. The feed has other listeners to notify.
       try {
         hand();
       } catch (error) {
         stream.destroy(error as Error);
       }
-      // It does not read: it comes back with the id of what it saw last, or is gone.
+      // The client is too slow. It will reconnect with the last id it saw, or it is gone.
       if (behind > MAX_WAITING) stream.destroy();
     },
     end() {
@@ -147,7 +147,7 @@ function streamOf(
   waiting.push(...(missed ?? []), idText(feed.life, number));
   const beat = () => {
     cancel = clock.after(HEARTBEAT_MS, beat);
-    // Whoever still has something to read needs no sign of life.
+    // A client that has not read everything yet needs no heartbeat.
     if (reads) reads = stream.push(`: still here\n${idText(feed.life, seen)}`);
   };
   let cancel = clock.after(HEARTBEAT_MS, beat);
@@ -162,18 +162,18 @@ export function messageText(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A message of its own, without data: the client keeps the id, and its program hears nothing of it. */
+/** A message without data: the client stores the id without telling its program. */
 export function idText(life: string, number: number): string {
   return `id: ${life}-${number}\n\n`;
 }
 
-/** The number in an id that this process gave; -1, which nothing came after, for any other. */
+/** Returns the number of an id that this process assigned, or -1 for any other id, which the feed treats as too old. */
 export function parseLastId(life: string, id: string): number {
   const number = /^([0-9a-z]+)-(\d{1,15})$/.exec(id);
   return number?.[1] === life ? Number(number[2]) : -1;
 }
 
-/** Made once, however many clients there are. */
+/** The text of each change, made once for all clients. */
 const texts = new WeakMap<Owned<Change>, string>();
 
 export function changeText(owned: Owned<Change>): string {

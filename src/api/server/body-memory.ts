@@ -1,19 +1,19 @@
 /**
- * The memory that bodies come in. V8 counts it although it is outside its heap, and collects all of its garbage each time
- * that this has grown by about as much as the heap, while everybody waits. So what is long is not left to be collected.
+ * The memory for request bodies. V8 counts it although it lies outside its heap, and runs a full collection, which
+ * blocks everyone, whenever it has grown by about the size of the heap. So long bodies are freed explicitly or reused.
  */
 import type { Clock } from "../../clock.ts";
 
-/** Less than that is quickly collected. */
+/** Shorter bodies are quickly collected. */
 const LONG_BYTES = 16 * 1024;
 
-/** Gives the memory of bytes that nobody reads again back at once, if it is theirs alone. */
+/** Frees the memory of bytes that nobody will read again, unless they share it with others. */
 export function giveBack(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes;
   if (byteLength > LONG_BYTES && byteLength === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
 }
 
-/** Moves what came into `whole`, where it ends at `end`. */
+/** Moves the chunks into `whole`, so that the last one ends at `end`. */
 export function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
   for (let last = chunks.pop(); last !== undefined; last = chunks.pop()) {
     whole.set(last, (end -= last.length));
@@ -22,23 +22,25 @@ export function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
   return whole;
 }
 
-/** What nobody needed for so long is freed. */
+/** Memory that is unused for this long is freed. */
 const IDLE_MS = 5000;
-/** Never more than this is kept, as many bytes as may be in flight by default. */
+/** The most memory that is kept: as many bytes as may be in flight by default. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
-/** Of one size. */
+/** The free buffers of one size. */
 interface Kept {
   readonly free: ArrayBuffer[];
-  /** How many of them nobody needed since the last look. */
+  /** The number of buffers that were not used since the last check. */
   idle: number;
 }
 
-/** For long bodies, and kept for the next ones: it neither grows nor shrinks with each of them. */
+/** Keeps the memory of long bodies for the next ones, so that memory use does not rise and fall with each of them. */
 export class BodyMemory {
   readonly #clock: Clock;
   readonly #kept = new Map<number, Kept>();
-  /** By the very view that was handed out, so that one that is given back twice is not taken for the next one's. */
+  /**
+   * The views that were handed out. A view that is returned twice must not free memory that another body uses by then.
+   */
   readonly #taken = new WeakSet<Uint8Array>();
   readonly #own = new WeakSet<ArrayBufferLike>();
   #bytes = 0;
@@ -48,9 +50,9 @@ export class BodyMemory {
     this.#clock = clock;
   }
 
-  /** What was there before is still in it. */
+  /** Returns memory that still contains earlier bytes. */
   take(bytes: number): Buffer {
-    // The pages of what is not used are never touched.
+    // Rounding up costs no memory, because unused pages are never touched.
     const size = 2 ** Math.ceil(Math.log2(bytes));
     const kept = this.#kept.get(size);
     const known = kept?.free.pop();
@@ -65,7 +67,7 @@ export class BodyMemory {
     return body;
   }
 
-  /** Of a body that nobody reads again, whether it was taken here or not. */
+  /** Takes back a body that nobody will read again. It may come from elsewhere. */
   giveBack(body: Uint8Array): void {
     const memory = body.buffer as ArrayBuffer;
     if (!this.#own.has(memory)) return giveBack(body);
@@ -85,7 +87,7 @@ export class BodyMemory {
     this.#clock.after(IDLE_MS, () => {
       this.#isWatching = false;
       for (const [size, kept] of this.#kept) {
-        // The last ones are taken first.
+        // Buffers are taken from the end, so the idle ones are at the front.
         for (const memory of kept.free.splice(0, kept.idle)) memory.transfer(0);
         this.#bytes -= size * kept.idle;
         kept.idle = kept.free.length;

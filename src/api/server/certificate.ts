@@ -1,33 +1,33 @@
-/** The certificate that the API is served with: two PEM files, read at the start and again at every SIGHUP. */
+/** The TLS certificate of the API: two PEM files, read at the start and at every SIGHUP. */
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { Log } from "../../log.ts";
 
 export interface CertificateFiles {
-  /** The server's own certificate first, then its chain. */
+  /** A file with the server's own certificate first, then its chain. */
   readonly certFile: string;
   readonly keyFile: string;
 }
 
-/** A certificate and a key that were found to fit together. */
+/** A certificate and a key that belong together. */
 export interface Certificate {
-  /** PEM; nothing stands before the first block. */
+  /** PEM, beginning with the first block. */
   readonly cert: string;
   readonly key: string;
-  /** SHA-256 of the server's own certificate. */
+  /** The SHA-256 of the server's own certificate. */
   readonly fingerprint: string;
   /** Epoch milliseconds. */
   readonly validFrom: number;
   readonly validUntil: number;
 }
 
-/** The files cannot be used. Its message names the setting, the file and the fault. Exit code 2. */
+/** The files cannot be used. The message names the setting, the file and the fault. Exit code 2. */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
   readonly exitCode = 2;
   readonly hint: string;
-  /** As a ConfigError has them. */
+  /** The same shape as in a ConfigError. */
   readonly mistakes: readonly [{ readonly where: string; readonly what: string; readonly todo: string }];
 
   constructor(where: string, what: string, hint: string, cause?: unknown) {
@@ -37,7 +37,7 @@ export class CertificateError extends Error {
   }
 }
 
-/** Throws a `CertificateError`. Whether the certificate is valid by date is for `datesOf` to say. */
+/** Throws a `CertificateError`. The validity dates are not checked here; see `datesOf`. */
 export function readCertificate({ certFile, keyFile }: CertificateFiles): Certificate {
   const cert = readPem("tls_cert", certFile);
   const key = readPem("tls_key", keyFile);
@@ -49,7 +49,7 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Certif
       "Name the key that this certificate was made for; the server's own certificate must come before its chain.",
     );
   }
-  // What is left to be found is a broken chain, or a key too weak for TLS.
+  // The remaining possible faults are a broken chain and a key that is too weak for TLS.
   understood(() => createSecureContext({ cert, key }), "tls_cert", `${certFile} cannot be used for TLS`);
   return {
     cert,
@@ -60,7 +60,7 @@ export function readCertificate({ certFile, keyFile }: CertificateFiles): Certif
   };
 }
 
-/** What clients will dislike about the dates, as a sentence; null when there is nothing. */
+/** Returns a sentence about dates that clients will reject, or null if they are fine. */
 export function datesOf({ validFrom, validUntil }: Certificate, now: number): string | null {
   const [from, until] = [new Date(validFrom).toISOString(), new Date(validUntil).toISOString()];
   if (now >= validUntil) return `the certificate expired at ${until}: clients will refuse it; replace it`;
@@ -69,9 +69,9 @@ export function datesOf({ validFrom, validUntil }: Certificate, now: number): st
 
 function readPem(setting: string, file: string): string {
   try {
-    // PEM is ASCII, and what stands around it may be in any encoding.
+    // PEM is ASCII, but the text around it may be in any encoding.
     const text = readFileSync(file, "latin1");
-    // Some tools write a description above; listhen would take the whole text for the name of a file.
+    // Some tools write a description above the first block, and listhen would take such a text for a file name.
     return text.slice(Math.max(0, text.indexOf("-----BEGIN")));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -105,7 +105,7 @@ function understood<T>(read: () => T, setting: string, fault: string): T {
   }
 }
 
-/** Throws a `CertificateError`; one that is only too old or too new is used all the same. */
+/** Throws a `CertificateError`. A certificate that is expired or not yet valid is used with a warning. */
 export function usableCertificate(files: CertificateFiles, { log, now }: { log: Log; now: number }): Certificate {
   const certificate = readCertificate(files);
   const dates = datesOf(certificate, now);

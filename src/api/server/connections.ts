@@ -1,7 +1,7 @@
 /**
- * The connections of one server, how it parts from them without cutting a request off, and how it stops listening
- * without cutting anybody off: the system takes connections before we do, requests and all, and closing resets those
- * that wait in its queue. Node shows neither the queue nor its length; of systems, Linux does.
+ * The connections of one server. This file closes them without cutting off a request, and stops listening without
+ * cutting off newcomers: the kernel accepts connections before we do, with their requests, and closing the socket
+ * resets the ones still in its queue. Node shows neither the queue nor its length. Only Linux shows them.
  */
 import { readFileSync } from "node:fs";
 import type { Server as HttpServer, ServerResponse } from "node:http";
@@ -14,25 +14,28 @@ import { unawaited } from "../../domain/unawaited.ts";
 
 export type WebServer = HttpServer | HttpsServer;
 
-/** Not by its class: to name that would load all of TLS, also for a server that does without. */
+/** Does not test the class, because importing it would load all of TLS even if the server does not use it. */
 export function speaksTls(server: object): server is HttpsServer {
   return "setSecureContext" in server;
 }
 
-/** A publisher far away needs this long to send its next request after an answer, or its first after connecting. */
+/** The time that a distant publisher needs to send its next request after an answer, or its first after connecting. */
 const LAST_REQUESTS_MS = 250;
 
-/** A flood that never ends must not keep the daemon from ending. */
+/** Limits the wait for a quiet turn, so that the daemon can stop during an endless flood. */
 const QUIET_TURNS = 200;
 
 interface Connection {
   readonly socket: Socket;
   readonly peer: string;
-  /** The latest on it; null before its first request. */
+  /** The latest answer on the connection. Null before its first request. */
   answer: ServerResponse | null;
 }
 
-/** From how many on somebody has to give way to each newcomer, what it hears, and who counts those that are refused. */
+/**
+ * The limit on connections. Beyond `most`, one connection is dismissed for each newcomer, and `refused` counts those
+ * refused.
+ */
 export interface Room {
   readonly most: number;
   readonly dismiss: (socket: Socket) => void;
@@ -47,14 +50,14 @@ export class Connections {
   readonly #open = new Map<unknown, Connection>();
   #isLeaving = false;
 
-  /** Before the server listens. */
+  /** Must be called before the server listens. */
   constructor(server: WebServer, plain: PlainRequests | null, room: Room) {
     this.#server = server;
     this.#plain = plain;
     this.#room = room;
-    // Not the callback of `close`, which comes at once when the server no longer listens, whatever it still answers.
+    // The callback of `close` is called as soon as the server stops listening, even while it is still answering.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
-    // The raw socket and the one that TLS makes of it do not know each other; the other end is the same.
+    // A TLS socket and its raw socket have no link to each other, but both have the same remote address and port.
     const isTls = speaksTls(server);
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
@@ -71,13 +74,14 @@ export class Connections {
       if (connection !== undefined) connection.answer = answer;
       if (this.#isLeaving) answer.shouldKeepAlive = false;
     };
-    // Ahead of the handler, which may answer at once.
+    // Runs before the handler, which may answer at once.
     server.prependListener("request", onRequest).on("plain", onRequest);
   }
 
   /**
-   * The peer that holds most gives way, by a connection whose first request never came; to one that holds less also by
-   * one that is idle. A request that is under way is never cut off: then only the peer that holds most is refused.
+   * Frees a connection for a newcomer. The peer with the most connections gives up one without a request yet or, if the
+   * newcomer is another peer, an idle one. Requests in progress are never cut off; without a connection to give up,
+   * only the peer with the most is refused.
    */
   #hasRoomFor(newcomer: string): boolean {
     const held = [...Map.groupBy(this.#open.values(), ({ peer }) => peer).values()];
@@ -86,14 +90,17 @@ export class Connections {
     const silent = largest.find(({ answer }) => answer === null);
     const leaving = silent ?? (isLargest ? undefined : largest.find(({ answer }) => answer!.writableFinished));
     if (leaving === undefined) return !isLargest;
-    // Its place is free at once, not only when the system has closed it.
+    // The connection is no longer counted, although the kernel has not closed it yet.
     for (const [key, connection] of this.#open) if (connection === leaving) this.#open.delete(key);
     if (silent === undefined) leaving.socket.destroy();
     else this.#room.dismiss(leaving.socket);
     return true;
   }
 
-  /** Answers as before, but on each connection for the last time; resolves when those who were about to ask had time to. */
+  /**
+   * Ends each connection after its next answer. Resolves when clients have had time to send a request they were about
+   * to send.
+   */
   async leave(): Promise<void> {
     this.#leave();
     if (this.#open.size > 0) await wait(LAST_REQUESTS_MS);
@@ -104,18 +111,19 @@ export class Connections {
     for (const { answer } of this.#open.values()) if (answer?.headersSent === false) answer.shouldKeepAlive = false;
   }
 
-  /** Takes nobody more, waits for what is under way, and cuts what is left at the deadline. */
+  /** Stops listening, waits for requests in progress, and cuts the remaining connections at the deadline. */
   async close(deadlineMs: number): Promise<void> {
-    // In this very turn: the caller has just seen that nothing lies unread.
+    // Runs synchronously: the caller has just checked that nothing is unread.
     NetServer.prototype.close.call(this.#server);
     if (this.#isLeaving) this.#closeIdle();
     this.#leave();
-    // Real time, whatever clock the daemon has: it bounds real sockets. The timer keeps no process alive.
+    // Uses real time, whatever clock the daemon has, because the sockets are real. This timer does not keep the process
+    // alive.
     const cut = () =>
       unawaited(
         aWholeTurn().then(() => {
           this.#server.closeAllConnections();
-          // Node does not know of those that it never read from.
+          // Node does not list connections that it never read from.
           for (const { socket } of this.#open.values()) socket.destroy();
         }),
       );
@@ -138,15 +146,15 @@ export class Connections {
 }
 
 /**
- * Resolves right after a turn of the event loop in which nobody came to any of the servers: what had come by then is
- * read, and whoever closes next, without awaiting anything first, cuts no request off that lies unread. After so many
- * turns it resolves all the same.
+ * Resolves right after a turn of the event loop in which no server got a connection or a request. A caller that closes
+ * synchronously then cuts off no unread request. After `mostTurns` it resolves in any case.
  */
 export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TURNS): Promise<void> {
   let came = true;
   const onCome = () => void (came = true);
   for (const server of servers) server.on("connection", onCome).on("request", onCome).on("plain", onCome);
-  // Who has slept is not interrupted soon: on a busy machine others would have their turn between the look and the end.
+  // The scheduler rarely interrupts a process that has just slept. On a busy machine, others could otherwise run
+  // between the last check and the closing.
   await wait(1);
   await aWholeTurn();
   for (let turns = 0; came && turns < mostTurns; turns++) {
@@ -156,27 +164,30 @@ export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TUR
   for (const server of servers) server.off("connection", onCome).off("request", onCome).off("plain", onCome);
 }
 
-/** The time may have passed while this process was busy: this reads, and answers, what came meanwhile. */
+/** Reads and answers whatever arrived while this process was busy. */
 export async function aWholeTurn(): Promise<void> {
   await turn();
   await turn();
 }
 
 const TRIES = 10;
-/** In a crowd there is no quiet, and nobody is let in for long while one try follows the other. */
+/** During a flood no turn is quiet, and nobody is accepted for long between tries. */
 const CROWD_TURNS = 20;
-/** Node's own number. */
+/** Node's default backlog. */
 const MANY = 511;
-/** Each is taken in a turn; on a busy machine the system needs some to deliver what goes to this host. */
+/** A connection is accepted in each turn, but on a busy machine the kernel takes some turns to deliver ours. */
 const IDLE_TURNS = 20;
 const FILLERS = 3;
-/** Whoever is half connected is told once more after a second, or sends again a fifth of a second after its request. */
+/**
+ * The kernel sends its SYN-ACK to a half-connected client again after a second, and the client repeats its request
+ * after a fifth of a second.
+ */
 const HALF_CONNECTED_MS = 1500;
 const LOOK_AGAIN_MS = 10;
 
 /**
- * Stops listening on a port, while nobody waits if that can be had. Meanwhile newcomers get no answer from the system,
- * and try again after a second: at the next daemon, perhaps. A unix socket, which would refuse them, is left alone.
+ * Stops listening on a port, if possible while nobody is waiting. Meanwhile newcomers get no answer from the kernel and
+ * try again after a second, perhaps with the next daemon. A unix socket would refuse them, so it is left alone.
  */
 export async function stopListening(server: WebServer): Promise<void> {
   const bound = server.address();
@@ -184,7 +195,8 @@ export async function stopListening(server: WebServer): Promise<void> {
   const hurry = AbortSignal.timeout(HALF_CONNECTED_MS);
   const isLost = () => !hurry.aborted && waiting(bound)?.some(({ isHalfConnected }) => isHalfConnected);
   for (let tries = 0; tries < TRIES && server.listening; tries++) {
-    // A queue that is full now and then loses who is half connected, so only a crowd is held off, and not for long.
+    // A queue that is full from time to time loses half-connected clients, so newcomers are held off only in a crowd,
+    // and briefly.
     admit(server, tries === 0 || isLost() ? MANY : 1);
     while (isLost()) await wait(LOOK_AGAIN_MS);
     await quiet([server], CROWD_TURNS);
@@ -194,21 +206,21 @@ export async function stopListening(server: WebServer): Promise<void> {
 }
 
 /**
- * Fills the queue with connections of our own, and closes when only the last of them is left in it. Whoever came earlier
- * stood before them and is taken; nobody came later, because it was never less than full.
+ * Fills the queue with connections of our own, and closes when only the last of them is left. Clients that came earlier
+ * were ahead of it and have been accepted. Nobody came later, because the queue was never less than full.
  */
 async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void> {
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[bound.address] ?? bound.address;
   admit(server, FILLERS);
   const fillers = Array.from({ length: FILLERS }, () => connect({ host, port: bound.port }).on("error", () => {}));
   const [last, beforeLast] = fillers.toReversed() as [Socket, Socket];
-  // They connect in this tick; from now on the queue is full as long as one of them is in it.
+  // They connect in this tick. From now on the queue is full as long as one of them is in it.
   process.nextTick(() => admit(server, 1));
   let idleTurns = 0;
   const onTaken = ({ remotePort }: Socket) => {
     idleTurns = 0;
     if (remotePort !== beforeLast.localPort) return;
-    // Whoever slipped in between them took the place of the last, or is half connected for want of one.
+    // A client that got in between has taken the last one's place, or is half-connected because the queue was full.
     const left = waiting(bound);
     const isAlone = left === null || (left.length === 1 && left[0]?.port === last.localPort);
     if (last.readyState === "open" && isAlone) NetServer.prototype.close.call(server);
@@ -221,13 +233,13 @@ async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void>
 }
 
 interface Waiting {
-  /** Its own. */
+  /** The client's own port. */
   readonly port: number;
-  /** It was told that it is connected, and found the queue full when it came in. */
+  /** True if the client believes that it is connected, but its handshake found the queue full. */
   readonly isHalfConnected: boolean;
 }
 
-/** Whom the system has taken and we have not; null where it does not say. */
+/** Returns the clients that the kernel has accepted and we have not, or null if the system does not tell. */
 export function waiting({ address, port }: AddressInfo): Waiting[] | null {
   let table: string;
   try {
@@ -244,15 +256,15 @@ export function waiting({ address, port }: AddressInfo): Waiting[] | null {
 }
 
 const HALF_CONNECTED = "03";
-/** Also established, and hung up by the other side; without an inode as long as nobody took them. */
+/** Established, half-connected, or closed by the other side. Until they are accepted, they have no inode. */
 const WAITS = new Set(["01", HALF_CONNECTED, "08"]);
 
-/** How many may wait; Linux keeps one more than it is told. Node changes it only by this. */
+/** Sets the length of the queue. Linux keeps one more than it is given. Node offers no other way to change it. */
 function admit(server: WebServer, count: number): void {
   (server as unknown as { _handle: { listen(backlog: number): number } | null })._handle?.listen(count - 1);
 }
 
-/** A host owns a whole IPv6 /64, so that is what counts as one peer. */
+/** Returns the address that counts as one peer. For IPv6 that is the /64, because one host usually owns all of it. */
 export function peerOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   return address.split("::")[0]!.split(":").slice(0, 4).join(":");

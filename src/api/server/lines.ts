@@ -1,16 +1,19 @@
 /**
- * The order of the requests on each connection. While one of them waits for its turn, those behind it are not
- * looked at, and no more are read, so that a client cannot have more of them waiting than it has connections.
+ * Keeps the requests of each connection in order. While a request waits for its turn, the ones behind it are not
+ * started and no more are read, so a client cannot have more requests waiting than it has connections.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { peerOf } from "./connections.ts";
 import { PlainAnswer } from "./plain-requests.ts";
 
-/** As Node's HTTP keeps it: it reads no more while this is set, although a stream that is paused may go on at any time. */
+/**
+ * Private fields of Node's HTTP. While `_paused` is set it reads no more; a paused stream alone could be resumed by
+ * Node at any time.
+ */
 type NodeSocket = Socket & { _paused?: boolean; parser?: { resume(): void } | null };
 
-/** Those that Node reads, and that are held here. */
+/** The sockets read by Node that are held here. */
 const held = new WeakSet<Socket>();
 
 function hold({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer): void {
@@ -20,7 +23,7 @@ function hold({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer)
   socket.pause();
 }
 
-/** Does nothing for a connection that is not held, or that ends with this answer. */
+/** Does nothing if the connection is not held, or closes after this answer. */
 function release({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer): void {
   if (answer instanceof PlainAnswer) return answer.release();
   if (!held.has(socket) || !answer.shouldKeepAlive) return;
@@ -31,29 +34,35 @@ function release({ socket }: IncomingMessage, answer: ServerResponse | PlainAnsw
 }
 
 /**
- * Requests of one connection that are looked at before the first of them is answered; the others wait behind them. Only
- * one before a good key came on it: of a thousand that are sent ahead without one, all would be refused in one turn.
+ * The most requests of a connection that are started before the first is answered. Before a good key has come on the
+ * connection it is one: a thousand requests sent ahead without a key would all be refused in one turn.
  */
 const MOST_BEGUN = 64;
-/** Requests that wait behind others: of one connection more than Node reads at once, 64 KiB; and of all together. */
+/**
+ * The most requests that wait behind others: per connection, more than fit into the 64 KiB that Node reads at once, and
+ * in total.
+ */
 const MOST_BEHIND = 2500;
 const MOST_BEHIND_IN_ALL = 16 * 1024;
-/** Connections of one peer that wait: a proxy must have some left for others. The rest is answered at once. */
+/**
+ * The most waiting connections of one peer. A proxy needs the rest for its other clients, so further requests are
+ * answered at once.
+ */
 const MOST_WAITING = 256;
 
 type Turn = () => Promise<void> | null;
 
-/** One connection. */
+/** The requests of one connection. */
 interface Line {
-  /** So many may be begun at once. */
+  /** The most requests that may be in progress at once. */
   most: number;
-  /** Begun, and not answered. */
+  /** Requests that were started and not answered. */
   begun: number;
-  /** Those of them that wait for their turn, one after the other. */
+  /** Started requests that wait for their turn, one after the other. */
   waiting: number;
-  /** Resolves when the last of them has had its turn. */
+  /** Resolves when the last waiting request has had its turn. */
   tail: Promise<void>;
-  /** To be begun, as they came. */
+  /** Requests that were not started yet, oldest first. */
   readonly behind: (() => void)[];
 }
 
@@ -64,11 +73,11 @@ interface Asked {
 
 export class Lines {
   readonly #lines = new WeakMap<Socket, Line>();
-  /** By peer, how many of its connections wait. */
+  /** The number of waiting connections, by peer. */
   readonly #waiting = new Map<string, number>();
   #behind = 0;
 
-  /** Begins a request when it is its turn on its connection. `answered` must be called for each. */
+  /** Starts a request when its connection allows it. The caller must call `answered` for each. */
   enter({ req, res }: Asked, begin: () => void): void {
     const line = this.#lineOf(req.socket);
     if (line.waiting === 0 && line.begun < line.most && line.behind.length === 0) {
@@ -85,12 +94,12 @@ export class Lines {
     const line = this.#lineOf(req.socket);
     line.begun--;
     this.#beginMore(line);
-    // Node itself goes on to read whenever something is answered.
+    // Node resumes reading whenever something is answered.
     if (line.behind.length > 0 || line.waiting > 0) hold(req, res);
     else release(req, res);
   }
 
-  /** A request that came on it has a good key. */
+  /** Called when a request with a good key came on the connection. */
   trust(socket: Socket): void {
     const line = this.#lineOf(socket);
     if (line.most === MOST_BEGUN) return;
@@ -116,7 +125,7 @@ export class Lines {
     return line;
   }
 
-  /** Waits for the turn of a request that was begun, once those before it on its connection have had theirs. */
+  /** Waits for the turn of a started request, after the waiting requests before it on its connection. */
   async wait({ req, res }: Asked, turn: Turn): Promise<void> {
     const { socket } = req;
     const line = this.#lineOf(socket);
@@ -135,12 +144,12 @@ export class Lines {
     line.waiting--;
   }
 
-  /** For a connection that has no request: what came on it is none. */
+  /** Waits for a turn on a connection whose bytes are not a request. */
   waitAlone(socket: Socket, turn: Turn): Promise<void> | null {
     return this.#turnOf(socket, turn);
   }
 
-  /** Null where it need not wait, or where enough connections of its peer do. */
+  /** Returns null if no wait is needed, or if too many connections of its peer are waiting already. */
   #turnOf({ remoteAddress }: Socket, turn: Turn): Promise<void> | null {
     const peer = peerOf(remoteAddress ?? "");
     const waiting = this.#waiting.get(peer) ?? 0;

@@ -1,7 +1,7 @@
 /**
- * Where requests come in. The only file that knows listhen, and its traps: it turns port 0 and the ports that browsers
- * refuse into 3000, hides why a port failed, looks for a free port before it binds one, takes no options for the server
- * it makes, and leaves a failed bind to the process.
+ * Listens for TCP connections. Only this file uses listhen, and works around its flaws: it turns port 0 and the ports
+ * that browsers refuse into 3000, hides why a port failed, looks for a free port before it binds one, takes no options
+ * for the server it makes, and does not catch a failed bind.
  */
 import diagnostics from "node:diagnostics_channel";
 import { createServer, Server as HttpServer } from "node:http";
@@ -21,7 +21,9 @@ import { speaksTls, type Connections, type WebServer } from "./connections.ts";
 import { type Listener, type ListenerParts, type NodeHandler, prepare } from "./listener.ts";
 
 export interface TcpListener extends Listener {
-  /** Serves the next handshakes with it; open connections stay. Only for one that was opened with a certificate. */
+  /**
+   * Uses the certificate for new handshakes, and keeps open connections. Only for a listener that was opened with one.
+   */
   renew(certificate: Certificate): void;
 }
 
@@ -30,7 +32,7 @@ export interface TcpParts extends ListenerParts {
   readonly certificate?: Certificate | null;
 }
 
-/** Its message says which address could not be bound, why, and what to do. */
+/** The message says which address could not be bound, why, and what to do. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 }
@@ -67,7 +69,7 @@ export async function openListener(
       await close(0);
       throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not accept this address`);
     } catch (error) {
-      // With port 0 somebody else took the free port between its choice and our bind.
+      // With port 0, another process may take the free port between its choice and our bind.
       if (port === 0 && race < RACES && codeOf(error) === "EADDRINUSE") continue;
       throw error instanceof ListenError ? error : await explained(error, { host, port });
     }
@@ -80,14 +82,14 @@ interface Started {
 }
 
 /**
- * listhen's promise never settles when the bind fails, takes no TLS options but the two texts, and Node reads the
- * interval of its time-limit checks when the server begins to listen: all need the server before listhen hands it out,
- * which Node's own channel does.
+ * Starts listhen, but gets hold of the server earlier through Node's diagnostics channel. There are three reasons:
+ * listhen's promise never settles if the bind fails, it passes no TLS options except the two texts, and Node reads the
+ * interval of its timeout checks when the server begins to listen.
  */
 async function startListhen(handler: NodeHandler, { host, port }: Place, parts: TcpParts): Promise<Started> {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let started: Started;
-  // Of its own, so that its server is known among others that start at the same time.
+  // A function of its own, which identifies its server if several start at the same time.
   const own: NodeHandler = handler.bind(undefined);
   const onListen = (message: unknown) => {
     const { server } = message as { server: object };
@@ -108,7 +110,7 @@ async function startListhen(handler: NodeHandler, { host, port }: Place, parts: 
   }
 }
 
-/** TLS 1.2 is said aloud, or NODE_OPTIONS would have a say. */
+/** Sets the minimum to TLS 1.2 explicitly, because NODE_OPTIONS could change the default. */
 function secure(server: HttpsServer, { cert, key }: Certificate): void {
   server.setSecureContext({ cert, key, minVersion: "TLSv1.2" });
 }
@@ -119,13 +121,16 @@ function isAsAsked(address: AddressInfo, { host, port }: Place): boolean {
   return new URL(`http://${text(address)}`).hostname === new URL(`http://${text({ host, port: 0 })}`).hostname;
 }
 
-/** Throws the `ListenError` that `openListener` would, but serves nobody: for who must know before anything is made. */
+/**
+ * Throws the same `ListenError` as `openListener`, but serves nobody. For callers that must know before they create
+ * anything.
+ */
 export async function requireFree(place: Place): Promise<void> {
   const code = await probe(place);
   if (code !== null) throw refusal(place, code);
 }
 
-/** Asks the system for the reason that listhen left out. */
+/** Finds the reason that listhen left out, by trying to bind. */
 async function explained(cause: unknown, place: Place): Promise<ListenError> {
   return refusal(place, codeOf(cause) ?? (await probe(place)), cause);
 }
@@ -154,8 +159,8 @@ function text(place: Place | AddressInfo): string {
 }
 
 /**
- * On a TCP socket that somebody else opened and keeps open: connections wait in it while one daemon follows another.
- * Throws a `ListenError`, also when the socket is bound elsewhere than `[server] listen` says.
+ * Serves on a TCP socket that another process opened and keeps open, so that connections wait in it during a restart.
+ * Throws a `ListenError`, also if the socket is bound to another address than `[server] listen`.
  */
 export async function openInherited(
   handler: NodeHandler,
@@ -168,7 +173,7 @@ export async function openInherited(
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      // Of a descriptor Node reads no `backlog` among the options.
+      // Node ignores the option `backlog` for a descriptor.
       server.listen({ fd }, WAITING, resolve);
     });
   } catch (error) {
@@ -180,7 +185,7 @@ export async function openInherited(
     const found =
       address === null || typeof address === "string" ? "is not a TCP socket" : `listens on ${text(address)}`;
     const asked = text({ host, port });
-    // Host names, proxies and TLS are checked for the address that is configured.
+    // Host names, proxies and TLS are checked against the configured address.
     throw new ListenError(
       `the socket given as descriptor ${fd} ${found}, but [server] listen says ${asked}: make them the same`,
     );
@@ -191,20 +196,23 @@ export async function openInherited(
     close: (deadlineMs) => connections.close(deadlineMs),
     renew: (certificate) => secure(server as HttpsServer, certificate),
     leave() {
-      // Who comes now waits for the next daemon.
+      // Newcomers wait in the socket for the next daemon.
       NetServer.prototype.close.call(server);
       return connections.leave();
     },
   };
 }
 
-/** Connections that may wait for the next daemon: to listen again sets it anew, and the kernel has a limit of its own. */
+/**
+ * The number of connections that may wait for the next daemon. Listening again resets it, and the kernel has its own
+ * maximum.
+ */
 const WAITING = 4096;
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8);
 LOOPBACK.addAddress("::1", "ipv6");
 
-/** A name that means this machine alone must not stand for a socket that others reach. */
+/** `localhost` means this machine only, so a socket that others can reach does not match it. */
 function isThere(address: AddressInfo, place: Place): boolean {
   if (!isAsAsked(address, place)) return false;
   return place.host !== "localhost" || LOOPBACK.check(address.address, isIPv4(address.address) ? "ipv4" : "ipv6");

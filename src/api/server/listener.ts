@@ -1,6 +1,6 @@
 /**
- * What opens connections to the API has in common, a TCP listener (listen.ts) or the unix socket (socket.ts), and what
- * one client may take of either: `docs/interface.md` §3, "Bounds".
+ * Setup that the TCP listener (listen.ts) and the unix socket (socket.ts) share, and the limits on a client's
+ * connections: `docs/interface.md` §3, "Bounds".
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -12,29 +12,32 @@ import { Connections, quiet, speaksTls, stopListening, type WebServer } from "./
 
 export type NodeHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Answers what Node's parser refuses. */
+/** Answers connections that Node's parser refuses. */
 export type Reject = (error: NodeJS.ErrnoException, socket: Duplex) => void;
 
 export interface Listener {
-  /** With the port that was really bound, without a slash at the end; `unix:` and the path for a socket. */
+  /** The URL with the port that was bound, without a trailing slash, or `unix:` and the path of a socket. */
   readonly url: string;
   readonly server: WebServer;
-  /** Goes on, but lets no connection stay: to be called before `close`, which then has little to wait for. */
+  /**
+   * Goes on serving, but closes each connection after its next answer. Called before `close`, which then has less to
+   * wait for.
+   */
   leave(): Promise<void>;
-  /** Takes no more connections, waits for running requests, and cuts what is left at the deadline. */
+  /** Stops listening, waits for requests in progress, and cuts the remaining connections at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
 export interface ListenerParts {
   readonly log: Log;
   readonly reject: Reject;
-  /** Which requests need not pass Node's HTTP; absent: none. Over TLS all do. */
+  /** The requests that skip Node's HTTP parser. None if absent. Over TLS, all requests use Node's. */
   readonly plain?: Plain;
-  /** Only a test has its own. */
+  /** Set only by tests. */
   readonly bounds?: Partial<Bounds>;
 }
 
-/** Before the server listens. */
+/** Prepares a server. Must be called before it listens. */
 export function prepare(server: WebServer, { log, reject, plain, bounds: given }: ListenerParts): Connections {
   const bounds = { ...BOUNDS, ...given };
   const refused = bound(server, log, bounds);
@@ -42,23 +45,23 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
     plain === undefined || speaksTls(server)
       ? null
       : new PlainRequests(server, plain, bounds.connectionsCheckingInterval);
-  // Node would answer these by itself, without a body; now they go the way of all requests, and the pipeline sees to them.
+  // Node would answer these by itself, without a body. This way they reach the pipeline, like all requests.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
-  // Only once its headers were found good is the client told to go on.
+  // The client is asked to continue only after its headers were accepted.
   server.on("checkContinue", (req, res) => server.emit("request", req, res));
-  // A connection may be reset at any time, also while nobody listens to it: Node lets go of one that asks for CONNECT, and
-  // the error of a socket that nobody listens to would end the process.
+  // A connection may be reset at any time, even when nobody handles its errors: Node detaches a socket that asks for
+  // CONNECT, and an unhandled error would end the process.
   for (const event of ["connection", "secureConnection"])
     server.on(event, (socket: Socket) => socket.on("error", () => {}));
   server.on("connect", (_req, socket) => reject(new Error("CONNECT"), socket));
-  // Where TLS has failed, no HTTP can be said.
+  // After a failed TLS handshake, no HTTP answer can be sent.
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", reject);
-  // Node keeps the answer; of a connection that is lost it could no longer be had, and the log would not know whose.
+  // Makes Node cache the remote address. After the connection is lost it could not be read, and the log would lack it.
   server.on(speaksTls(server) ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
   const dismiss = (socket: Socket) => {
-    // Before the handshake is over nothing can be said.
+    // Before the handshake is complete, no answer can be sent.
     if (speaksTls(server)) socket.destroy();
     else reject(Object.assign(new Error("no room"), { code: NO_ROOM }), socket);
   };
@@ -66,12 +69,12 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
   return new Connections(server, plainOnes, { most: bounds.maxConnections - spare, dismiss, refused });
 }
 
-/** The code of an error for those who give way to others. */
+/** The error code of a connection that was dismissed for a newcomer. */
 export const NO_ROOM = "NO_ROOM";
 
 /**
- * Ends them together. A request that had come when `onClosed` is called is answered; so is one that comes within a
- * quarter of a second on a connection that was taken by then. What is left at the deadline is cut.
+ * Closes all listeners together. Requests that arrived before `onClosed` is called are answered, and so are those that
+ * arrive within a quarter of a second on a connection accepted by then. The rest is cut at the deadline.
  */
 export async function closeAll(
   listeners: readonly Listener[],
@@ -88,9 +91,9 @@ export async function closeAll(
 
 const DROPS_PER_LINE = 1000;
 
-/** Node looks for late requests at this interval only, so it is what the time limits are exact to. */
+/** Timeouts are only as exact as `connectionsCheckingInterval`, the interval of Node's checks. */
 const BOUNDS = {
-  /** Of a TLS handshake as well. */
+  /** Also limits the TLS handshake. */
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 5000,
@@ -101,12 +104,12 @@ const BOUNDS = {
 
 export type Bounds = typeof BOUNDS;
 
-/** Connections that are not for the peer that holds most. Never more than an eighth. */
+/** Connections that the peer with the most cannot use. At most an eighth of all. */
 const SPARE_CONNECTIONS = 64;
 
 /**
- * Must run before the server listens: that is when Node starts its checks with the interval it finds. Returns what
- * counts a connection that was refused.
+ * Must be called before the server listens, because Node then starts its checks with the interval it finds. Returns a
+ * function that counts a refused connection.
  */
 function bound(server: WebServer, log: Log, bounds: Bounds): () => void {
   Object.assign(server, bounds);
@@ -121,9 +124,9 @@ function bound(server: WebServer, log: Log, bounds: Bounds): () => void {
   return onRefused;
 }
 
-/** Node's own limit is two minutes without a byte, which listhen leaves no way to change. */
+/** Limits TLS handshakes. Node's own limit is two minutes without a byte, and listhen offers no way to change it. */
 function boundHandshakes(server: TlsServer, limitMs: number): void {
-  // The raw socket and the one that TLS makes of it do not know each other; the other end is the same.
+  // A TLS socket and its raw socket have no link to each other, but both have the same remote address and port.
   const pending = new Map<string, Socket>();
   const peer = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on("connection", (socket: Socket) => {

@@ -1,12 +1,12 @@
-/** Which requests are plain, and what they say before their bodies. Whatever is not known for certain is not plain. */
+/** Recognises plain requests and parses their heads. A request with anything unusual is not plain. */
 
 const MAX_HEAD_BYTES = 4096;
 const FIRST_LINE = /^POST (([\w/-]+)(?:\?[\w.~=&-]*)?) HTTP\/1\.1\r\n/;
-/** Less than what Node takes: no folding, no empty value, no white space that somebody may trim, ASCII alone. */
+/** Stricter than Node's parser: no folding, no empty values, no white space that someone might trim, only ASCII. */
 const HEADER = /([\w-]+): ([!-~](?:[\t -~]*[!-~])?)\r\n/y;
 const CONNECTION = /^(?:keep-alive|close)$/i;
 const LENGTH = /^[1-9]\d{0,5}$/;
-/** They change how a request is read or answered, or who may read the answer. */
+/** Headers that change how a request is read or answered, or who may read the answer. */
 const SPECIAL = new Set([
   "__proto__",
   "content-encoding",
@@ -21,15 +21,15 @@ const SPECIAL = new Set([
   "upgrade",
 ]);
 
-/** What a request says before its body. Requests with the same head share it: it is not to be changed. */
+/** The head of a request. Requests with the same head share the object, so it must not be changed. */
 export class PlainHead {
   readonly bytes: Buffer;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values in turns. */
+  /** Names and values alternately. */
   readonly rawHeaders: string[];
   readonly bodyBytes: number;
-  /** Nothing comes after it. */
+  /** True if no request follows on the connection. */
   readonly isLast: boolean;
 
   constructor(bytes: Buffer, url: string, headers: Readonly<Record<string, string>>, rawHeaders: string[]) {
@@ -41,7 +41,7 @@ export class PlainHead {
     this.isLast = headers.connection?.toLowerCase() === "close";
   }
 
-  /** Of the request that begins there; null for what is not plain, or not complete. */
+  /** Parses the head that begins at `from`. Returns null if the request is not plain, or the head is incomplete. */
   static at(bytes: Buffer, from: number, paths: ReadonlySet<string>): PlainHead | null {
     const text = bytes.toString("latin1", from, from + MAX_HEAD_BYTES);
     const [firstLine, url, path] = FIRST_LINE.exec(text) ?? [];
@@ -54,7 +54,7 @@ export class PlainHead {
       const [, rawName, value] = HEADER.exec(text) ?? [];
       if (rawName === undefined) return null;
       const name = rawName.toLowerCase();
-      // How the values of two are joined depends on their name.
+      // The rule for joining repeated headers depends on the name.
       if (Object.hasOwn(headers, name) || SPECIAL.has(name)) return null;
       headers[name] = value!;
       rawHeaders.push(rawName, value!);

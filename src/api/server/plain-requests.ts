@@ -1,7 +1,7 @@
 /**
- * Plain publishes are read here, without Node's HTTP, which costs more than all that they are checked for. What is plain
- * is known to the last byte; for anything else Node takes the connection, with all that is unread, for the rest of its
- * life. So nothing is ever understood otherwise than Node would, and who is slow, hostile or odd is Node's to bound.
+ * Reads plain publishes without Node's HTTP parser, which costs more than all our checks of them. A plain request is
+ * understood to the last byte. At anything else, the connection goes to Node for good, together with its unread bytes.
+ * So no request is ever understood in another way than Node would, and Node handles slow, hostile and unusual clients.
  */
 import { type IncomingMessage, type Server as HttpServer, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -11,20 +11,20 @@ import { PlainHead } from "./plain-head.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 export interface Plain {
-  /** Where a POST may be plain. */
+  /** The paths of plain POST requests. */
   readonly paths: ReadonlySet<string>;
-  /** Epoch milliseconds, for the date of an answer. */
+  /** Returns epoch milliseconds, for the `Date` of an answer. */
   readonly now: () => number;
-  /** As Node's handler; what it is given is as much of Node's request and answer as it uses. */
+  /** The handler of Node's server. It gets only those parts of Node's request and response that it uses. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
-/** Node answers each at once, too, and has all of them meet in a commit. */
+/** Requests of one connection may be in progress together, as with Node, so that they share a commit. */
 const MAX_UNANSWERED = 64;
-/** What Node adds to the time that it tells clients. */
+/** Node adds this to the keep-alive timeout that it announces. */
 const IDLE_BUFFER_MS = 1000;
 
-/** As much of Node's request as the API looks at, and all of its body. */
+/** The parts of Node's request that the API uses, and the whole body. */
 export class PlainRequest implements Pick<
   IncomingMessage,
   "method" | "url" | "httpVersion" | "headers" | "rawHeaders" | "socket" | "complete"
@@ -49,12 +49,12 @@ export class PlainRequest implements Pick<
   }
 }
 
-/** As much of Node's answer as the API uses, to the same bytes. */
+/** The parts of Node's response that the API uses. It writes the same bytes as Node. */
 export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "headersSent" | "writableFinished"> {
   shouldKeepAlive: boolean;
   headersSent = false;
   writableFinished = false;
-  /** All of it, once it is known. */
+  /** The whole answer, once it is known. */
   text: string | null = null;
   #head = "";
   readonly #connection: PlainConnection;
@@ -68,7 +68,7 @@ export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "he
     return this.#connection.socket.destroyed;
   }
 
-  /** Names and values in turns, which are ours: nothing in them is looked at. */
+  /** `headers` has names and values alternately. They are not checked, because they are our own. */
   writeHead(status: number, headers: readonly string[]): void {
     this.headersSent = true;
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
@@ -88,7 +88,7 @@ export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "he
     this.#connection.flush();
   }
 
-  /** Nothing more is read from its connection, until `release`. */
+  /** Stops reading from the connection until `release`. */
   hold(): void {
     this.#connection.hold();
   }
@@ -110,17 +110,17 @@ class PlainConnection {
   readonly socket: Socket;
   readonly #requests: PlainRequests;
   readonly #server: HttpServer;
-  /** In the order of their requests. */
+  /** Unanswered requests, oldest first. */
   readonly #unanswered: PlainAnswer[] = [];
   #latest: PlainHead | null = null;
-  /** What is Node's to read, once all is answered; null while everything was plain. */
+  /** Bytes for Node to read once all requests are answered. Null as long as every request was plain. */
   #unread: Buffer | null = null;
-  /** Nothing is read after the latest. */
+  /** True if nothing is read after the latest request. */
   #isLast = false;
   #isEnding = false;
   #isHeld = false;
   #isLeft = false;
-  /** How often the clock came by since anything else did. */
+  /** The number of ticks since the last byte. */
   #turns = 0;
 
   constructor(socket: Socket, requests: PlainRequests) {
@@ -139,7 +139,7 @@ class PlainConnection {
     return this.#requests.keptLines;
   }
 
-  /** Nothing of a request has come since the last answer. */
+  /** True if no byte of another request has arrived since the last answer. */
   get isIdle(): boolean {
     return this.#latest !== null && this.#unanswered.length === 0 && this.#unread === null;
   }
@@ -170,11 +170,11 @@ class PlainConnection {
     }
   };
 
-  /** As Node does: who closes its half gives up on what is not answered. */
+  /** Does the same as Node: a client that closes its half gives up its unanswered requests. */
   readonly #onEnd = (): void => void this.socket.end();
   readonly #onError = (): void => void this.socket.destroy();
 
-  /** Writes what is due, in the order of the requests. */
+  /** Writes the answers that are ready, in the order of the requests. */
   flush(): void {
     let text = "";
     while (this.#unanswered[0]?.text && !this.#isEnding) {
@@ -187,12 +187,12 @@ class PlainConnection {
     const isTaken = this.socket.write(text);
     if (this.#isEnding) return this.socket.destroySoon();
     if (this.#unread !== null) return this.#leaveToNode(this.#unread);
-    // Who does not read its answers is not read from.
+    // Stop reading from a client that does not read our answers.
     if (!isTaken && !this.socket.isPaused())
       this.socket.pause().once("drain", () => this.#isHeld || this.socket.resume());
   }
 
-  /** Reads no more, until `release`; does nothing once it is Node's. */
+  /** Stops reading until `release`. Does nothing once Node has the connection. */
   hold(): void {
     if (this.#isLeft) return;
     this.#isHeld = true;
@@ -202,7 +202,7 @@ class PlainConnection {
   release(): void {
     if (!this.#isHeld || this.#isLeft) return;
     this.#isHeld = false;
-    // What is unread here comes first, and a client that does not read its answers is not read from.
+    // Unread bytes go to Node first, and a client that does not read our answers is not read from.
     if (this.#unread !== null) return;
     if (this.socket.writableNeedDrain) this.socket.once("drain", () => this.#isHeld || this.socket.resume());
     else this.socket.resume();
@@ -219,11 +219,11 @@ class PlainConnection {
     if (unread.length > 0) socket.unshift(unread);
     this.#requests.giveToNode(socket);
     socket.resume();
-    // Node has read it by then, and keeps copies of what it needs.
+    // Node has parsed the bytes by then, and copied what it needs.
     setImmediate(() => socket.readableLength === 0 && giveBack(unread));
   }
 
-  /** The clock comes by, every `intervalMs`. */
+  /** Called every `intervalMs`. Closes an idle connection, and gives one without a complete request to Node. */
   turn(intervalMs: number): void {
     if (this.#unanswered.length > 0 || this.#unread !== null) return;
     this.#turns++;
@@ -235,7 +235,7 @@ class PlainConnection {
   }
 }
 
-/** Those of one server, which must not listen yet. */
+/** The plain requests of one server. Must be created before the server listens. */
 export class PlainRequests {
   readonly server: HttpServer;
   readonly paths: ReadonlySet<string>;
@@ -244,7 +244,7 @@ export class PlainRequests {
   readonly #now: () => number;
   readonly #handle: Plain["handle"];
   readonly #intervalMs: number;
-  /** Node's own way with a connection. */
+  /** Node's own handler of connections. */
   readonly #node: (socket: Socket) => void;
   #isWatching = false;
   #dateLine = "";
@@ -266,7 +266,7 @@ export class PlainRequests {
     });
   }
 
-  /** Those who watch the server hear of it as "plain": listhen, too, listens to "request", and wants Node's own. */
+  /** Announces a request as "plain" to other listeners. listhen listens to "request" and expects Node's own objects. */
   take(request: PlainRequest, answer: PlainAnswer): void {
     this.server.emit("plain", request, answer);
     this.#handle(request as object as IncomingMessage, answer as object as ServerResponse);

@@ -1,6 +1,6 @@
 /**
- * The head of a request, judged before anything is done with it: its framing, its Host and its target. All of it is
- * outside text, so nothing here throws, and no later step builds a URL from what was not judged.
+ * Checks the head of a request before anything else is done with it: its framing, its Host and its target. All of it is
+ * outside text, so nothing here throws, and no later step builds a URL from unchecked text.
  */
 import type { IncomingMessage } from "node:http";
 
@@ -8,15 +8,15 @@ type Head = Pick<IncomingMessage, "method" | "url" | "httpVersion" | "headers" |
 
 export interface Target {
   readonly path: string;
-  /** With its question mark; empty if there is none. */
+  /** Includes the question mark. Empty if there is no query. */
   readonly search: string;
-  /** Of an absolute-form target, as it was written; null for any other. */
+  /** The authority of an absolute-form target, as it was written. Null for other forms. */
   readonly authority: string | null;
 }
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)([^?]*)(\?.*)?$/is;
 
-/** Reads any text: what is no target is a path where there is nothing, and `headFault` says why. */
+/** Accepts any text. An invalid target becomes a path at which nothing is served, and `headFault` says why. */
 export function targetOf(text: string): Target {
   const [, authority = null, path = text, query = ""] = text.startsWith("/") ? [] : (ABSOLUTE.exec(text) ?? []);
   if (authority !== null) return { authority, path: path === "" ? "/" : path, search: query };
@@ -26,7 +26,9 @@ export function targetOf(text: string): Target {
     : { path: text.slice(0, end), search: text.slice(end), authority };
 }
 
-/** Says what is wrong and how to write it; null when nothing is. Over the unix socket no Host is read, so any will do. */
+/**
+ * Returns a sentence that says what is wrong and how to write it, or null. Over the unix socket, any Host is accepted.
+ */
 export function headFault(head: Head, isTrusted: boolean): string | null {
   const { httpVersion, headers } = head;
   const doubled = doubledHeader(head);
@@ -38,9 +40,14 @@ export function headFault(head: Head, isTrusted: boolean): string | null {
   return targetFault(head);
 }
 
-/** Given twice, two readers could choose different ones (RFC 9110 5.3); Node itself refuses a second content-length. */
+/**
+ * If one of these were sent twice, two readers could choose different values (RFC 9110 5.3). Node refuses a second
+ * content-length by itself.
+ */
 const SINGLE = ["host", "authorization", "content-type", "content-encoding", "origin"];
-/** Most headers have another length than these. To compare names takes longer than all the rest of this. */
+/**
+ * Most headers have another length than these. Comparing names would take longer than all the rest of this function.
+ */
 const SINGLE_LENGTHS = new Set(SINGLE.map(({ length }) => length));
 
 function doubledHeader({ rawHeaders }: Head): string | null {
@@ -59,12 +66,12 @@ function doubledHeader({ rawHeaders }: Head): string | null {
 
 const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
-/** A host and perhaps a port, as URLs have them: `256.1.1.1` and `a:99999` look like it and are not. */
+/** True for a host with an optional port that URLs accept, so not for `256.1.1.1` or `a:99999`. */
 export function isAuthority(text: string): boolean {
   return AUTHORITY.test(text) && URL.canParse(`http://${text}`);
 }
 
-/** RFC 9112 3.2: a path, a whole URL as proxies send it, or the asterisk of OPTIONS. */
+/** RFC 9112 3.2 allows a path, a whole URL as proxies send it, or the asterisk of OPTIONS. */
 function targetFault({ method, url = "" }: Head): string | null {
   if (/[^!-~]/.test(url)) return "the request target has a byte that is not visible ASCII; percent-encode it";
   if (url.includes("#")) return "the request target has a fragment; write # as %23, or leave it out";

@@ -1,4 +1,4 @@
-/** The unix socket, which listhen cannot open, and who is at its other end. */
+/** The unix socket, which listhen cannot open, and the identity of its callers. */
 import { chmodSync, chownSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { type NodeHandler, prepare, type Listener, type ListenerParts } from "./listener.ts";
@@ -10,17 +10,17 @@ interface SocketPlace {
   readonly path: string;
   /** 0600, or 0660 with a group. */
   readonly mode: number;
-  /** A name, or a number; empty leaves the group as it is. */
+  /** A name or a number. Empty leaves the group as it is. */
   readonly group?: string;
 }
 
-/** What `sockaddr_un` holds on Linux, without the closing NUL; Node would cut a longer path without a word. */
+/** The size of `sockaddr_un` on Linux without the closing NUL. Node would silently cut a longer path. */
 const MAX_SOCKET_BYTES = 107;
 
 /**
- * The caller holds the lock of the data directory, so a socket that is
- * already there is stale; and it runs with umask 077, so nobody connects before `mode` is set. A path that cannot be used
- * is a value, because the daemon can serve without it.
+ * The caller holds the lock of the data directory, so an existing socket is stale. It runs with umask 077, so nobody
+ * can connect before `mode` is set. Returns the reason for a path that cannot be used, because the daemon can serve
+ * without it.
  */
 export async function openSocket(
   handler: NodeHandler,
@@ -55,10 +55,10 @@ function removeStale(path: string): void {
   unlinkSync(path);
 }
 
-/** Node cannot ask the name service; a group that is not in this file must be given as a number. */
+/** Node cannot ask the name service, so a group that is not in this file must be given as a number. */
 function groupId(group: string): number {
   if (/^\d+$/.test(group)) return Number(group);
-  // Byte by byte: of two names that are not UTF-8, one must not stand for the other.
+  // Compares bytes, because two names that are not UTF-8 would decode to the same text.
   const lines = readFileSync("/etc/group", "latin1").split("\n");
   const bytes = Buffer.from(group).toString("latin1");
   const id = lines.find((line) => line.startsWith(`${bytes}:`))?.split(":")[2];
@@ -68,32 +68,32 @@ function groupId(group: string): number {
 
 export interface Peer {
   readonly uid: number;
-  /** The login name in /etc/passwd: Node cannot ask the name service. Null where that file has none. */
+  /** The login name in /etc/passwd, because Node cannot ask the name service. Null if the file does not have it. */
   readonly user: string | null;
 }
 
 type GetSockOpt = (fd: number, level: number, option: number, value: Int32Array, length: number[]) => number;
 
 interface PeersParts {
-  /** Throws where it cannot be had. */
+  /** Throws if koffi cannot be loaded. */
   readonly loadKoffi: () => Koffi;
   readonly log: Log;
   readonly platform: NodeJS.Platform;
 }
 
 const DECLARATION = "int getsockopt(int fd, int level, int option, _Out_ int32_t *value, _Inout_ uint32_t *length)";
-/** As Linux numbers them on x64 and arm64. */
+/** The values on Linux for x64 and arm64. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
 
 /**
- * Who is at the other end of the unix socket. The kernel keeps the uid that a process had when it connected, and says it
- * to getsockopt(SO_PEERCRED), which Node cannot call: koffi does, on Linux, loaded when somebody first changes something
- * over the socket.
+ * Identifies callers on the unix socket. The kernel keeps the uid that a process had when it connected, and returns it
+ * from getsockopt(SO_PEERCRED). Node cannot call that, but koffi can on Linux. It is loaded when somebody first changes
+ * something over the socket.
  */
 export class Peers {
   readonly #parts: PeersParts;
-  /** Undefined before the first caller; null where the kernel cannot be asked. */
+  /** Undefined before the first caller. Null if the kernel cannot be asked. */
   #getsockopt: GetSockOpt | null | undefined;
   #trouble: string | null = null;
 
@@ -104,17 +104,17 @@ export class Peers {
     this.#trouble = `only the Linux kernel says who is calling, and this is ${parts.platform}`;
   }
 
-  /** Why there is no uid; null when there is one, as far as is known. */
+  /** Says why there is no uid. Null if none is known to be missing. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** Null where the kernel cannot be asked, and of a connection that is over. */
+  /** Returns null if the kernel cannot be asked, or the connection is closed. */
   of(socket: Socket): Peer | null {
     const fd = (socket as { _handle?: { fd?: number } | null })._handle?.fd ?? -1;
     if (this.#getsockopt === undefined) this.#getsockopt = this.#load();
     if (this.#getsockopt === null || fd < 0) return null;
-    // struct ucred: pid, uid, gid.
+    // The C struct ucred: pid, uid, gid.
     const credentials = new Int32Array(3);
     if (this.#getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, [credentials.byteLength]) !== 0) return null;
     const uid = credentials[1]! >>> 0;
@@ -125,7 +125,7 @@ export class Peers {
     try {
       return this.#parts.loadKoffi().load(null).func(DECLARATION) as GetSockOpt;
     } catch (error) {
-      // Of a module that is not found Node says more lines, about who asked for it.
+      // For a missing module, Node adds lines about who required it.
       this.#trouble = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]!;
       this.#parts.log.warn({ err: error }, "the audit log cannot record the uid of callers over the unix socket");
       return null;
