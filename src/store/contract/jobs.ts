@@ -41,7 +41,7 @@ export interface JobStore {
   step(job: string, takes: readonly JobTake[], now: number): Promise<JobStep>;
   /**
    * Marks a running job as done if it has no deliveries left, and removes at most 500 rows of a cancelled job. Returns
-   * true if it need not be called again.
+   * true if there is nothing to do for the job now; a paused one needs the call again once it is resumed.
    */
   close(job: string, now: number): Promise<boolean>;
   /** Removes jobs that ended before that instant. Begins after `from`; touches, and looks at, no more than 500 rows. */
