@@ -38,9 +38,8 @@ export async function readHealth(client: Client, needed: ReadonlySet<keyof Healt
   return { statistics, failing, busiest, open_jobs: jobs };
 }
 
-async function openJobs(client: Client): Promise<Job[]> {
-  const { data } = await client.call("listJobs", { query: { limit: 100 } });
-  return data.filter(({ status }) => status === "running" || status === "paused");
+async function openJobs(client: Client): Promise<readonly Job[]> {
+  return (await client.call("listJobs", { query: { status: "running,paused", limit: 100 } })).data;
 }
 
 async function busiestTenants(client: Client): Promise<Health["busiest"]> {

@@ -1,5 +1,5 @@
 import type { Job } from "../../src/client/operations.ts";
-import { command, LIST, TENANT } from "../command.ts";
+import { command, FILTER, LIST, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";
 import { list, type Field } from "../output/list.ts";
@@ -32,11 +32,7 @@ const FIELDS: readonly Field<Job>[] = [
 
 export const jobsList = command({
   args: {
-    endpoint: {
-      type: "string",
-      valueHint: "ep_…",
-      description: "Only jobs that act on this endpoint: its id, or part of its URL, uid or description",
-    },
+    endpoint: FILTER.endpoint,
     status: { type: "string", valueHint: "STATUS", description: "running, paused, done, cancelled" },
     action: { type: "string", valueHint: "ACTION", description: "replay, attempt_now, cancel" },
     tenant: TENANT,

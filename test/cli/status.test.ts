@@ -18,7 +18,7 @@ interface Scene {
   readonly status?: object;
   readonly health?: object;
   readonly pending?: number;
-  readonly jobs?: readonly object[];
+  readonly jobs?: readonly { readonly status: string }[];
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly env?: Record<string, string>;
@@ -41,7 +41,11 @@ async function status(
         : problem(503, "storage_unavailable", "not now");
     }
     if (path.startsWith("/v1/webhooks/stats")) return ok(someStatistics);
-    if (path.startsWith("/v1/webhooks/jobs")) return ok({ data: jobs, next_cursor: null });
+    if (path.startsWith("/v1/webhooks/jobs")) {
+      const wanted = new URL(path, "http://daemon").searchParams.get("status")?.split(",");
+      const page = jobs.filter((job) => wanted === undefined || wanted.includes(job.status)).slice(0, 100);
+      return ok({ data: page, next_cursor: null });
+    }
     if (path.startsWith("/v1/tenants")) {
       const tenant = (name: string, events: number) => ({ name, endpoints: 1, published_last_hour: events });
       return ok({ data: [tenant("acme", 3400), tenant("globex", 170), tenant("initech", 0)], next_cursor: null });
@@ -82,6 +86,12 @@ describe("webhookd status", () => {
     const several = await status({ jobs: [paused, aJob, { ...aJob, status: "done" }] });
     expect(several.io.out).toContain("  jobs      1 running, 1 paused: webhookd jobs list\n");
     expect((await status({ jobs: [{ ...aJob, status: "done" }] })).io.out).not.toContain("  jobs ");
+  });
+
+  it("names a paused job that has many newer ones before it, all of them done", async () => {
+    const newer = Array.from({ length: 100 }, () => ({ ...aJob, status: "done" }));
+    const { io } = await status({ jobs: [...newer, { ...aJob, status: "paused" }] });
+    expect(io.out).toContain(aJob.id);
   });
 
   it("says how many are overdue, and behind whom they wait for their turn", async () => {

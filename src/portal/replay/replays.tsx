@@ -78,7 +78,7 @@ function JobCard({ job }: { job: Job }) {
       </div>
       <p className="quiet number" role="status">
         {delivered.toLocaleString("en-US")} delivered
-        {failed > 0 && ` · ${failed.toLocaleString("en-US")} not accepted at first, and retried later`}
+        {failed > 0 && ` · ${failed.toLocaleString("en-US")} not accepted at first`}
         {skipped > 0 && ` · ${skipped.toLocaleString("en-US")} skipped`}
       </p>
       {why !== null && (

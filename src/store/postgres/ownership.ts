@@ -304,7 +304,7 @@ export class SharedOwnership implements Node {
          (SELECT coalesce(json_agg(k), '[]')::text FROM key_time k) AS "keyTimes"`,
       [this.#node.id, this.#node.steps.length],
     );
-    this.#store!.engine.heardOfKeyTimes(JSON.parse(shares!.keyTimes));
+    this.#store!.engine.adoptKeyTimes(JSON.parse(shares!.keyTimes));
     return shares!;
   }
 

@@ -27,18 +27,19 @@ export interface Counts {
 
 export const EVERY_TENANT = "*";
 
-/** True if a row fits a query, but for `endpoint` where the job's set must be looked at. */
-export function fitsJob(row: Pick<JobRow, "status" | "action" | "filter">, query: JobQuery): boolean {
-  const { endpoints, isOpen = false, statuses, actions } = query;
+/**
+ * Decides if a list shows a job. `hasDeliveries` says if the job's set has deliveries to `query.endpoint`; it is called
+ * only if that is given.
+ */
+export function fitsJob(row: JobRow, query: JobQuery, hasDeliveries: (row: JobRow) => boolean): boolean {
+  const { endpoint, endpoints, isOpen = false, statuses, actions } = query;
   const { status } = row;
   if (status === "planning" || (isOpen && status !== "running" && status !== "paused")) return false;
   if (statuses?.includes(status) === false || actions?.includes(row.action) === false) return false;
-  return endpoints === undefined || endpoints.includes(namedEndpoint(row) ?? "");
-}
-
-/** The endpoint that the job's filter names. */
-export function namedEndpoint({ filter }: Pick<JobRow, "filter">): string | undefined {
-  return (JSON.parse(filter) as JobFilter).endpoint;
+  if (endpoint === undefined && endpoints === undefined) return true;
+  const named = (JSON.parse(row.filter) as JobFilter).endpoint;
+  if (endpoints?.includes(named ?? "") === false) return false;
+  return endpoint === undefined || named === endpoint || hasDeliveries(row);
 }
 
 export function jobOf(row: JobRow, { matched, delivered, failed, cancelled, skipped }: Counts): Job {

@@ -114,8 +114,8 @@ export class Database implements Queries {
     try {
       if (this.silence !== null) throw silent(this.silence);
       const result = await work();
-      // A server that comes back may answer this before the pulse asks again, and would be taken for silent after it.
-      this.#pulse.heard();
+      // A server that comes back may answer this before the pulse asks again. Without this it would then count as silent.
+      this.#pulse.noteAnswer();
       return result;
     } catch (error) {
       const isInDoubt = error instanceof CommitInDoubt;

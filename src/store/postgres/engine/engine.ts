@@ -272,7 +272,7 @@ export class Engine {
 
   /**
    * Called in a transaction, before keys of that kind are spent in it, because the clock may be behind the last ones.
-   * Answers null where nothing is to be done: then the caller goes on in this turn, and locks in the order of its calls.
+   * Returns null if there is nothing to do. Callers must not await that: it would change the order in which they lock.
    */
   slowDown(tx: Queries, kind: Kind, now: number): Promise<void> | null {
     const at = Math.max(now, this.clock.now());
@@ -297,8 +297,8 @@ export class Engine {
     );
   }
 
-  /** Takes in what is on the disk, also from other nodes. */
-  heardOfKeyTimes(rows: readonly KeyTimeRow[]): void {
+  /** Takes the rows of key_time, which other nodes write too. */
+  adoptKeyTimes(rows: readonly KeyTimeRow[]): void {
     const stored = timesIn(rows);
     const areNoted = KINDS.map((kind) => {
       const keys = this.#keysOf(kind);

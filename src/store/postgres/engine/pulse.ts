@@ -39,8 +39,8 @@ export class Pulse {
     return this.#isSilent ? { forMs: this.#unheardMs, cause: this.#cause } : null;
   }
 
-  /** Any answer of the server shows that it lives, also one to somebody else than the pulse. */
-  heard(): void {
+  /** Takes any answer as a sign that the server lives, even one that the pulse did not ask for. */
+  noteAnswer(): void {
     this.#unheardMs = 0;
     this.#isSilent = false;
     this.#cause = null;
@@ -72,7 +72,7 @@ export class Pulse {
     this.#isAsking = true;
     try {
       await (await this.#session.client()).query("SELECT 1");
-      this.heard();
+      this.noteAnswer();
     } catch (error) {
       this.#cause = error;
       this.#session.drop();

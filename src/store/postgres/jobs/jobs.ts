@@ -24,7 +24,7 @@ import { countsOf, findJob, NONE, viewOf } from "./job-rows.ts";
 import { planJob, select, type Selected } from "./job-sets.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { stepJob } from "./job-steps.ts";
-import { EVERY_TENANT, fitsJob, jobOf, namedEndpoint, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, fitsJob, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 const NOTHING: JobStep = { waiting: [], requested: [], withdrawn: [] };
@@ -100,16 +100,14 @@ export class PostgresJobs implements JobStore {
   list(query: JobQuery): Promise<Page<Job>> {
     const { database } = this.#engine;
     const { isOpen = false, endpoint } = query;
-    const concerned = async (rows: readonly JobRow[]) => {
-      const fitting = rows.filter((row) => fitsJob(row, query));
-      if (endpoint === undefined || fitting.length === 0) return new Set(fitting);
+    const jobsWithDeliveries = async (rows: readonly JobRow[]) => {
+      if (endpoint === undefined) return new Set<number>();
       const found = await database.rows<{ job: number }>(
         `SELECT j.job FROM job_endpoint j JOIN endpoint e ON e.number = j.endpoint
          WHERE e.id = $1 AND j.job = ANY ($2::bigint[])`,
-        [endpoint, fitting.map(({ num }) => num)],
+        [endpoint, rows.map(({ num }) => num)],
       );
-      const having = new Set(found.map(({ job }) => job));
-      return new Set(fitting.filter((row) => namedEndpoint(row) === endpoint || having.has(row.num)));
+      return new Set(found.map(({ job }) => job));
     };
     const walk = {
       list: "jobs",
@@ -118,7 +116,8 @@ export class PostgresJobs implements JobStore {
         database.rows<JobRow>(...inOrder("job", "num", query, after!, limit, () => (isOpen ? "AND open = 1" : ""))),
       keysOf: (row: JobRow) => [row.num],
       look: async (rows: readonly JobRow[]) => {
-        const wanted = await concerned(rows);
+        const having = await jobsWithDeliveries(rows);
+        const wanted = new Set(rows.filter((row) => fitsJob(row, query, ({ num }) => having.has(num))));
         const counts = await countsOf(
           database,
           [...wanted].map(({ num }) => num),

@@ -6,7 +6,7 @@ import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Selected } from "../questions/questions.ts";
 import type { Walk } from "../engine/page.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { EVERY_TENANT, fitsJob, jobOf, namedEndpoint, type Counts, type JobRow } from "../../rows/job-row.ts";
+import { EVERY_TENANT, fitsJob, jobOf, type Counts, type JobRow } from "../../rows/job-row.ts";
 
 const NAMED = 100;
 
@@ -24,7 +24,7 @@ export class JobRows {
   readonly #open: Statement<[], JobRow>;
   readonly #endpoints: Statement<[number, number], { endpoint: number } & Omit<JobEndpoint, "endpoint">>;
   readonly #hasLeft: Statement<[number], number>;
-  readonly #concerns: Statement<[number, number], number>;
+  readonly #hasDeliveries: Statement<[number, number], number>;
   readonly #shut: Statement<[number]>;
   readonly #forgetEndpoints: Statement<[number]>;
   readonly #forget: Statement<[number]>;
@@ -66,7 +66,7 @@ export class JobRows {
     this.#hasLeft = db
       .prepare<[number], number>("SELECT 1 FROM job_endpoint WHERE job = ? AND planned + released > 0 LIMIT 1")
       .pluck();
-    this.#concerns = db
+    this.#hasDeliveries = db
       .prepare<[number, number], number>("SELECT 1 FROM job_endpoint WHERE job = ? AND endpoint = ?")
       .pluck();
     this.#shut = db.prepare("UPDATE job SET open = 0 WHERE num = ?");
@@ -124,11 +124,9 @@ export class JobRows {
     const statement = this.#listStatement(query);
     const { endpoint } = query;
     const number = endpoint === undefined ? undefined : this.#index.byId(endpoint)?.number;
-    const concerns = (row: JobRow) =>
-      endpoint === undefined ||
-      namedEndpoint(row) === endpoint ||
-      (number !== undefined && this.#concerns.get(row.num, number) !== undefined);
-    const isWanted = (row: JobRow) => fitsJob(row, query) && concerns(row);
+    const hasDeliveries = ({ num }: JobRow) =>
+      number !== undefined && this.#hasDeliveries.get(num, number) !== undefined;
+    const isWanted = (row: JobRow) => fitsJob(row, query, hasDeliveries);
     return {
       list: "jobs",
       start: [query.order === "oldest" ? 0 : Number.MAX_SAFE_INTEGER],
