@@ -229,6 +229,20 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     expect((await store.reads.listEvents(EVERYTHING)).data).toEqual([]);
   });
 
+  it("says of each statement behind one that failed in its transaction how that one failed", async () => {
+    const database = new Database(server!.urlOf(await createDatabase(server!)));
+    onTestFinished(() => database.close());
+    const ended: PromiseSettledResult<unknown>[] = [];
+    const work = database.transaction(async (tx) => {
+      const asked = [tx.rows("SELECT 1"), tx.rows("SELECT 1 / 0"), tx.change("SELECT 1"), tx.script("SELECT 1")];
+      ended.push(...(await Promise.allSettled(asked)));
+      await Promise.all(asked);
+    });
+    await expect(work).rejects.toMatchObject({ code: "22012" });
+    const failed = { status: "rejected", reason: { code: "22012" } };
+    expect(ended).toMatchObject([{ status: "fulfilled" }, failed, failed, failed]);
+  });
+
   it("records an attempt of which a row is there that cannot be", async () => {
     const url = server!.urlOf(await createDatabase(server!));
     const store = await open(url);

@@ -155,12 +155,11 @@ export class Database implements Queries {
         .query("BEGIN")
         .catch(() => {});
       const left = mark === null ? null : leaveMark(client, mark);
-      let first: unknown = null;
       let result: T;
       try {
-        result = await work(queriesOn(client, (error) => (first ??= error)));
+        result = await work(queriesOn(client));
       } catch (error) {
-        const fault = (await left) ?? (isAftermath(error) ? (first ?? error) : error);
+        const fault = (await left) ?? error;
         // A server that does not answer would not answer this either; without the connection it undoes the transaction.
         if (storageError(fault) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
         else this.#writer.drop();
@@ -272,18 +271,22 @@ function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> 
   );
 }
 
-/** `onError` hears of what fails in the order in which it was asked. */
-export function queriesOn(client: Client, onError: (error: unknown) => void = () => {}): Queries {
-  const ask = (sql: string, values: readonly unknown[] = []) => {
-    const asked = run(client, sql, values);
-    asked.catch(onError);
-    return asked;
+/**
+ * Once a statement of a transaction has failed, the server refuses all that were sent after it and says only that. Here each
+ * of them rejects with the failure of the first: a caller that waits for several cannot know which of them it hears first.
+ */
+export function queriesOn(client: Client): Queries {
+  let first: unknown = null;
+  const failed = (error: unknown): never => {
+    if (!isAftermath(error)) first = error;
+    throw first ?? error;
   };
+  const ask = (sql: string, values: readonly unknown[] = []) => run(client, sql, values).catch(failed);
   return {
     rows: async <R extends object>(sql: string, values?: readonly unknown[]) => (await ask(sql, values)).rows as R[],
     change: async (sql, values) => (await ask(sql, values)).rowCount ?? 0,
     async script(sql) {
-      await client.query(sql);
+      await client.query(sql).catch(failed);
     },
   };
 }
