@@ -1,7 +1,7 @@
 /** Reads how deliveries are doing, beside the state of the daemon itself. */
 import type { FailureGroup, Job, Statistics, Status } from "../../src/client/operations.ts";
 import type { Client, Item } from "../../src/client/client.ts";
-import { FAILING_MS, FAILURES_IN_A_ROW } from "../../src/domain/alert.ts";
+import { isFailing } from "../../src/domain/endpoints/streak.ts";
 
 /** A part that could not be read is null. */
 export interface Health {
@@ -61,14 +61,9 @@ async function failingEndpoints(client: Client, now: number): Promise<FailingEnd
       const known = await client.call("getEndpoint", { id: endpoint }).catch(() => null);
       if (known === null) return [];
       const { consecutive_failures, last_success_at } = known.health;
-      const fails = isFailing(consecutive_failures, last_success_at ?? first_at, now);
+      const fails = isFailing(consecutive_failures, Date.parse(last_success_at ?? first_at), now);
       return fails ? [{ endpoint, error, status_code, url: known.url, consecutive_failures, last_success_at }] : [];
     }),
   );
   return found.flat();
-}
-
-/** True by the rule that alerts use: twenty failures in a row, or nothing but failures for five minutes. */
-function isFailing(inARow: number, since: string, now: number): boolean {
-  return inARow >= FAILURES_IN_A_ROW || (inARow > 0 && now - Date.parse(since) >= FAILING_MS);
 }

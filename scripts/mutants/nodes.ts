@@ -113,8 +113,8 @@ export const NODES: readonly Mutant[] = [
   {
     name: "what-is-known-of-an-endpoint-is-forgotten-while-it-is-saved",
     file: "src/store/postgres/endpoints/health.ts",
-    find: "    const isUnwritten = this.#news.has(endpoint) || this.#saving.has(endpoint);\n    if (!isUnwritten && this.#streaks.has(endpoint)) this.#stale.add(endpoint);\n",
-    replace: "    if (!this.#news.has(endpoint)) this.#streaks.delete(endpoint);\n",
+    find: "    const isUnwritten = this.#changed.has(endpoint) || this.#saving.has(endpoint);\n    if (!isUnwritten && this.#streaks.has(endpoint)) this.#stale.add(endpoint);\n",
+    replace: "    if (!this.#changed.has(endpoint)) this.#streaks.delete(endpoint);\n",
     tests: TESTS,
   },
   {

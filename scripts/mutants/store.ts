@@ -374,4 +374,25 @@ export const STORE: readonly Mutant[] = [
     replace: "",
     tests: ["test/store/move/move.test.ts"],
   },
+  {
+    name: "a-test-counts-as-a-failure-of-its-endpoint",
+    file: "src/domain/endpoints/streak.ts",
+    find: 'trigger !== "test" && ',
+    replace: "",
+    tests: ["test/domain/streak.test.ts"],
+  },
+  {
+    name: "a-success-does-not-end-the-failures-in-a-row",
+    file: "src/domain/endpoints/streak.ts",
+    find: "return { ...NO_STREAK, lastSuccessAt: endedAt, lastFailureAt",
+    replace: "return { ...streak, lastSuccessAt: endedAt, lastFailureAt",
+    tests: ["test/domain/streak.test.ts"],
+  },
+  {
+    name: "failing-only-after-many-failures-however-long-they-last",
+    file: "src/domain/endpoints/streak.ts",
+    find: " || now - since >= FAILING_MS",
+    replace: "",
+    tests: ["test/domain/streak.test.ts"],
+  },
 ];

@@ -6,16 +6,9 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { adviceOn } from "../domain/advice/advice.ts";
-import {
-  ALERT_PACE_MS,
-  ALERT_TENANT,
-  AlertFolder,
-  isWorthTelling,
-  type Moment,
-  type Notice,
-  type Why,
-} from "../domain/alert.ts";
+import { ALERT_PACE_MS, ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
+import { isFailing, isTelling } from "../domain/endpoints/streak.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
 import { NoticeFolder } from "../domain/notice-folder.ts";
@@ -98,16 +91,15 @@ export class Alerts implements DeliveryWatcher {
     if (!this.#isOn || store.ownership.alerts !== null) return;
     const failing = await store.statistics.failing(null, clock.now(), Number.MAX_SAFE_INTEGER);
     const told = failing.filter(
-      (one) => one.enabled && isWorthTelling(one.consecutiveFailures, one.lastFailureAt - one.failingSince),
+      (one) => one.enabled && isFailing(one.consecutiveFailures, one.failingSince, one.lastFailureAt),
     );
     this.#folder.moved(() => true, told, this.#now());
   }
 
   attempted({ claim, outcome, verdict, url }: EndedAttempt, { result }: Recorded): void {
-    const { endpoint, delivery, trigger } = claim;
-    if (!this.#isOn || endpoint === this.#endpoint || trigger === "test") return;
+    const { endpoint, delivery } = claim;
+    if (!this.#isOn || endpoint === this.#endpoint || !isTelling(claim, outcome)) return;
     if (outcome.outcome === "succeeded") return this.#folder.attemptSucceeded(endpoint);
-    if (outcome.outcome === "interrupted") return;
     const now = this.#now();
     const { error, statusCode: status, detail, remoteAddress, phases } = outcome;
     const why = { error, status, sample: { url, detail, remoteAddress, phases } };

@@ -4,6 +4,7 @@
  */
 import type { Trouble } from "./advice/advice.ts";
 import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
+import { isFailing } from "./endpoints/streak.ts";
 
 export const ALERT_TYPES = [
   "webhookd.endpoint_failing",
@@ -21,8 +22,6 @@ export type AlertType = (typeof ALERT_TYPES)[number];
 /** The tenant of the endpoint and the events of alerts. No customer's tenant may have this name. */
 export const ALERT_TENANT = "webhookd:alerts";
 
-export const FAILURES_IN_A_ROW = 20;
-export const FAILING_MS = 5 * 60_000;
 export const ALERT_PACE_MS = 60_000;
 export const NAMED = 100;
 /** The most groups of failed deliveries that are kept apart. */
@@ -76,11 +75,6 @@ export type Notice =
   | { readonly type: "webhookd.backup_failed"; readonly total: number; readonly detail: string }
   | { readonly type: "webhookd.storage_fault"; readonly detail: string };
 
-/** True once an endpoint has failed often or long enough to be reported. */
-export function isWorthTelling(failures: number, lastsMs: number): boolean {
-  return failures >= FAILURES_IN_A_ROW || lastsMs >= FAILING_MS;
-}
-
 interface Streak {
   failures: number;
   /** Null until it fails again, if another node has reported it. */
@@ -124,8 +118,8 @@ export class AlertFolder {
     }
     streak.failures++;
     streak.why = why;
-    const lastsMs = now.monotonic - streak.since.monotonic;
-    if (!streak.told && isWorthTelling(streak.failures, lastsMs)) this.#failing.add(endpoint);
+    const isReportable = !streak.told && isFailing(streak.failures, streak.since.monotonic, now.monotonic);
+    if (isReportable) this.#failing.add(endpoint);
   }
 
   attemptSucceeded(endpoint: string): void {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ALERT_PACE_MS, AlertFolder, FAILING_MS, NAMED, type Notice, type Why } from "../../src/domain/alert.ts";
+import { ALERT_PACE_MS, AlertFolder, NAMED, type Notice, type Why } from "../../src/domain/alert.ts";
+import { FAILING_MS } from "../../src/domain/endpoints/streak.ts";
 import { NoticeFolder } from "../../src/domain/notice-folder.ts";
 
 const WHY = { error: "http_status", status: 503 } as const;

@@ -272,7 +272,7 @@ export class SharedOwnership implements Node {
     const slots = [...this.#leaving].filter((slot) => !kept.has(slot));
     if (slots.length === 0) return;
     const { engine, health } = this.#store!;
-    for (let left = SAVES; left > 0 && health.hasNews; left--) await health.save();
+    for (let left = SAVES; left > 0 && health.hasChanges; left--) await health.save();
     await engine.write(async (tx) => {
       // Only what is still its own: it may have begun anew since.
       const given = await tx.rows<{ slot: number }>(

@@ -186,7 +186,7 @@ export class PostgresStore implements Store {
     // A death from here on was no sign of a deadly delivery.
     const last = [this.recovery.outlived(), this.#engine.write((tx) => this.#counters.saveAll(tx))];
     await Promise.allSettled(last);
-    while (this.#health.hasNews) {
+    while (this.#health.hasChanges) {
       const saved = await this.#health.save().then(
         () => true,
         () => false,

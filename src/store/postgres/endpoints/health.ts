@@ -1,40 +1,31 @@
 /**
- * How endpoints fare. What attempts came to is kept in memory of the node that an endpoint lives on, and written once a
- * second for those of whom there is news. How much is open or failed is counted when somebody asks, up to a limit.
+ * The health of endpoints. The node that owns an endpoint keeps its streak in memory; streaks that changed are written
+ * once a second. Open and failed deliveries are counted when somebody asks, up to a limit.
  */
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
+import { afterAttempt, afterEnabling, isFailing, NO_STREAK, type Streak } from "../../../domain/endpoints/streak.ts";
 import type { EndedAttempt } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 
-interface Streak {
-  lastSuccessAt: number | null;
-  lastFailureAt: number | null;
-  consecutiveFailures: number;
-  failingSince: number | null;
-}
-
-/** From when on an endpoint is failing: `docs/interface.md` §6. */
-const FAILING_ATTEMPTS = 20;
-const FAILING_MS = 300_000;
-
 export class Health {
   readonly #engine: Engine;
   readonly #streaks = new Map<number, Streak>();
-  /** Endpoints with news; and those whose news are being written. */
-  readonly #news = new Set<number>();
+  /** Endpoints whose streak has changed since it was written. */
+  readonly #changed = new Set<number>();
+  /** Endpoints whose streak is being written. */
   readonly #saving = new Set<number>();
-  /** Known here, and perhaps written by another node since. */
+  /** Endpoints whose streak is in memory, but may have been written by another node since. */
   readonly #stale = new Set<number>();
-  /** Whether the streaks are here that others wrote: the last process, or the node that an endpoint lived on before. */
+  /** True once the streaks were read that others wrote: the last process, or the node that owned an endpoint before. */
   #hasAll = false;
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** Before the attempts are counted: nothing may be awaited then. */
+  /** Must be called before attempts are noted, because `note` cannot await anything. */
   async load(queries: Queries, endpoints: readonly number[]): Promise<void> {
     const isMissing = (endpoint: number) => !this.#streaks.has(endpoint) || this.#stale.has(endpoint);
     const missing = [...new Set(endpoints)].filter(isMissing);
@@ -47,43 +38,27 @@ export class Health {
     );
     const stored = new Map(rows.map(({ endpoint, ...streak }) => [endpoint, streak]));
     for (const endpoint of missing) {
-      if (isMissing(endpoint)) this.#streaks.set(endpoint, stored.get(endpoint) ?? none());
+      if (isMissing(endpoint)) this.#streaks.set(endpoint, stored.get(endpoint) ?? NO_STREAK);
       this.#stale.delete(endpoint);
     }
   }
 
-  /** After their commit: what was undone is no news. */
-  note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
-    if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
-    const endedAt = Math.round(startedAt + outcome.durationMs);
-    const streak = this.#streaks.get(endpoint);
-    // Its row went meanwhile.
-    if (streak === undefined) return;
-    if (outcome.outcome === "succeeded") {
-      streak.lastSuccessAt = endedAt;
-      streak.consecutiveFailures = 0;
-      streak.failingSince = null;
-    } else {
-      streak.lastFailureAt = endedAt;
-      streak.consecutiveFailures++;
-      streak.failingSince ??= endedAt;
-    }
-    this.#tell(endpoint);
+  /** Must be called after the commit of the attempt, because a rollback undoes it. */
+  note(endpoint: number, attempt: EndedAttempt): void {
+    this.#change(endpoint, (streak) => afterAttempt(streak, attempt));
   }
 
   /**
-   * Enabled again, which is written down: what failed before says nothing of now. Where the endpoint lives on another
-   * node, that one hears of it.
+   * Must be called after the commit that enables the endpoint. If another node owns the endpoint, that node is notified,
+   * and keeps the streak.
    */
   async restart({ id, number: endpoint }: { readonly id: string; readonly number: number }): Promise<void> {
     if (this.#engine.owner.owns?.(id) === false) return this.forget(endpoint);
-    const streak = await this.streak(endpoint);
-    streak.consecutiveFailures = 0;
-    streak.failingSince = null;
-    this.#tell(endpoint);
+    await this.load(this.#engine.database, [endpoint]);
+    this.#change(endpoint, afterEnabling);
   }
 
-  /** As `restart`, of what another node has enabled. */
+  /** Does the same as `restart` for endpoints that another node has enabled. */
   async restartAll(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     const sql = "SELECT id, number FROM endpoint WHERE id = ANY($1::text[])";
@@ -91,26 +66,34 @@ export class Health {
     for (const row of rows) await this.restart(row);
   }
 
-  /** What is written down is read again: another node may have written it since. */
+  /** Reads all streaks again before they are used, because another node may have written them. */
   readAgain(): void {
     this.#hasAll = false;
     for (const endpoint of this.#streaks.keys()) this.#doubt(endpoint);
   }
 
-  /** Others have the endpoints, and write down how they fare. */
+  /** Must be called when other nodes own the endpoints, and write their streaks. */
   abandon(): void {
-    this.#news.clear();
+    this.#changed.clear();
     this.readAgain();
   }
 
-  #tell(endpoint: number): void {
-    this.#news.add(endpoint);
+  #change(endpoint: number, change: (streak: Streak) => Streak): void {
+    const before = this.#streaks.get(endpoint);
+    // It is not in memory if the row of the endpoint has been removed meanwhile.
+    const after = before && change(before);
+    if (after === undefined || after === before) return;
+    this.#streaks.set(endpoint, after);
+    this.#changed.add(endpoint);
     this.#stale.delete(endpoint);
   }
 
-  /** What is on its way to the database is right. It stays here until it is read: attempts may be about to be counted. */
+  /**
+   * Marks the streak to be read again, unless it is about to be written: then memory is right. The old streak stays in
+   * memory until then, because attempts may be about to be noted.
+   */
   #doubt(endpoint: number): void {
-    const isUnwritten = this.#news.has(endpoint) || this.#saving.has(endpoint);
+    const isUnwritten = this.#changed.has(endpoint) || this.#saving.has(endpoint);
     if (!isUnwritten && this.#streaks.has(endpoint)) this.#stale.add(endpoint);
   }
 
@@ -119,9 +102,9 @@ export class Health {
     return this.#streaks.get(endpoint)!;
   }
 
-  /** Its row is gone. */
+  /** Must be called when the row of the endpoint is gone. */
   forget(endpoint: number): void {
-    for (const known of [this.#streaks, this.#news, this.#stale]) known.delete(endpoint);
+    for (const known of [this.#streaks, this.#changed, this.#stale]) known.delete(endpoint);
   }
 
   async of(row: { id: string; number: number; enabled: number; cancel_to: number | null }): Promise<EndpointHealth> {
@@ -142,23 +125,21 @@ export class Health {
     return { ...streak, pending, held, failed: counts!.failed };
   }
 
-  /** Those that failed for long enough, by number. */
+  /** Returns the endpoints that are failing, by number. */
   async failing(now: number): Promise<Map<number, Streak>> {
-    // Those that wait for a late rung were not attempted since.
+    // An endpoint whose deliveries wait for a late rung has had no attempt since the start.
     if (!this.#hasAll) await this.#loadAll();
     const found = new Map<number, Streak>();
     for (const [endpoint, streak] of this.#streaks) {
       if (this.#stale.has(endpoint)) continue;
-      const { consecutiveFailures, failingSince } = streak;
-      const long = failingSince !== null && now - failingSince >= FAILING_MS;
-      if (long || consecutiveFailures >= FAILING_ATTEMPTS) found.set(endpoint, { ...streak });
+      if (isFailing(streak.consecutiveFailures, streak.failingSince, now)) found.set(endpoint, streak);
     }
     return found;
   }
 
   async #loadAll(): Promise<void> {
     const { lists } = this.#engine.database;
-    // Said first: slots may be taken while it is read.
+    // This is set first, because this node may take slots while it reads, and must then read again.
     this.#hasAll = true;
     try {
       const sql = "SELECT endpoint FROM health WHERE consecutive_failures > 0";
@@ -171,22 +152,22 @@ export class Health {
     }
   }
 
-  get hasNews(): boolean {
-    return this.#news.size > 0;
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
   }
 
-  /** Writes down how at most 500 endpoints fare, if there is news of any. */
+  /** Writes at most 500 of the streaks that have changed. */
   async save(): Promise<void> {
-    const some = [...this.#news].slice(0, CHUNK);
+    const some = [...this.#changed].slice(0, CHUNK);
     if (some.length === 0) return;
     for (const endpoint of some) {
-      this.#news.delete(endpoint);
+      this.#changed.delete(endpoint);
       this.#saving.add(endpoint);
     }
     try {
       await this.#engine.write((tx) => this.#write(tx, some));
     } catch (error) {
-      for (const endpoint of some) if (this.#streaks.has(endpoint)) this.#news.add(endpoint);
+      for (const endpoint of some) if (this.#streaks.has(endpoint)) this.#changed.add(endpoint);
       throw error;
     } finally {
       for (const endpoint of some) this.#saving.delete(endpoint);
@@ -194,7 +175,7 @@ export class Health {
   }
 
   async #write(tx: Queries, all: readonly number[]): Promise<void> {
-    // A row that went meanwhile has been forgotten.
+    // The row of an endpoint that was forgotten meanwhile is gone.
     const endpoints = all.filter((endpoint) => this.#streaks.has(endpoint));
     const streaks = endpoints.map((endpoint) => this.#streaks.get(endpoint)!);
     await tx.change(
@@ -212,8 +193,4 @@ export class Health {
       ],
     );
   }
-}
-
-function none(): Streak {
-  return { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, failingSince: null };
 }

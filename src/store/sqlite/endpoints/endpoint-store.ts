@@ -156,11 +156,11 @@ export class SqliteEndpoints implements EndpointStore {
     });
   }
 
-  /** Writes down how at most 500 endpoints fare, if there is news of any. */
+  /** Writes at most 500 of the streaks that have changed. */
   async saveHealth(): Promise<void> {
     const { health } = this.#parts;
-    if (!health.hasNews) return;
-    const endpoints = health.takeNews();
+    if (!health.hasChanges) return;
+    const endpoints = health.takeChanged();
     try {
       await this.#engine.commit.run(() => health.write(endpoints), { ...CHUNK_SIZE, patient: true });
     } catch (error) {
@@ -172,7 +172,7 @@ export class SqliteEndpoints implements EndpointStore {
   /** Leaves what is still to be written to the last commit. */
   close(): void {
     this.#closed = true;
-    while (this.#parts.health.hasNews) this.saveHealth().catch(() => {});
+    while (this.#parts.health.hasChanges) this.saveHealth().catch(() => {});
   }
 
   /** What was asked for before an endpoint was disabled is owed no more; what failed before it was enabled is over. */

@@ -1,42 +1,32 @@
 /**
- * How endpoints fare. What attempts came to is kept in memory, a few assignments for each, and written once a second for
- * those of whom there is news. How many deliveries are open or failed is counted when somebody asks, along an index and
- * up to a limit: counters would cost every commit a write for each endpoint that it touches.
+ * The health of endpoints. Streaks are kept in memory, and those that changed are written once a second. Open and failed
+ * deliveries are counted when somebody asks, along an index and up to a limit, because counters would cost every commit
+ * a write for each endpoint that it touches.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { HEALTH_COUNT_LIMIT, type EndpointHealth } from "../../../domain/endpoints/endpoint.ts";
+import { afterAttempt, afterEnabling, isFailing, NO_STREAK, type Streak } from "../../../domain/endpoints/streak.ts";
 import type { EndedAttempt } from "../../store.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
 
-interface Streak {
-  lastSuccessAt: number | null;
-  lastFailureAt: number | null;
-  consecutiveFailures: number;
-  failingSince: number | null;
-}
-
 type StreakRow = [number, number | null, number | null, number, number | null];
 
-/** More fresh deliveries than memory holds. */
+/** Memory holds fewer fresh deliveries than this. */
 const FRESH_LIMIT = 20_000;
-
-/** From when on an endpoint is failing: `docs/interface.md` §6. */
-const FAILING_ATTEMPTS = 20;
-const FAILING_MS = 300_000;
 
 export class Health {
   readonly #index: EndpointIndex;
   readonly #streaks = new Map<number, Streak>();
-  /** Endpoints with news. */
-  readonly #news = new Set<number>();
+  /** Endpoints whose streak has changed since it was written. */
+  readonly #changed = new Set<number>();
   readonly #select: Statement<[number], Streak>;
   readonly #upsert: Statement<StreakRow>;
   readonly #restart: Statement<[number]>;
   readonly #failing: Statement<[], number>;
-  /** Whether the streaks are here that the last process wrote. */
+  /** True once the streaks that the last process wrote have been read. */
   #hasAll = false;
   readonly #waiting: Statement<[number, number], number>;
   readonly #fresh: Statement<[number, number], number>;
@@ -78,56 +68,43 @@ export class Health {
     );
   }
 
-  /** After their commit: what was undone is no news. */
+  /** Must be called after the commit of the attempts, because a rollback undoes them. */
   note(attempts: readonly EndedAttempt[]): void {
     for (const attempt of attempts) {
-      const endpoint = this.#index.byId(attempt.claim.endpoint);
-      if (endpoint !== undefined) this.#note(endpoint.number, attempt);
+      const endpoint = this.#index.byId(attempt.claim.endpoint)?.number;
+      if (endpoint !== undefined) this.#set(endpoint, afterAttempt(this.streak(endpoint), attempt));
     }
   }
 
-  #note(endpoint: number, { claim, startedAt, outcome }: EndedAttempt): void {
-    if (claim.trigger === "test" || outcome.outcome === "interrupted") return;
-    const endedAt = Math.round(startedAt + outcome.durationMs);
-    const streak = this.streak(endpoint);
-    if (outcome.outcome === "succeeded") {
-      streak.lastSuccessAt = endedAt;
-      streak.consecutiveFailures = 0;
-      streak.failingSince = null;
-    } else {
-      streak.lastFailureAt = endedAt;
-      streak.consecutiveFailures++;
-      streak.failingSince ??= endedAt;
-    }
-    this.#news.add(endpoint);
-  }
-
-  /** Inside the transaction that enables it: a process that dies before the next `write` would leave the old streak. */
+  /**
+   * Must be called inside the transaction that enables the endpoint: a process that dies before the next `write` would
+   * leave the old streak.
+   */
   writeRestart(endpoint: number): void {
     this.#restart.run(endpoint);
   }
 
-  /** After its commit: what failed before it was enabled again says nothing of now. */
+  /** Must be called after the commit that enables the endpoint. */
   restart(endpoint: number): void {
-    const streak = this.streak(endpoint);
-    streak.consecutiveFailures = 0;
-    streak.failingSince = null;
-    this.#news.add(endpoint);
+    this.#set(endpoint, afterEnabling(this.streak(endpoint)));
+  }
+
+  #set(endpoint: number, streak: Streak): void {
+    if (streak === this.#streaks.get(endpoint)) return;
+    this.#streaks.set(endpoint, streak);
+    this.#changed.add(endpoint);
   }
 
   streak(endpoint: number): Streak {
     let streak = this.#streaks.get(endpoint);
-    if (streak === undefined) {
-      const none = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, failingSince: null };
-      this.#streaks.set(endpoint, (streak = this.#select.get(endpoint) ?? none));
-    }
+    if (streak === undefined) this.#streaks.set(endpoint, (streak = this.#select.get(endpoint) ?? NO_STREAK));
     return streak;
   }
 
-  /** Its row is gone. */
+  /** Must be called when the row of the endpoint is gone. */
   forget(endpoint: number): void {
     this.#streaks.delete(endpoint);
-    this.#news.delete(endpoint);
+    this.#changed.delete(endpoint);
   }
 
   of({ number, enabled, cancelTo }: EndpointEntry): EndpointHealth {
@@ -138,35 +115,33 @@ export class Health {
     return { ...streak, pending, held, failed: this.#failed.get({ endpoint: number })! };
   }
 
-  /** Those that failed for long enough, by number. */
+  /** Yields the endpoints that are failing, by number. */
   *failing(now: number): Generator<[number, Streak]> {
-    // Those that wait for a late rung were not attempted since the start.
+    // An endpoint whose deliveries wait for a late rung has had no attempt since the start.
     if (!this.#hasAll) for (const endpoint of this.#failing.all()) this.streak(endpoint);
     this.#hasAll = true;
     for (const [endpoint, streak] of this.#streaks) {
-      const { consecutiveFailures, failingSince } = streak;
-      const long = failingSince !== null && now - failingSince >= FAILING_MS;
-      if (long || consecutiveFailures >= FAILING_ATTEMPTS) yield [endpoint, streak];
+      if (isFailing(streak.consecutiveFailures, streak.failingSince, now)) yield [endpoint, streak];
     }
   }
 
-  get hasNews(): boolean {
-    return this.#news.size > 0;
+  get hasChanges(): boolean {
+    return this.#changed.size > 0;
   }
 
-  /** Takes at most 500 of those with news. */
-  takeNews(): number[] {
-    const some = [...this.#news].slice(0, CHUNK);
-    for (const endpoint of some) this.#news.delete(endpoint);
+  /** Takes at most 500 endpoints whose streak must be written. */
+  takeChanged(): number[] {
+    const some = [...this.#changed].slice(0, CHUNK);
+    for (const endpoint of some) this.#changed.delete(endpoint);
     return some;
   }
 
-  /** It could not be written. */
+  /** Must be called if the streaks that were taken could not be written. */
   giveBack(endpoints: readonly number[]): void {
-    for (const endpoint of endpoints) this.#news.add(endpoint);
+    for (const endpoint of endpoints) this.#changed.add(endpoint);
   }
 
-  /** Inside a transaction. */
+  /** Must be called inside a transaction. */
   write(endpoints: readonly number[]): void {
     for (const endpoint of endpoints) {
       const { lastSuccessAt, lastFailureAt, consecutiveFailures, failingSince } = this.streak(endpoint);
