@@ -1,63 +1,69 @@
-/** What an operator asks of the store as a whole, and the chores that keep it well. */
+/** The contract for operations on the store as a whole, such as pausing and backups, and for its upkeep. */
 import type { DamagedPages, Lost } from "../../domain/wording.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 
 export interface OperationsStore {
-  /** Null while the brake is off. */
+  /** Returns null if sending is not paused. */
   getPause(): Promise<Pause | null>;
   /**
-   * Puts the brake on for good; one that is not `saved`, because the disk takes nothing, for this process's life, or until
-   * there is space again. One that is on stays as it was; the answer is the one that holds.
+   * Pauses all sending until `resume`. A pause that the disk does not take is not `saved`: it is kept in memory,
+   * written as soon as there is space, and lost by a restart before that. A pause that is on stays as it was. Returns
+   * the pause in effect.
    */
   pause(pause: Pause): Promise<Pause>;
-  /** Takes the brake off; false when it was off. */
+  /** Ends the pause. Returns false if sending was not paused. */
   resume(): Promise<boolean>;
-  /** What the store takes up on its disk. */
+  /** Returns the store's size on disk. */
   size(): Promise<StoreSize>;
   /**
-   * Writes what is committed now into a file of its own, checks it, and removes older ones; publishes go on. Without
-   * `secret.key`, nobody can read the secrets in it: the copy holds that key only where it is sealed with a passphrase. Rejects with `backup_running` while another one is made, else with
-   * `backup_failed`, whose detail says what to do; nothing is left of it then.
+   * Copies what is committed now into a file of its own, checks the copy, and removes older backups. Publishes go on
+   * meanwhile. The secrets in a backup cannot be read without `secret.key`, which the copy contains only if a
+   * passphrase seals it. Rejects with `backup_running` while another backup is made, and otherwise with
+   * `backup_failed`, whose detail says what to do. A failed backup leaves no file.
    */
   backup(place: BackupPlace, now: number): Promise<BackupFile>;
-  /** Why nothing is backed up here, for people: `backup` then always rejects with it. Null if backups are made. */
+  /**
+   * Explains to people why this store makes no backups: `backup` always rejects with this text. Null if it makes them.
+   */
   readonly noBackups: string | null;
   /**
-   * Seals everything with another `secret.key`; no endpoint's secret changes, and nothing stops meanwhile. Asked while it
-   * is being done, it is the same change; a backup waits for it. Rejects with `backup_running`, with `key_not_changeable`
-   * where the file is not this store's to change, and with `rekey_failed`.
+   * Seals everything with another `secret.key`. No endpoint's secret changes, and nothing stops meanwhile. A call
+   * during a change returns the result of that change; a backup waits for it. Rejects with `backup_running`, with
+   * `key_not_changeable` if this store may not change the file, and with `rekey_failed`.
    */
   rekey(): Promise<Rekeyed>;
-  /** The latest that was made, by this process or one before it; null when there was none. */
+  /** Returns the latest backup that this process or an earlier one made; null if there is none. */
   lastBackup(): Promise<BackupFile | null>;
-  /** Of the database that this one was mended from; null when there was none, or the damaged file was removed. */
+  /**
+   * Describes the damaged database that this one was repaired from; null if there was none, or its file was removed.
+   */
   damage(): Promise<Damage | null>;
-  /** A move of the store beside its daemon that was begun, and neither finished nor given up; null when there is none. */
+  /** Returns the move of the store that was begun and neither finished nor given up; null if there is none. */
   openMove(): Promise<OpenMove | null>;
-  /** The number of the schema's last step. */
+  /** The number of the last step of the schema. */
   readonly schemaVersion: number;
 }
 
 export interface OpenMove {
-  /** Null when it is not known. */
+  /** Null if the time is not known. */
   readonly since: number | null;
 }
 
 export interface StoreSize {
   readonly databaseBytes: number;
-  /** What was committed and is not yet moved into the database. */
+  /** The bytes of the write-ahead log, whose commits are not in the database file yet. */
   readonly logBytes: number;
 }
 
 export interface BackupPlace {
   readonly dir: string;
-  /** Makes the directory if it is not there. */
+  /** True if the directory may be created. */
   readonly mayMake: boolean;
-  /** How many to keep, this one included; 0 keeps all. */
+  /** The number of backups to keep, including this one; 0 keeps all. */
   readonly keep: number;
-  /** What `secret.key` is sealed with into the copy; without one it is not in it. */
+  /** The passphrase that seals `secret.key` in the copy. Without one, the copy does not contain the key. */
   readonly passphrase?: string | undefined;
-  /** A file that holds it, when none is given; empty: there is none. */
+  /** The file that holds the passphrase if none is given. Empty if there is no such file. */
   readonly sealWithFile?: string;
 }
 
@@ -66,119 +72,121 @@ export interface BackupFile {
   readonly at: number;
   readonly bytes: number;
   readonly schema: number;
-  /** Those that are not deleted. */
+  /** The endpoints that are not deleted. */
   readonly endpoints: number;
   readonly events: number;
-  /** Of the whole file, in hexadecimal. */
+  /** The hash of the whole file, in hexadecimal. */
   readonly sha256: string;
-  /** Whether `secret.key` is in it, sealed. */
+  /** True if the file contains `secret.key`, sealed. */
   readonly sealed: boolean;
 }
 
 export interface Rekeyed {
   readonly keyFile: string;
-  /** Names the new key, and tells nothing of it. */
+  /** Identifies the new key without revealing anything about it. */
   readonly keyId: string;
-  /** Where the key of before is; null when it was not there any more. */
+  /** The path at which the old key is kept; null if its file no longer existed. */
   readonly kept: string | null;
-  /** How many endpoints have been sealed anew, that of the alerts included. */
+  /** The number of endpoints sealed anew, including that of the alerts. */
   readonly resealed: number;
-  /** Endpoints of which something did not open before either. */
+  /** The endpoints with a sealed value that the old key did not open either. */
   readonly damaged: readonly string[];
 }
 
-/** What became of a database that was damaged. */
+/** A report on a database that was damaged and then repaired. */
 export interface Damage {
-  /** When it was found. */
+  /** The time at which the damage was found. */
   readonly at: number;
-  /** The damaged database, which is kept until somebody removes it; with it goes this report. */
+  /** The damaged database. Whoever removes the file removes this report too. */
   readonly file: string;
-  /** Damaged pages by table or index, as far as they were looked for. */
+  /** The damaged pages by table or index, as far as the search got. */
   readonly pages: readonly DamagedPages[];
-  /** What could not be read and is gone. */
+  /** The rows that could not be read and are lost. */
   readonly lost: readonly LostRows[];
-  /** Of the write-ahead log, if that was damaged. */
+  /** Null if the write-ahead log was not damaged. */
   readonly log: DamagedLog | null;
 }
 
-/** Transactions of the write-ahead log that stood behind the damage, which SQLite does not take. */
+/** The transactions in the write-ahead log that come after the damage, and that SQLite therefore ignores. */
 export interface DamagedLog {
-  /** A copy of it, before anything was written over. */
+  /** The path of a copy of the log, made before anything was written over it. */
   readonly file: string;
-  /** Each holds one request or more. */
+  /** A transaction holds one request or more. */
   readonly transactions: number;
   readonly pages: number;
 }
 
 export interface LostRows extends Lost {
-  /** When the events were received that these rows are about, at most; null when that is not known. */
+  /** The times at which the events of these rows were received lie between the two; null if that is not known. */
   readonly from: number | null;
   readonly until: number | null;
 }
 
-/** Chores: each call touches at most 500 rows, and looks at as many events or attempts. */
+/** Upkeep. Each call touches at most 500 rows, and reads at most 500 events or attempts. */
 export interface UpkeepStore {
   /**
-   * Removes events with all that belongs to them: those of which no delivery is open, and which were received, and
-   * last attempted, before `rules.failed` if a delivery failed, before `rules.delivered` else. Begins after `from`.
+   * Removes events and all rows that belong to them. Removes an event only if none of its deliveries is open, and if it
+   * was received and last attempted before `rules.failed` when a delivery failed, or else before `rules.delivered`.
+   * Begins after `from`.
    */
   pruneEvents(rules: PruneRules, from: string | null): Promise<Pruned>;
   /**
-   * Lets held deliveries fail that were due before that instant, of endpoints that were disabled and not changed since
-   * then: each gets an attempt with the error `held_expired`. How many; fewer than 500: there are no more.
+   * Fails the held deliveries that were due before `before`, if their endpoint has been disabled and unchanged since
+   * then. Each gets an attempt with the error `held_expired`. Returns the number of deliveries; fewer than 500 means
+   * that no more are left.
    */
   expireHeld(before: number, now: number): Promise<number>;
-  /** Forgets what receivers answered to attempts from before that instant. Fewer than 500: there are no more. */
+  /** Removes the responses to attempts from before that instant. Fewer than 500 means that no more are left. */
   forgetResponses(before: number): Promise<number>;
   /**
-   * Gives free space of the store back to its disk, a little at a time, once much of it is free; how many bytes. 0: not
-   * much is, or the store cannot.
+   * Returns free space of the store to its disk, a little at a time, once much of it is free. Returns the number of
+   * bytes; 0 means that not much is free, or that the store cannot do this.
    */
   giveBack(): Promise<number>;
   /**
-   * Counts what each tenant has pending, where the store keeps counters of that, and mends those that are wrong: of which
-   * tenants. Any is a bug.
+   * Checks the stored counters of pending deliveries, and corrects wrong ones. Returns the tenants whose counters were
+   * wrong, which is always a bug. A store without such counters returns none.
    */
   mendPending(): Promise<readonly string[]>;
-  /** Writes down how endpoints fare, at most 500 of those that have news. A crash forgets what was not written. */
+  /** Saves the health of at most 500 endpoints that has changed. A crash loses changes that were not saved. */
   saveHealth(): Promise<void>;
-  /** Looks at the free space again; publishes are refused under the floor, deliveries go on. */
+  /** Checks the free space again. Below the floor, publishes are refused and deliveries go on. */
   checkSpace(): Promise<Space>;
-  /** As far as it is known without a look. */
+  /** Returns the last known condition, without checking the disk. */
   condition(): Promise<Condition>;
 }
 
-/** Instants: what was over before them goes. */
+/** Instants: events that ended before them are removed. */
 export interface PruneRules {
   readonly delivered: number;
   readonly failed: number;
 }
 
 export interface Pruned {
-  /** How many are gone, whatever went with them. */
+  /** The number of objects removed, without the rows that belonged to them. */
   readonly pruned: number;
-  /** Opaque: where to go on; null at the end. */
+  /** An opaque place at which to go on; null at the end. */
   readonly next: string | null;
 }
 
 export interface Condition {
-  /** Whether publishes would be taken now. */
+  /** `ready` means that publishes are accepted now. */
   readonly state: "ready" | "disk_full" | "store_unavailable";
-  /** Why what is committed takes ever more room, for people; null while it does not. */
+  /** Explains to people why the write-ahead log keeps growing; null while it does not. */
   readonly trouble: string | null;
-  /** Why the database cannot be used, though its disk has room. */
+  /** Present while the database cannot be used for another reason than a full disk. */
   readonly outage?: Outage | null;
 }
 
 /** The database does not answer, or refuses what it is asked. */
 export interface Outage {
   readonly since: number;
-  /** What happens, and what to do about it, for people. */
+  /** Tells people what is wrong, and what to do about it. */
   readonly detail: string;
 }
 
 export interface Space extends Condition {
-  /** Null if it is not known: the disk is on another host. */
+  /** Null if this is not known, because the disk is on another host. */
   readonly freeBytes: number | null;
   readonly floorBytes: number;
 }

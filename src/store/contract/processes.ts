@@ -1,109 +1,127 @@
-/** What one process has of the store: the endpoints that it sends for, and what one before it left. */
+/** The contract for processes: the endpoints that a process sends for, and recovery after a crash or a set clock. */
 import type { EventDelivery, Waiting } from "./events.ts";
 import type { HaltReason } from "../../domain/deliveries/pause.ts";
 import type { ClockChange, Waits } from "../../domain/deliveries/due-time.ts";
 import type { Claim, Position, Send } from "../../domain/deliveries/delivery.ts";
 
 /**
- * Which endpoints this process sends for. On a store of one process that is all of them, for as long as it lives. Where
- * several share a store, each endpoint lives on one of them at a time, so that what an endpoint may have in flight or
- * begin in a second is kept in that one's memory.
- *
- * What was committed for an endpoint that is not owned is the owner's to send: the `waiting` of a verb's answer names it
- * all the same, and the caller lets it be, because its owner hears of it. A process that has lost what it owned commits
- * nothing more: it begins anew, owning nothing, or ends.
+ * Decides which endpoints this process sends for. On a store of one process that is all of them, always. If several
+ * processes share a store, each endpoint is owned by one of them at a time, because the limits on its attempts in
+ * flight and on its rate are kept in the memory of one process. A commit for an endpoint that another process owns is
+ * for the owner to send. The `waiting` of a method's result names it all the same; the caller ignores it, because the
+ * owner is notified. A process that has lost what it owned commits nothing more: it starts over, owning nothing, or
+ * ends.
  */
 export interface OwnershipStore {
-  /** Whether the endpoint is owned, by this process's memory alone; null where all are. */
+  /**
+   * Returns true if the endpoint is owned, from this process's memory alone. Null if this process owns all endpoints.
+   */
   readonly owns: ((endpoint: string) => boolean) | null;
   /**
-   * Keeps what is owned, and takes what nobody owns any more: before the first read of what is due, and each second from
-   * then on. What was owned before and is `leaving` now, others should have: nothing of it is to be started. The others
-   * see the report.
+   * Renews what is owned, and takes what no process owns any more. Call it before the first read of due deliveries, and
+   * every second from then on. Start nothing for slots that are `leaving`: they were owned before, and other processes
+   * should have them. The other processes see the report.
    */
   renew(report?: NodeReport): Promise<Ownership>;
-  /** As `renew`, at a stop: nothing is taken any more, and all should go to others, if there are any. */
+  /**
+   * Does the same as `renew`, when the process stops: nothing is taken any more, and all slots should go to other
+   * processes, if there are any.
+   */
   leave(): Promise<Ownership>;
-  /** Gives up what is leaving, all but the slots of these endpoints, of which this process still holds deliveries. */
+  /**
+   * Gives up the slots that are leaving, except those of these endpoints, whose deliveries this process still holds.
+   */
   give(busy: ReadonlySet<string>): Promise<void>;
   /**
-   * What other processes have committed that endpoints of this one must hear of, some hundreds at most; asked all the
-   * time. It may say what is known already, and says the same again until that was taken in.
+   * Returns commits by other processes that concern endpoints of this one, some hundreds at most. Call it all the time.
+   * It may return what the caller knows already, and returns the same again until `tookIn` is called.
    */
   news(): Promise<News>;
-  /** All of the last answer was taken in. */
+  /** Tells the store that the caller has handled all of the last answer. */
   tookIn(): Promise<void>;
-  /** Resolves when the owners of these endpoints have heard of what was committed, or do not answer. */
+  /** Resolves once the owners of these endpoints have been notified of the commit, or do not answer. */
   heard(endpoints: readonly string[]): Promise<void>;
-  /** All that share the store, in the order of their names; none on a store of one process. */
+  /** Lists all processes that share the store, sorted by name; none on a store of one process. */
   nodes(): Promise<readonly StoreNode[]>;
   /**
-   * Has the node of that name give up what it owns and take no more, until this is called with `on` false, or it is
-   * restarted. As long as every node is draining, they go on all the same. False where no node has that name.
+   * Makes the node of that name give up what it owns and take no more, until this is called with `on` false or the node
+   * restarts. If every node is draining, they all go on sending. Returns false if no node has that name.
    */
   drain(name: string, on: boolean): Promise<boolean>;
-  /** Where one that has lost what it owned may begin anew. */
+  /** Present if a process that has lost what it owned may start over. */
   readonly comeback?: Comeback;
-  /** What nodes have to tell people, which one of them does for all; null on a store of one process. */
+  /** Alerts of all nodes, of which one node notifies people; null on a store of one process. */
   readonly alerts: SharedAlerts | null;
-  /** What happens on all nodes, for those that look on; null on a store of one process. */
+  /** The activity of all nodes, for those who watch it; null on a store of one process. */
   readonly stream: SharedStream | null;
-  /** At a stop, when nothing is in flight: others take over at once, and need not wait until what is owned runs out. */
+  /**
+   * Called at a stop, when nothing is in flight. Other processes take over at once, without waiting for the lease to
+   * run out.
+   */
   release(): Promise<void>;
 }
 
-/** After a renewal has found that others have what was owned. */
+/** Used after a renewal has found that other processes have what this one owned. */
 export interface Comeback {
   readonly isDue: boolean;
-  /** As one that has just started, and owns nothing. Whoever calls it has forgotten what it knew of what was owned. */
+  /**
+   * Starts over like a new process that owns nothing. The caller must have forgotten what it knew about what was owned.
+   */
   rejoin(): Promise<Ownership>;
-  /** Has the process end. */
+  /** Makes the process end. */
   giveUp(): void;
 }
 
-/** How a process stands, by what it keeps in memory. */
+/** The state of a process, from its memory. */
 export interface NodeReport {
-  /** When the oldest delivery fell due that is due by now; null when none is. */
+  /** The time at which the oldest due delivery fell due; null if none is due. */
   readonly oldestDueAt: number | null;
   /** Attempts on the wire. */
   readonly inFlight: number;
-  /** Why it sends nothing, or less than it could. */
+  /** The reasons why the process sends nothing, or less than it could. */
   readonly halts: readonly HaltReason[];
-  /** By how many milliseconds the clock of its host is ahead of the store's, by which all goes; null if that is not known. */
+  /**
+   * The milliseconds that the host's clock is ahead of the store's clock, which decides what is due; null if not known.
+   */
   readonly clockAheadMs?: number | null;
 }
 
 export interface StoreNode {
-  /** That of its host, with a number where another node has that already. */
+  /** The name of the host, with a number if another node has that name already. */
   readonly name: string;
   readonly host: string;
   readonly pid: number;
   readonly version: string;
-  /** The process that was asked. */
+  /** True for the process that was asked. */
   readonly isThis: boolean;
   readonly since: number;
   readonly renewedAt: number;
-  /** Its lease has run out: others take over what it has. */
+  /** True if its lease has run out, so that other nodes take over what it has. */
   readonly isLost: boolean;
   readonly draining: boolean;
-  /** Of 1,024, how many it has, and the endpoints in them. */
+  /** The number of slots that it has, of 1,024, and the number of endpoints in them. */
   readonly slots: number;
   readonly endpoints: number;
-  /** As of its last renewal; null of a version that makes none. */
+  /** The report at its last renewal; null if its version makes none. */
   readonly report: NodeReport | null;
 }
 
 export interface SharedAlerts {
   hand(notices: readonly string[]): Promise<void>;
-  /** What was handed over before that instant, some hundreds at most, in that order; to one who takes it alone. */
+  /**
+   * Removes and returns the notices handed over before that instant, some hundreds at most, in their order. Only one
+   * caller gets each of them.
+   */
   take(before: number): Promise<readonly string[]>;
-  /** People are about to be told that these are failing: those of them that they were not told of before. */
+  /**
+   * Notes the endpoints that people are about to be told are failing. Returns those that they were not told of before.
+   */
   failing(endpoints: readonly ToldFailing[]): Promise<ReadonlySet<string>>;
-  /** They recovered, or were disabled. */
+  /** Notes that these endpoints recovered or were disabled. */
   ended(endpoints: readonly string[]): Promise<void>;
   /**
-   * Those of the endpoints that this process owns of which people were told; null where nothing can be new since it was
-   * asked last.
+   * Returns the endpoints of this process that people were told are failing; null if nothing can have changed since the
+   * last call.
    */
   told(): Promise<readonly ToldFailing[] | null>;
 }
@@ -113,46 +131,46 @@ export interface ToldFailing {
   readonly failingSince: number;
 }
 
-/** Batches of what happened, of all nodes in one order, so that each has the same number everywhere. */
+/** Batches of activity from all nodes, in one order, so that each batch has the same number everywhere. */
 export interface SharedStream {
-  /** Tells the numbers of this store from those of another one. */
+  /** Distinguishes the numbers of this store from those of another store. */
   readonly life: string;
-  /** Whether some node listens: only then is there a use in telling. */
+  /** True if some node listens. Otherwise `tell` need not be called. */
   readonly isWanted: boolean;
   /**
-   * From now on this node listens, and `take` gets each batch. What was told in the last minute is there by the time this
-   * resolves, and then all nodes tell what happens to them.
+   * Makes this node listen: `take` gets each batch. Once this resolves, `take` has had the batches of the last minute,
+   * and all nodes tell what happens on them.
    */
   follow(take: (batch: ToldBatch) => void): Promise<void>;
-  /** This node listens no more. */
+  /** Makes this node stop listening. */
   rest(): void;
-  /** Null where something happened that cannot be told. */
+  /** Null stands for activity that cannot be told. */
   tell(text: string | null): Promise<void>;
 }
 
 export interface ToldBatch {
   readonly number: number;
-  /** Null: before it something was not told. */
+  /** Null if some activity before this batch was not told. */
   readonly text: string | null;
 }
 
 export interface News {
-  /** Something waits for these endpoints, from there on. */
+  /** The endpoints for which deliveries wait, from these positions on. */
   readonly waiting: readonly Waiting[];
-  /** Attempts that are owed. */
+  /** Attempts that were requested by hand and are to be made. */
   readonly requested: readonly EventDelivery[];
-  /** Deliveries that were taken back. */
+  /** Deliveries for which no more attempts may start. */
   readonly withdrawn: readonly EventDelivery[];
   /** Endpoints that were changed or deleted. */
   readonly changed: readonly string[];
 }
 
 export interface Ownership {
-  /** Slots of endpoints; `everything` on a store of one process, where the others of these verbs need not be called. */
+  /** The slots of endpoints, or `everything` on a store of one process, where the other methods need not be called. */
   readonly endpoints: "everything" | OwnedSlots;
   /**
-   * For how long this holds, in milliseconds of monotonic time from the call's begin. A process that has not renewed it
-   * by then has lost everything, whatever it could not hear: it starts nothing more.
+   * The milliseconds of monotonic time for which this holds, from the beginning of the call. A process that has not
+   * renewed it by then has lost everything, even if it was not told so, and must start nothing more.
    */
   readonly holdsForMs: number;
 }
@@ -161,17 +179,20 @@ export interface Ownership {
 export interface OwnedSlots {
   readonly total: number;
   readonly owned: ReadonlySet<number>;
-  /** Still this process's, and to be given up once it holds nothing of them. */
+  /** The slots that this process still has, and must give up once it holds no deliveries of them. */
   readonly leaving: ReadonlySet<number>;
-  /** When another process may have lost what it owns, if that is soon: it is worth another `renew` then. */
+  /**
+   * The milliseconds after which another `renew` is worthwhile, because another process may have lost what it owns by
+   * then; null if that is not soon.
+   */
   readonly againInMs: number | null;
 }
 
-/** What must be set right after a death of the process, and after the clock was set. */
+/** Repairs what a crash of the process, or a change of the clock, leaves wrong. */
 export interface RecoveryStore {
   /**
-   * Takes up what the last process left, which an opening does too: true once that is done, false while the disk has no
-   * room for it. Until then nothing new is stored, and nothing is known of deliveries that had not waited yet.
+   * Takes over what the last process left, as opening the store does too. Returns true once that is done, and false
+   * while the disk is too full for it. Until then nothing new is stored, and deliveries that were fresh are not known.
    */
   takeUp(): Promise<boolean>;
 
@@ -179,44 +200,47 @@ export interface RecoveryStore {
 
   readonly doubt: Doubt;
 
-  // --- careful mode: finding the delivery that the process dies of ---
+  // --- careful mode: finding the delivery that crashes the process ---
 
   /**
-   * True after the process died in the first minute of its life twice in a row: then each delivery must be marked
-   * before it is dialled. Recording its attempt takes the mark away.
+   * True if the process crashed in its first minute twice in a row. Then each delivery must be marked before its
+   * attempt starts. Recording the attempt removes the mark.
    */
   readonly careful: boolean;
   markStarted(sends: readonly Send[]): Promise<void>;
-  /** Deliveries that were marked when the process died, and at how many deaths. */
+  /** Returns the deliveries that were marked when the process crashed, each with the number of crashes. */
   suspects(): Promise<Suspect[]>;
-  /** The process has lived for a minute. */
+  /** Called when the process has run for a minute. */
   outlived(): Promise<void>;
 
   // --- the clock ---
 
-  /** The latest instant known when the store was opened; it lies ahead of now if the clock was set back meanwhile. */
+  /** The latest instant known when the store was opened. It is ahead of now if the clock was set back meanwhile. */
   readonly lastInstant: number;
   /**
-   * After the clock was set: moves the due times of at most 500 of the endpoint's waiting deliveries. `next` is where
-   * to go on, null when all were moved; `moved` says where they wait now.
+   * Moves the due times of at most 500 of the endpoint's waiting deliveries after the clock was set. `next` is where to
+   * go on, and null when all were moved; `moved` has their new positions.
    */
   shiftDue(endpoint: string, shift: Shift, from: Position | null): Promise<Shifted>;
   /**
-   * Makes due at the latest instant that is allowed at most 500 of this process's waiting deliveries that a wrong clock has
-   * put off for longer, whoever wrote their due times. The answer says where they wait now.
+   * Lowers due times that a wrong clock set later than any allowed wait, to the latest allowed instant. Takes at most
+   * 500 of this process's waiting deliveries, whichever process wrote their due times, and returns their new positions.
    */
   hasten(waits: Waits, now: number): Promise<readonly Waiting[]>;
-  /** Due times are about to be moved: until `clockSettled`, an open finds `lastInstant` ahead of any clock. */
+  /** Called before due times are moved. Until `clockSettled`, every open finds `lastInstant` ahead of the clock. */
   clockUnsettled(): Promise<void>;
-  /** All due times are reckoned by the clock as it is now: later instants that were known before are forgotten. */
+  /** Called when all due times follow the clock as it is now. Later instants that were known before are forgotten. */
   clockSettled(now: number): Promise<void>;
 }
 
-/** After each commit that is made late, memory must read again what is on the disk: nobody has told it. */
+/**
+ * Commits whose result is not known. After each commit that turns out to have been made late, memory must read the disk
+ * again, because nobody was notified of it.
+ */
 export interface Doubt {
-  /** Whether there is a commit whose caller was told that it had failed, and that may have been made. */
+  /** True while there is a commit whose caller was told that it failed, although it may still have been made. */
   readonly isOpen: boolean;
-  /** Those that turned out to have been made, since the start. */
+  /** The number of such commits since the start that turned out to have been made. */
   readonly madeLate: number;
 }
 
@@ -226,7 +250,7 @@ export interface Suspect {
 }
 
 export interface Shift extends ClockChange {
-  /** Ids of events whose deliveries to this endpoint are right already. */
+  /** The ids of events whose deliveries to this endpoint have the right due time already. */
   readonly except: ReadonlySet<string>;
 }
 
