@@ -1,12 +1,12 @@
 /**
- * The store: an object of roles, and in each a method for each atomic transition. No connection, transaction or row key
- * shows through, so that an embedded SQLite file and a PostgreSQL shared by several nodes can keep the same contract
+ * The store: an object of roles, each with one method per atomic transition. It shows no connection, transaction or row
+ * key, so that an embedded SQLite file and a PostgreSQL shared by several nodes can keep the same contract
  * (`test/store/conformance/`).
  *
- * - Every verb resolves only once what it did is durable (fsync'd), and rejects with a `WebhookdError`
- *   (`storage_full`, `storage_unavailable`) when nothing was done.
+ * - Every method resolves only once its result is durable (fsync'd), and rejects with a `WebhookdError`
+ *   (`storage_full`, `storage_unavailable`) if nothing was done.
  * - `now` is epoch milliseconds; a store shared by nodes may use its own clock instead.
- * - `tenant` null means any tenant. What belongs to another tenant is as if it were not there.
+ * - `tenant` null means any tenant. Objects of another tenant are treated as missing.
  * - Event ids sort as text in the order in which their events were committed.
  */
 import type { AuditStore, IdempotencyStore, KeyStore } from "./contract/callers.ts";

@@ -1,4 +1,4 @@
-/** Files that last: written so that a crash leaves all of them or nothing, and changed by nobody else. */
+/** Files that survive a crash whole or not at all, and checks that no other user can change them. */
 import {
   closeSync,
   existsSync,
@@ -16,12 +16,13 @@ import { changeableBy, modeText } from "../../domain/files.ts";
 import { isFull, refusedFull, StoreRefused } from "./refused.ts";
 
 /**
- * Writes a whole file with mode 0600 that is there after a crash or not at all. Never for the database or its lock:
- * closing a descriptor of theirs would drop the locks that SQLite holds on them in this process.
+ * Writes a whole file with mode 0600. After a crash the file is there whole, or not at all. Never use this for the
+ * database or its lock: closing a descriptor of such a file would drop the locks that SQLite holds on it in this
+ * process.
  */
 export function writeDurably(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.tmp`;
-  // What a crash left behind could have another owner or mode.
+  // A file that a crash left behind could have another owner or mode.
   rmSync(temporary, { force: true });
   const file = openSync(temporary, "wx", 0o600);
   try {
@@ -39,8 +40,9 @@ export function writeDurably(path: string, content: string | Uint8Array): void {
 }
 
 /**
- * Makes a directory with all that is missing above it, each level's name durable before there is anything in it. Not
- * Node's own `recursive`: that never returns where a parent is there and cannot be written to (seen below /proc).
+ * Makes a directory and all missing directories above it, and makes each name durable before anything is put into it.
+ * Does not use Node's own `recursive`, which never returns if a parent exists but cannot be written to (seen below
+ * /proc).
  */
 export function makeDirectory(path: string): void {
   if (existsSync(path)) return;
@@ -55,7 +57,7 @@ export function makeDirectory(path: string): void {
   syncDirectory(parent);
 }
 
-/** Makes the names in a directory durable; Windows has no such call and needs none. */
+/** Makes the names in a directory durable. Windows has no such call and needs none. */
 export function syncDirectory(path: string): void {
   if (process.platform === "win32") return;
   const directory = openSync(path, "r");
@@ -66,7 +68,9 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Makes what is in a file durable. Never of an open database: closing it would drop its locks. */
+/**
+ * Makes the contents of a file durable. Never call this for an open database: closing the file would drop its locks.
+ */
 export function syncFile(path: string): void {
   const file = openSync(path, "r+");
   try {
@@ -80,8 +84,8 @@ const READ_BY_OTHERS = 0o044;
 const READ_BY_ALL = 0o004;
 
 /**
- * Throws when a user other than this one, root and `owner` may change it: they could put a key or a link of theirs in
- * its place.
+ * Throws if a user other than this one, root and `owner` could change the path, and so put a key or a link of their own
+ * in its place.
  */
 export function requireUnchangeable(path: string, owner?: number): void {
   const user = process.geteuid?.();
@@ -98,12 +102,12 @@ export function requireUnchangeable(path: string, owner?: number): void {
   throw new StoreRefused(1, `${path} ${fault}`, todo);
 }
 
-/** Those of the paths that other users may read, with their modes. */
+/** Returns those paths that other users can read, with their modes. */
 export function readableByOthers(dir: string, files: readonly string[]): string[] {
   if (process.geteuid === undefined) return [];
   return [dir, ...files].flatMap((path) => {
     const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-    // systemd hands credentials over with a group bit that stands for an access list.
+    // systemd hands over credentials with a group bit that stands for an access list.
     const bits = path === dir || dirname(path) === dir ? READ_BY_OTHERS : READ_BY_ALL;
     return (mode & bits) === 0 ? [] : [`${path} (mode ${modeText(mode)})`];
   });

@@ -1,4 +1,4 @@
-/** The keys that lie in files: `secret.key`, the same sealed for a backup, and `admin.key`. */
+/** Reads and writes the keys that are kept in files: `secret.key`, its sealed form in a backup, and `admin.key`. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { writeDurably } from "./durable-file.ts";
@@ -60,7 +60,10 @@ export function readSecretKey(file: string): Buffer {
   );
 }
 
-/** Without white space around it. Empty for what is not UTF-8, because no key is. */
+/**
+ * Returns the file's text without surrounding white space. Returns "" if it is not UTF-8, because no such text is a
+ * key.
+ */
 export function keyTextOf(file: string): string {
   try {
     return utf8Of(readFileSync(file)).trim();
@@ -71,13 +74,14 @@ export function keyTextOf(file: string): string {
 }
 
 /**
- * `secret.key` inside a backup, sealed with a passphrase: scrypt (RFC 7914) makes the key of AES-256-GCM, and the text is
- * bound to the one store whose key it is. Whoever has the file can try passphrases for ever, so each try is made dear.
+ * `secret.key` inside a backup, sealed with a passphrase: scrypt (RFC 7914) derives a key for AES-256-GCM, and the text
+ * is bound to the store whose key it is. Whoever has the file can try passphrases forever, so each try must be
+ * expensive.
  */
 
 /** 2^17 blocks of 1 KiB: 128 MiB and about half a second a try. */
 const COST = { logN: 17, r: 8, p: 1 };
-/** A text that asks for more than this is not of ours, and would take the memory of whoever opens it. */
+/** We never wrote a text that asks for more than this, and opening it would use up the memory. */
 const MAX_LOG_N = 20;
 const TAG_BYTES = 16;
 
@@ -102,7 +106,7 @@ export async function sealKey(
   return `${header}:${base64(nonce)}:${base64(sealed)}`;
 }
 
-/** Null when the passphrase is another one, or the text was changed or belongs to another store. */
+/** Returns null if the passphrase is wrong, or if the text was changed or belongs to another store. */
 export async function openSealedKey(text: string, { passphrase, check }: Sealing): Promise<Buffer | null> {
   const found = /^(v1:scrypt:(\d{1,2}):(\d{1,2}):(\d{1,2}):([\w-]{22})):([\w-]{16}):([\w-]{64})$/.exec(text);
   if (found === null) return null;
@@ -122,7 +126,7 @@ export async function openSealedKey(text: string, { passphrase, check }: Sealing
   }
 }
 
-/** On a thread of Node's pool: the event loop goes on. */
+/** Runs on a thread of Node's pool, so that the event loop goes on. */
 function derive(passphrase: string, salt: Uint8Array, { logN, r, p }: typeof COST): Promise<Buffer> {
   // The same characters in another Unicode form are the same passphrase, whatever keyboard they were typed on.
   const text = passphrase.normalize("NFC");
@@ -136,7 +140,10 @@ function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64url");
 }
 
-/** The first API key of a new store: the one in the file, which a first start that was cut short may have left, or a new one. */
+/**
+ * Returns the first API key of a new store: the one in the file, which a first start that was cut short may have left,
+ * or else a new one.
+ */
 export function readOrMakeAdminKey(file: string, now: number, random: (bytes: number) => Uint8Array): NewApiKey {
   let token = existsSync(file) ? parseToken(keyTextOf(file)) : null;
   if (token === null) {

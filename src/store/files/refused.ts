@@ -1,13 +1,13 @@
-/** Why a store is refused, and what errors of the disk mean. */
+/** The errors with which a store is refused, and the meaning of the disk's errors. */
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { softLimitOf } from "../../domain/files.ts";
 
-/** A page of the open database is not what was written there. The next opening takes over what can be read. */
+/** A page of the open database does not contain what was written there. The next start saves what can be read. */
 export class StoreDamaged extends Error {
   override readonly name = "StoreDamaged";
-  /** Of a process that cannot open it again by itself: the one that is started next can. */
+  /** The exit code of a process that cannot reopen the store by itself; the next process can. */
   readonly exitCode = 74;
   readonly hint =
     "Start it again: what can be read is copied into a new database. Or restore a backup with: webhookd restore <file>";
@@ -17,10 +17,10 @@ export class StoreDamaged extends Error {
   }
 }
 
-/** A store that cannot be opened, as the daemon's last words: what is wrong, and what to do about it. */
+/** The store cannot be opened. The daemon's last words tell what is wrong, and what to do about it. */
 export class StoreRefused extends Error {
   override readonly name = "StoreRefused";
-  /** 1 refused, 65 the data is not what it should be, 74 the storage fails, 75 another daemon holds it. */
+  /** 1: refused, 65: the data is wrong, 74: the storage fails, 75: another daemon holds the store. */
   readonly exitCode: 1 | 65 | 74 | 75;
   readonly hint: string;
 
@@ -31,7 +31,7 @@ export class StoreRefused extends Error {
   }
 }
 
-/** A new store takes half of it, and what a start writes as much again. */
+/** A new store takes half of this, and a start writes as much again. */
 const START_BYTES = "4 MiB";
 
 export function refusedFull(dir: string, cause: unknown): StoreRefused {
@@ -42,15 +42,15 @@ export function refusedFull(dir: string, cause: unknown): StoreRefused {
 }
 
 /*
- * Whether there is no room is asked of the system: SQLite says the same of a full disk, a quota, a limit for files and a
- * broken disk.
+ * We ask the system if the disk is full, because SQLite reports a full disk, a quota, a file size limit and a broken
+ * disk in the same way.
  */
 
-/** Of these nothing is on the disk; a failed fsync is another matter. */
+/** After these errors nothing is on the disk. After a failed fsync that is not certain. */
 const WRITES = /^SQLITE_(IOERR_(WRITE|TRUNCATE|SHMSIZE|SHMOPEN)|CANTOPEN)/;
 const NO_ROOM = /^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)$/;
 
-/** Asks the system anew where the error leaves it open. */
+/** Returns true if the error means that there is no space. Tries a write if the error's code leaves that open. */
 export function isFull(error: unknown, dir: string, probe = refusedToWrite): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return NO_ROOM.test(WRITES.test(code) ? (probe(dir) ?? "") : code);
@@ -59,7 +59,7 @@ export function isFull(error: unknown, dir: string, probe = refusedToWrite): boo
 const PROBE = Buffer.alloc(64 * 1024);
 const GROWING = ["webhookd.db", "webhookd.db-wal"];
 
-/** How large this process may make a file (RLIMIT_FSIZE); infinite where nothing says so. */
+/** Returns the largest size of a file for this process (RLIMIT_FSIZE), or Infinity if that cannot be found out. */
 export function fileSizeLimit(): number {
   try {
     return softLimitOf(readFileSync("/proc/self/limits", "latin1"), "file size") ?? Infinity;
@@ -68,7 +68,7 @@ export function fileSizeLimit(): number {
   }
 }
 
-/** What stands against a larger database, in a sentence; null where it is not the limit for files. */
+/** Returns a sentence if the file size limit keeps the database from growing, otherwise null. */
 export function reachedLimit(dir: string): string | null {
   const limit = fileSizeLimit();
   const sizeOf = (name: string) => statSync(join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
@@ -78,7 +78,7 @@ export function reachedLimit(dir: string): string | null {
 
 export const RAISE_LIMIT = "raise it: LimitFSIZE=infinity in the unit, or ulimit -f unlimited in the shell";
 
-/** The system's code where a new file of some pages cannot be written; null where it can. */
+/** Returns the system's error code if a new file of some pages cannot be written, otherwise null. */
 export function refusedToWrite(dir: string): string | null {
   if (reachedLimit(dir) !== null) return "EFBIG";
   const path = join(dir, "webhookd.probe");
@@ -97,15 +97,15 @@ export function refusedToWrite(dir: string): string | null {
     try {
       rmSync(path, { force: true });
     } catch {
-      // In a directory that this user may not look into, or on a broken disk: the answer stands.
+      // This user cannot look into the directory, or the disk is broken. The result stands.
     }
   }
 }
 
-/** Those that libuv has no name for: Node calls each of them UNKNOWN. */
+/** Error codes for which libuv has no name, so that Node calls each of them UNKNOWN. */
 const UNNAMED = new Map([[constants.errno.EDQUOT, "EDQUOT"]]);
 
-/** The code of an error of the system or of SQLite; empty where it has none. */
+/** Returns the code of an error of the system or of SQLite, or "" if it has none. */
 export function systemCode(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return "";
   const { code, errno } = error as NodeJS.ErrnoException;

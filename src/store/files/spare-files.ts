@@ -1,4 +1,7 @@
-/** What lies beside the database for a bad day: what a damaged one cannot record, and room for a start on a full disk. */
+/**
+ * Files beside the database for emergencies: results that a damaged database cannot record, and space for a start on a
+ * full disk.
+ */
 import {
   closeSync,
   existsSync,
@@ -17,28 +20,28 @@ import { syncDirectory, writeDurably } from "./durable-file.ts";
 export const SET_ASIDE = "DAMAGED";
 
 /**
- * What a daemon that meets a damaged page still has to say: that the database is damaged, and the results that it could
- * not record there. The next start mends the database and records them, so that nothing is sent again after a 2xx.
+ * The notes of a daemon that met a damaged page: the fact that the database is damaged, and the results that it could
+ * not record. The next start repairs the database and records them, so that nothing is sent again after a 2xx.
  */
 export class SetAside {
   readonly #file: string;
-  /** Bytes of it that were read. */
+  /** The number of its bytes that were read. */
   #read = 0;
 
   constructor(dir: string) {
     this.#file = join(dir, SET_ASIDE);
   }
 
-  /** Whether the last process found damage. */
+  /** True if the last process found damage. */
   get isThere(): boolean {
     return existsSync(this.#file);
   }
 
-  /** Durable when it returns. */
+  /** The attempts are durable when this returns. */
   add(attempts: readonly EndedAttempt[] = []): void {
     const file = openSync(this.#file, "a", 0o600);
     try {
-      // What is there may have been cut short, and would take the first of these with it.
+      // The last line may have been cut short, and must not run into the first of these attempts.
       writeFileSync(file, attempts.map((attempt) => `\n${textOf(attempt)}\n`).join(""));
       fsyncSync(file);
     } finally {
@@ -47,7 +50,7 @@ export class SetAside {
     syncDirectory(dirname(this.#file));
   }
 
-  /** A line that was cut short was not durable, and is left out. */
+  /** Leaves out a line that was cut short, because it was never durable. */
   attempts(): EndedAttempt[] {
     if (!this.isThere) return [];
     const bytes = readFileSync(this.#file);
@@ -55,14 +58,17 @@ export class SetAside {
     return bytes.toString().split("\n").slice(0, -1).flatMap(attemptsIn);
   }
 
-  /** What was read is recorded now. False, and it stays, if more was added since: recording ran into damage again. */
+  /**
+   * Called once the attempts that were read are recorded. Keeps the file and returns false if more was added since,
+   * because recording met damage again.
+   */
   remove(): boolean {
     if ((statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) > this.#read) return false;
     this.forget();
     return true;
   }
 
-  /** Read or not: it is of a database that is no longer here. */
+  /** Removes the file even if it was not read, because it belongs to a database that is no longer here. */
   forget(): void {
     rmSync(this.#file, { force: true });
     syncDirectory(dirname(this.#file));
@@ -73,7 +79,7 @@ interface WrittenAttempt extends Omit<EndedAttempt, "outcome"> {
   readonly outcome: Omit<EndedAttempt["outcome"], "responseBody"> & { readonly responseBody: string };
 }
 
-/** Without the event's bytes, which nobody needs to record it. */
+/** Leaves out the event's bytes, because recording does not need them. */
 function textOf({ claim, outcome, ...rest }: EndedAttempt): string {
   const responseBody = Buffer.from(outcome.responseBody).toString("base64");
   return JSON.stringify({ claim: { ...claim, body: "" }, outcome: { ...outcome, responseBody }, ...rest });
@@ -101,9 +107,9 @@ const FILES = [
 ] as const;
 
 /**
- * What a start on a full disk lives from. Without the files `-wal` and `-shm` SQLite cannot open the database, and a
- * clean stop removes both, so that a disk that has filled since has neither room nor a name for them. These two take
- * their place by a rename, which needs neither; a write-ahead log of zeros holds nothing, and is written over in place.
+ * The files that let a daemon start on a full disk. SQLite cannot open the database without the files `-wal` and
+ * `-shm`, and a clean stop removes both, so a disk that has filled up since has no space for them. These two files take
+ * their place by a rename, which needs no space. A write-ahead log of zeros is empty, and is written over in place.
  */
 export class Reserve {
   readonly #dir: string;
@@ -112,7 +118,7 @@ export class Reserve {
     this.#dir = dir;
   }
 
-  /** Makes what is missing of it. Throws where there is no room. */
+  /** Makes the files that are missing. Throws if there is no space. */
   make(): void {
     for (const { reserve, bytes } of FILES) {
       const file = join(this.#dir, reserve);
@@ -120,7 +126,7 @@ export class Reserve {
     }
   }
 
-  /** Before the database is opened. What is there stays: it is the last process's, or in use. */
+  /** Called before the database is opened. Keeps files that exist: the last process left them, or they are in use. */
   lend(): void {
     for (const { reserve, place } of FILES) {
       const file = join(this.#dir, reserve);
@@ -128,7 +134,7 @@ export class Reserve {
     }
   }
 
-  /** Gives all of it back to the disk; whether there was any. */
+  /** Returns the space to the disk. Returns true if there was any. */
   release(): boolean {
     const left = FILES.map(({ reserve }) => join(this.#dir, reserve)).filter((file) => existsSync(file));
     for (const file of left) rmSync(file, { force: true });

@@ -1,4 +1,4 @@
-/** Errors of a store that cannot take or give anything now; they pass. */
+/** The errors of a store that cannot accept or return anything now. These errors are temporary. */
 import { WebhookdError } from "../../domain/errors.ts";
 
 const RETRY_AFTER_SECONDS = 5;

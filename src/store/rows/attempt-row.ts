@@ -1,6 +1,7 @@
 /**
- * An attempt's row. A plain success that began within a second of its event, as nearly all do, has none: the row of its
- * delivery tells it. It gets one as soon as another attempt is made, so that a delivery's attempts are all in one place.
+ * The row of an attempt. A plain success that began within a second of its event, as nearly all do, has no row: the row
+ * of its delivery contains it. It gets one as soon as another attempt is made, so that all attempts of a delivery are
+ * in one place.
  */
 import {
   NO_PHASES,
@@ -33,18 +34,19 @@ export interface AttemptRow {
 }
 
 /**
- * What a plain success tells of its way, in a few bytes: as JSON it would take more room than the rest of its row.
+ * The connection details of a plain success, packed into a few bytes: as JSON they would be larger than the rest of the
+ * row.
  *
  *   flags · address, 4 or 16 bytes · each step that happened, in ms · date, in s after the start · the other headers
  *
- * It is on disk: places in the lists below never change, and what is new is added at the end.
+ * This format is on disk: places in the lists below never change, and additions go at the end.
  */
 export type Way = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
 const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 
 const STEPS = ["dnsMs", "connectMs", "tlsMs", "firstByteMs"] as const satisfies readonly (keyof Phases)[];
 const HEADERS = ["content-type", "server", "location", "retry-after", "date", "content-encoding"];
-/** Values that stand for themselves in one byte. */
+/** Common values, each of which is written as one byte. */
 const COMMON = (
   "application/json|application/json; charset=utf-8|application/json; charset=UTF-8|" +
   "application/json;charset=utf-8|application/json;charset=UTF-8|text/plain|text/plain; charset=utf-8|" +
@@ -59,7 +61,7 @@ const COMMON_FLAG = 0x80;
 const ADDRESS_BYTES = [0, 4, 16] as const;
 const STEP_FLAG = 4;
 const DATE_FLAG = 64;
-/** More than the longest way takes: 6 headers of 256 characters. */
+/** Larger than any packed value: 6 headers of 256 characters. */
 const scratch = Buffer.alloc(8192);
 
 export function packWay({ remoteAddress, phases, responseHeaders }: Way, startedAt: number): Buffer {
@@ -87,7 +89,7 @@ export function packWay({ remoteAddress, phases, responseHeaders }: Way, started
   return Buffer.from(scratch.subarray(0, end));
 }
 
-/** Null of a success that the first version recorded. */
+/** Returns an empty result if there are no bytes. */
 export function readWay(bytes: Uint8Array | null, startedAt: number): Way {
   if (bytes === null) return UNKNOWN;
   const reader = new Reader(bytes);
@@ -112,7 +114,7 @@ export function readWay(bytes: Uint8Array | null, startedAt: number): Way {
   return { remoteAddress: address.length === 0 ? null : addressOf(address), phases, responseHeaders };
 }
 
-/** The way without what the receiver said. */
+/** Removes the headers that the receiver sent. */
 export function withoutAnswer(bytes: Uint8Array, startedAt: number): Buffer {
   return packWay({ ...readWay(bytes, startedAt), responseHeaders: {} }, startedAt);
 }
@@ -147,7 +149,7 @@ class Reader {
   }
 }
 
-/** Seven bits a byte, the low ones first. */
+/** Writes seven bits a byte, the low ones first. */
 function writeNumber(value: number, at: number): number {
   let end = at;
   for (; value >= 128; value = Math.floor(value / 128)) scratch[end++] = (value % 128) | 128;
@@ -169,7 +171,7 @@ function writeHeader(name: number, text: string, at: number): number {
 
 let lastAddress = { text: "", bytes: [] as readonly number[] };
 
-/** Many attempts in a row go to one address. */
+/** Caches the last address, because many attempts in a row go to the same one. */
 function addressBytes(text: string): readonly number[] {
   if (text !== lastAddress.text) lastAddress = { text, bytes: parseAddress(text)?.toByteArray() ?? [] };
   return lastAddress.bytes;
@@ -177,7 +179,7 @@ function addressBytes(text: string): readonly number[] {
 
 let lastDate = { text: "", seconds: null as number | null };
 
-/** Null for a date that is not written as every server writes it: that one is kept as it is. */
+/** Returns null for a date in another form than the usual one, which is then kept as text. */
 function secondsOf(text: string | undefined): number | null {
   if (text === undefined) return null;
   if (text !== lastDate.text) {

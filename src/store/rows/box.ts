@@ -1,6 +1,6 @@
 /**
- * Seals secrets for the disk: AES-256-GCM with a fresh 96-bit nonce, bound to where it is kept, so that a sealed text
- * moved to another endpoint or field does not open (ASVS 11.3.4).
+ * Seals secrets for the disk with AES-256-GCM and a fresh 96-bit nonce. A sealed text is bound to its place, so it does
+ * not open if it is moved to another endpoint or field (ASVS 11.3.4).
  */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { sealKey } from "../files/key-files.ts";
@@ -12,7 +12,10 @@ const MARKS_PLACE = "meta:marks";
 
 export class Box {
   #keyId: string;
-  /** With bytes in place of it, Node takes three times as long to begin: each list opens two texts of each endpoint. */
+  /**
+   * With a Buffer instead of a KeyObject, Node takes three times as long to begin, and each list opens two texts of
+   * each endpoint.
+   */
   #key: KeyObject;
   #markKey: Uint8Array;
   readonly #random: (bytes: number) => Uint8Array;
@@ -24,12 +27,15 @@ export class Box {
     this.#markKey = createHmac("sha256", key).update("webhookd marks").digest();
   }
 
-  /** Names the key without telling anything of it; kept beside what it sealed, so that another key is told from it. */
+  /**
+   * Identifies the key without revealing anything about it. It is kept beside each sealed text, to recognize texts that
+   * another key sealed.
+   */
   get keyId(): string {
     return this.#keyId;
   }
 
-  /** For a thread that marks too. A change of the key leaves it as it is. */
+  /** For a thread that makes marks too. A change of the key does not change it. */
   get markKey(): Uint8Array {
     return this.#markKey;
   }
@@ -38,14 +44,14 @@ export class Box {
     return markWith(this.#markKey, bytes);
   }
 
-  /** Another key seals, and the marks of before are told again. */
+  /** Returns a box that seals with another key and makes the same marks. */
   successor(key: Uint8Array): Box {
     const next = new Box(key, this.#random);
     next.#markKey = this.#markKey;
     return next;
   }
 
-  /** For all who have this box: from now on it seals and opens with the other's key. */
+  /** Makes this box seal and open with the other's key from now on, for everyone who holds this box. */
   become(next: Box): void {
     this.#key = next.#key;
     this.#keyId = next.#keyId;
@@ -61,7 +67,7 @@ export class Box {
     if (text !== null) this.#markKey = Buffer.from(text, "base64url");
   }
 
-  /** What a store keeps so that a later start can tell whether it has the right key. */
+  /** Returns a text that a store keeps, so that a later start can check if it has the right key. */
   sealCheck(): string {
     return this.seal(KEY_CHECK, CHECK_PLACE);
   }
@@ -70,12 +76,15 @@ export class Box {
     return this.open(check, CHECK_PLACE) === KEY_CHECK;
   }
 
-  /** The key itself, for a copy of the store that `check`, its key check value, tells from others. */
+  /** Seals the key itself for a copy of the store. `check`, the key check value, identifies the store. */
   sealKey(passphrase: string, check: string): Promise<string> {
     return sealKey(this.#key.export(), { passphrase, check, random: this.#random });
   }
 
-  /** `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` says whose and which field it is. */
+  /**
+   * Returns `v1:<key id>:<nonce>:<cipher text and tag>`, base64url. `place` names the object and field that the text
+   * belongs to.
+   */
   seal(text: string, place: string): string {
     const nonce = this.#random(12);
     const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
@@ -84,7 +93,7 @@ export class Box {
     return `v1:${this.keyId}:${Buffer.from(nonce).toString("base64url")}:${sealed.toString("base64url")}`;
   }
 
-  /** Null when the text was sealed with another key or for another place, or was changed. */
+  /** Returns null if the text was changed, or sealed with another key or for another place. */
   open(sealed: string, place: string): string | null {
     const [version, keyId, nonce, text] = String(sealed).split(":");
     if (version !== "v1" || keyId !== this.keyId || nonce === undefined || text === undefined) return null;
@@ -105,7 +114,9 @@ export class Box {
   }
 }
 
-/** Tells the same bytes again from others, and, without the key, nothing of them: weak ones cannot be guessed from it. */
+/**
+ * Recognizes the same bytes again. Without the key the mark reveals nothing, so weak bytes cannot be guessed from it.
+ */
 export function markWith(key: Uint8Array, bytes: Uint8Array): Buffer {
   return createHmac("sha256", key).update(bytes).digest();
 }

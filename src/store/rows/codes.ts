@@ -1,4 +1,4 @@
-/** What stands for ids, words and names in rows. */
+/** Codes that stand for ids, words and names in rows. */
 import { decodeBase32, encodeBase32, EVENTS_PER_MS, isId } from "../../domain/id.ts";
 import { hash } from "node:crypto";
 import type { Outcome, Trigger } from "../../domain/deliveries/attempt.ts";
@@ -6,8 +6,8 @@ import type { DeliveryStatus } from "../../domain/deliveries/delivery.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
 
 /**
- * Keys of events and the public ids made of them: 26 characters, of which the first 11 are an integer that sorts in
- * commit order and the last ones are random, so that an id cannot be guessed from another.
+ * Keys of events and the public ids made from them. An id has 26 characters: the first 11 are an integer that sorts in
+ * commit order, and the last ones are random, so that no id can be guessed from another.
  *
  *   evt_ 11 key · 15 random          dlv_ 11 key · 6 endpoint · 9 of the event's random
  *                                    att_ 11 key · 5 endpoint · 3 number · 7 of the event's random
@@ -17,10 +17,12 @@ const KEY_END = 4 + 11;
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_CHARS = 15;
 const POOLED_IDS = 256;
-/** Three characters of an attempt id hold the number, which a few thousand replays of one delivery could pass. */
+/**
+ * An attempt id holds the number in three characters, modulo this, because many replays of one delivery can exceed it.
+ */
 const ATTEMPT_NUMBERS = 32 ** 3;
 
-/** The lowest key that begins with that instant. When something was made that has a key, `KeyTimes` knows. */
+/** Returns the lowest key that begins with that instant. Only `KeyTimes` knows when an object with a key was made. */
 export function firstKeyAt(instant: number): number {
   return Math.floor(instant) * EVENTS_PER_MS;
 }
@@ -29,7 +31,7 @@ export function instantOf(key: number): number {
   return Math.floor(key / EVENTS_PER_MS);
 }
 
-/** What begins so soon after its event is found by the event's key. */
+/** Rows find attempts that begin so soon after their event by the event's key. */
 export const PROMPT_MS = 1000;
 
 export function isPrompt(event: number, startedAt: number): boolean {
@@ -37,7 +39,7 @@ export function isPrompt(event: number, startedAt: number): boolean {
   return after >= 0 && after < PROMPT_MS;
 }
 
-/** Random characters for event ids; asks the system for many at once, because each call costs a few microseconds. */
+/** Random characters for event ids. Asks the system for many at once, because each call takes a few microseconds. */
 export class RandomChars {
   readonly #random: (bytes: number) => Uint8Array;
   #pool: Uint8Array = new Uint8Array(0);
@@ -73,14 +75,14 @@ export function attemptId(event: string, endpoint: number, number: number): stri
   return `att_${event.slice(4, KEY_END)}${place}${event.slice(KEY_END, KEY_END + 7)}`;
 }
 
-/** Null for what is no event id. The random part must still be compared with the row's. */
+/** Returns null if this is no event id. The random part must still be compared with the row's. */
 export function parseEventId(id: string): { readonly key: number; readonly random: string } | null {
   if (!isId("evt", id)) return null;
   const key = decodeBase32(id.slice(4, KEY_END));
   return key === null ? null : { key, random: id.slice(KEY_END) };
 }
 
-/** `check` must be the beginning of the event's random part. */
+/** Returns null if this is no delivery id. `check` must be the beginning of the event's random part. */
 export function parseDeliveryId(
   id: string,
 ): { readonly event: number; readonly endpoint: number; readonly check: string } | null {
@@ -100,19 +102,21 @@ export function parseAttemptId(
   return event === null ? null : { event, endpoint, number, check: id.slice(KEY_END + 8) };
 }
 
-/** The key of an id we made ourselves. */
+/** Returns the key of an id that we made ourselves. */
 export function keyOf(event: string): number {
   const key = decodeBase32(event.slice(4, KEY_END));
   if (key === null) throw new Error(`not an event id: ${event}`);
   return key;
 }
 
-/** Where a position's event stands among the keys: ids sort as text, and so do "" before and "~" after all of them. */
+/**
+ * Returns the key at which a position's event sorts: ids sort as text, and so do "" before and "~" after all of them.
+ */
 export function positionKey(event: string): number {
   return parseEventId(event)?.key ?? (event < "evt_" ? -1 : Number.MAX_SAFE_INTEGER);
 }
 
-/* The order of the words is on disk: only ever add at the end. */
+/* The order of these words is on disk: only ever add at the end. */
 export const FRESH = 0;
 export const WAITING = 1;
 export const DELIVERED = 2;
@@ -129,7 +133,7 @@ export const triggerOf = (code: number): Trigger => TRIGGERS[code]!;
 export const outcomeCode = (outcome: Outcome["outcome"]): number => OUTCOMES.indexOf(outcome);
 export const outcomeOf = (code: number): Outcome["outcome"] => OUTCOMES[code]!;
 
-/** One text: the traceparent, which holds no space, and the tracestate after one. */
+/** Returns one text: the traceparent, which contains no space, and the tracestate after a space. */
 export function traceText(trace: TraceContext | undefined): string | null {
   if (trace === undefined) return null;
   return trace.tracestate === null ? trace.traceparent : `${trace.traceparent} ${trace.tracestate}`;
@@ -142,28 +146,30 @@ export function traceOf(text: string | null): TraceContext | undefined {
   return { traceparent: text.slice(0, space), tracestate: text.slice(space + 1) };
 }
 
-/** SHA-256 of an event's bytes: SQLite notices no flipped bit in a row's data. */
+/** The SHA-256 of an event's bytes, because SQLite does not notice a flipped bit in a row's data. */
 export function bodyHash(body: Uint8Array): Buffer {
-  // As a Buffer, each would be an allocation of its own outside the heap, and cost half as much again.
+  // A Buffer from `hash` would be a separate allocation outside the heap, and take half as long again.
   return Buffer.from(hash("sha256", body, "binary"), "binary");
 }
 
 const CLOSE = Buffer.from("}");
 
-/** Of an event whose data is in a row of its own: its own row has the head of the envelope. */
+/** The hash of an event whose data has a row of its own. The event's row then has only the head of the envelope. */
 export function hashOf(head: Uint8Array, dataHash: Uint8Array): Buffer {
   return bodyHash(Buffer.concat([head, dataHash]));
 }
 
 export interface StoredBody {
-  /** The envelope, or its head; null once it was erased. */
+  /** The envelope, or its head; null once the event was erased. */
   readonly body: Buffer | null;
   readonly body_hash: Buffer;
-  /** What comes after the head, but for the closing brace; null where `body` is all of it, or where the row is lost. */
+  /**
+   * The bytes after the head, without the closing brace. Null if `body` is the whole envelope, or if the row is lost.
+   */
   readonly data: Buffer | null;
 }
 
-/** An envelope, as far as it is there, and whether it is as it was written. */
+/** Returns the envelope as far as it exists. `isIntact` is true if it is as it was written. */
 export function wholeBody({ body: stored, body_hash: hash, data }: StoredBody): { body: Buffer; isIntact: boolean } {
   const body = stored ?? Buffer.alloc(0);
   if (data === null) return { body, isIntact: bodyHash(body).equals(hash) };

@@ -1,10 +1,13 @@
-/** Counts of one minute, as a row has them. */
+/** The counts of one minute, as a row holds them. */
 import { Tally } from "../../domain/tally.ts";
 import type { Counted } from "../store.ts";
 
 export const MINUTE_MS = 60_000;
 
-/** The row. `attempts` is a tally as JSON, `published` the events of each type; null if there are none. */
+/**
+ * The row. `attempts` is a tally as JSON; `published` has the number of events of each type, and is null if there are
+ * none.
+ */
 export interface StoredCounts {
   readonly attempts: string;
   readonly published: string | null;

@@ -1,28 +1,28 @@
-/** Positions in a list, and how far its rows are counted. */
+/** Positions in a list, and the limit up to which its rows are counted. */
 import { WebhookdError } from "../../domain/errors.ts";
 import type { PageQuery } from "../store.ts";
 
-/** Rows are counted up to here. */
+/** The largest number of rows that are counted. */
 export const MOST_COUNTED = 10_000;
 
-/** What a row is sorted by: no two rows of a list have the same keys, and they never change. */
+/** The values that a row is sorted by. No two rows of a list have the same keys, and keys never change. */
 export type Keys = readonly number[];
 
 export interface Sifted<Row> {
-  /** Those that may be wanted, in the order of the list. */
+  /** The rows that may be wanted, in the order of the list. */
   readonly rows: readonly Row[];
-  /** The keys of the last one that was looked at. */
+  /** The keys of the last row that was looked at. */
   readonly reached: Keys;
-  /** Fewer than were asked for: there are no more. */
+  /** The number of rows looked at. If it is smaller than the number asked for, no more rows are left. */
   readonly looked: number;
 }
 
-/** Of the mark; enough that nobody guesses it, and short. */
+/** The length of the mark: short, but enough that nobody guesses one. */
 const MARK_BYTES = 9;
 
 /**
- * Where a list goes on: the keys of the last row that was looked at, bound to the list and its order. Each carries a
- * mark that only this store can make, or one that was cut short would be read as another place in the list.
+ * The place at which a list goes on: the keys of the last row that was looked at, bound to the list and its order. Each
+ * cursor carries a mark that only this store can make. Without it, a truncated cursor would be read as another place.
  */
 export class Cursors {
   readonly #mark: (bytes: Uint8Array) => Uint8Array;
@@ -37,11 +37,11 @@ export class Cursors {
     return `${Buffer.from(text).toString("base64url")}.${Buffer.from(mark).toString("base64url")}`;
   }
 
-  /** Throws `invalid_query` for anything that `encode` did not give for this list in this order. */
+  /** Throws `invalid_query` for anything that `encode` did not return for this list in this order. */
   decode(cursor: string, list: string, order: PageQuery["order"], count: number): number[] {
     const [, , ...parts] = Buffer.from(cursor.split(".")[0]!, "base64url").toString().split(":");
     const keys = parts.map(Number);
-    // Written again it must be the same text: there is one spelling only.
+    // Encoding the keys again must give the same text, because each cursor has only one spelling.
     if (keys.length === count && this.encode(list, order, keys) === cursor) return keys;
     const detail = "is for another list or another order; start again without it";
     throw new WebhookdError("invalid_query", `cursor ${detail}`, {

@@ -1,4 +1,4 @@
-/** A row of the endpoint table: what is written into it, and what is read out of it. Headers and secrets are sealed. */
+/** Writes and reads a row of the endpoint table. Headers and secrets are sealed. */
 import { createHash } from "node:crypto";
 import {
   DISABLED_REASONS,
@@ -37,17 +37,17 @@ export interface EndpointRow {
   readonly cancel_to: number | null;
 }
 
-/** Whatever stands for its tenant. */
+/** A row, whatever stands for its tenant. */
 type AnyRow = Omit<EndpointRow, "tenant"> & { readonly tenant: unknown };
 
-/** Where what is sealed belongs: in another place it does not open. */
+/** The places to which sealed texts are bound: a text does not open in another place. */
 export const secretPlace = (endpoint: string): string => `${endpoint}:secret`;
 export const nextSecretPlace = (endpoint: string): string => `${endpoint}:next_secret`;
 export const headersPlace = (endpoint: string): string => `${endpoint}:headers`;
 
 type Plain = Omit<EndpointSettings, "headers">;
 
-/** The column of each setting that is not sealed, and what is written there. */
+/** The column of each setting that is not sealed, and how its value is written. */
 const COLUMNS: {
   readonly [Setting in keyof Plain]: readonly [keyof EndpointRow, write?: (value: Plain[Setting]) => string | number];
 } = {
@@ -66,7 +66,7 @@ const same = (value: unknown): unknown => value;
 
 export const SET = [...Object.values(COLUMNS).map(([column]) => column), "header_names", "headers"];
 
-/** The columns that a caller sets, with their values. */
+/** Returns the columns that a caller sets, with their values. */
 export function columnsOf(id: string, settings: EndpointSettings, box: Box): Record<string, unknown> {
   const { headers } = settings;
   const written = Object.entries(COLUMNS).map(([setting, [column, write = same]]) => {
@@ -79,7 +79,10 @@ export function columnsOf(id: string, settings: EndpointSettings, box: Box): Rec
   };
 }
 
-/** All that a row says, its secrets in the clear; what cannot be read has its default, and is named by `damaged`. */
+/**
+ * The contents of a row, with its secrets in the clear. A part that cannot be read has its default, and `damaged` names
+ * it.
+ */
 export interface ReadRow {
   readonly endpoint: Endpoint;
   readonly headers: Readonly<Record<string, string>>;
@@ -87,7 +90,10 @@ export interface ReadRow {
   readonly nextSigningSecret: string | null;
 }
 
-/** Never throws, whatever is in the row: one that is damaged is one endpoint's trouble. `tenant`: undefined of a lost one. */
+/**
+ * Never throws, whatever the row contains, because a damaged row must affect one endpoint only. `tenant` is undefined
+ * if its name is lost.
+ */
 export function readRow(row: AnyRow, tenant: string | undefined, box: Box): ReadRow {
   const damage = new Map<EndpointPart, string>();
   const or = <T>(part: EndpointPart, value: T | null | undefined, instead: T, why = "is corrupted"): T => {
@@ -131,14 +137,17 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
   return { ...read, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
 }
 
-/** Headers are sealed anew with each change of the settings, so no two make the same, not even in one millisecond. */
+/**
+ * Each change of the settings seals the headers anew, so no two changes have the same revision, not even in one
+ * millisecond.
+ */
 function revisionOf(row: AnyRow): string {
-  // A sweep takes the mark away when it is done: that is no change of the endpoint.
+  // A sweep clears this mark when it is done, which is no change of the endpoint.
   const text = JSON.stringify({ ...row, cancel_to: null });
   return createHash("sha256").update(text).digest("base64url").slice(0, 16);
 }
 
-/** As the sender needs it. Of one that is not deleted. */
+/** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
   const { endpoint, headers, signingSecret, nextSigningSecret } = read;
   const { id, tenant, url, enabled, damaged, ratePerSecond, maxInFlight } = endpoint;
@@ -159,7 +168,7 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
 
 const WHEN_DISABLED = ["hold", "skip"] as const;
 
-/** Null when there is none, or it does not open. */
+/** Returns null if there is no text, or if it does not open. */
 export function secretOf(sealed: string | null, place: string, box: Box): string | null {
   return sealed === null ? null : box.open(sealed, place);
 }
@@ -197,7 +206,7 @@ function limit(value: number | null): boolean {
   return value === null || value > 0;
 }
 
-/** In SQL, of `endpoint e LEFT JOIN health h`: what comes first is the least. */
+/** SQL expressions over `endpoint e LEFT JOIN health h`. The endpoint with the lowest value comes first. */
 export const SORTED_BY: Readonly<Record<EndpointSort, string>> = {
   host: "substr(e.url, instr(e.url, '://') + 3)",
   failing: "-coalesce(h.consecutive_failures, 0)",

@@ -16,7 +16,7 @@ export interface KeyRow {
   readonly portal: string | null;
 }
 
-/** As the rest of the program has it, whichever store has its row. */
+/** Returns the key as the rest of the program has it, for both stores. */
 export function keyOf(row: KeyRow): ApiKey {
   return {
     id: row.id,
@@ -32,7 +32,7 @@ export function keyOf(row: KeyRow): ApiKey {
   };
 }
 
-/** Its request had begun before that: what it asks for would outlive the key. */
+/** Refuses a link whose request began before the key was revoked, because the link would outlive the key. */
 export function madeByRevoked(): WebhookdError {
   return new WebhookdError("unauthorized", "the key that asks for the link was revoked meanwhile; use another one");
 }

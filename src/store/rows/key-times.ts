@@ -1,32 +1,39 @@
 /**
- * When the things were made that have keys. A key begins with the instant at which it was made, and the next one is always
- * above it. So after a clock was ahead, keys are too. From then on they go on at half the speed of the clock until it has
- * caught up, and what is noted of that is where they began to, and what the clock showed: one row for each time that the
- * clock was found behind. A key says when it was made all the same, and what was made earlier has a lower key.
+ * Tells when the objects that have keys were made. A key begins with the instant at which it was made, and each key is
+ * higher than the last one. So after a clock was ahead, keys are ahead too. From then on they rise at half the speed of
+ * the clock until it has caught up. A row notes each time that the clock was found behind: the key from which keys rise
+ * slowly, and the instant that the clock showed. So the time at which a key was made can still be computed, and a lower
+ * key was made earlier.
  */
 import { firstKeyAt, instantOf } from "./codes.ts";
 
-/** From this key on keys are slower than the clock, which showed `at`. */
+/** From this key on, keys rise more slowly than the clock, which showed `at`. */
 export interface Slowdown {
   readonly key: number;
   readonly at: number;
 }
 
-/** Keys of which there is a note each. */
+/** The kinds of keys that have such rows. */
 export const OF_EVENTS = 0;
 export const OF_NUMBERS = 1;
 
-/** In SQL: those that say nothing of what is left, because another one comes before the first of it. */
+/** SQL that deletes rows which concern no remaining event, because a later one applies to the first event already. */
 export const DROP_KEY_TIMES = `DELETE FROM key_time WHERE kind = ${OF_EVENTS} AND key < (
   SELECT max(key) FROM key_time WHERE kind = ${OF_EVENTS} AND key <= (SELECT min(key) FROM event))`;
 
-/** A clock that is behind by less is waited for: requests come with the instant at which they began. */
+/**
+ * A clock that is behind by less than this does not slow down keys, because requests carry the instant at which they
+ * began.
+ */
 const TOLERATED_MS = 1000;
 
 export class KeyTimes {
-  /** By their keys. */
+  /** Sorted by key. */
   readonly slowdowns: readonly Slowdown[];
-  /** When all was made at the latest that lies before each of them: what came after it came no earlier. */
+  /**
+   * For each slowdown, the earliest instant that the clock showed at it or at a later one. Keys before it count as made
+   * no later.
+   */
   readonly #latest: readonly number[];
 
   constructor(slowdowns: readonly Slowdown[] = []) {
@@ -48,7 +55,7 @@ export class KeyTimes {
     return Math.min(made, this.#latest[at] ?? made);
   }
 
-  /** The lowest key that was made at that instant or later. */
+  /** Returns the lowest key that was made at that instant or later. */
   firstKeyAt(instant: number): number {
     const wanted = Math.floor(instant);
     for (let at = 0; at < this.slowdowns.length; at++) {
@@ -58,7 +65,7 @@ export class KeyTimes {
     return this.#firstIn(this.slowdowns.length, wanted);
   }
 
-  /** Between which keys, exclusive, lies what was made in the period. */
+  /** Returns the keys between which, exclusive, everything lies that was made in the period. */
   within({ since, until }: { since?: number; until?: number }): { low: number; high: number } {
     return {
       low: since === undefined ? -1 : this.firstKeyAt(since) - 1,
@@ -66,7 +73,7 @@ export class KeyTimes {
     };
   }
 
-  /** The lowest key that something may have which is made now. */
+  /** Returns the lowest key that may be given to an object made now. */
   keyFor(now: number): number {
     const slowdown = this.slowdowns.at(-1);
     if (slowdown === undefined) return firstKeyAt(now);
@@ -74,7 +81,7 @@ export class KeyTimes {
     return firstKeyAt(Math.max(now, instant));
   }
 
-  /** Of those between the slowdown before that place and the one at it. */
+  /** Returns the lowest key for the instant among the keys between the slowdown before `at` and the one at it. */
   #firstIn(at: number, instant: number): number {
     const slowdown = this.slowdowns[at - 1];
     if (slowdown === undefined) return firstKeyAt(instant);
@@ -90,9 +97,9 @@ function slow({ key, at }: Slowdown, instant: number): number {
 }
 
 /**
- * What is to be noted before a key is made: that keys slow down, because the last one was made by a clock that was ahead
- * of what it shows now, or that they need not be slow any more, because it has caught up with the last one. Null where
- * they go on as they are.
+ * Returns the row that must be stored before the next key is made. Either keys must slow down, because the last one was
+ * made by a clock ahead of the present time, or they may keep the clock's speed again, because it has caught up.
+ * Returns null if nothing changes.
  */
 export function slowdownAt(times: KeyTimes, last: number, now: number): Slowdown | null {
   const at = Math.floor(now);
@@ -102,7 +109,7 @@ export function slowdownAt(times: KeyTimes, last: number, now: number): Slowdown
   return hasCaughtUp ? { key, at } : null;
 }
 
-/** The keys of one writer. */
+/** Makes the keys of one writer, each higher than the last. */
 export class RisingKeys {
   last: number;
   times: KeyTimes;
@@ -112,7 +119,10 @@ export class RisingKeys {
     this.times = times;
   }
 
-  /** `now` may be some time ago, when a request began. `clock` is what the clock shows, and is asked only if it matters. */
+  /**
+   * `now` may lie in the past, because it is the instant when a request began. `clock` returns the present time, and is
+   * called only if it matters.
+   */
   next(now: number, clock: () => number = () => now): number {
     const isSlow = this.times.slowdowns.length > 0;
     if (isSlow || this.times.keyFor(now) <= this.last) {
@@ -123,7 +133,7 @@ export class RisingKeys {
   }
 }
 
-/** By how many milliseconds keys are ahead of the clock; null where it does not matter. */
+/** Returns the milliseconds that keys are ahead of the clock, or null if that is too little to matter. */
 export function aheadOf(last: number, now: number): number | null {
   const aheadMs = instantOf(last) - now;
   return aheadMs > TOLERATED_MS ? aheadMs : null;

@@ -1,8 +1,8 @@
-/** Labels of an event, by which publishers find it: their own id of it, and tags. */
+/** The labels of an event, by which publishers find it: their own id for it, and tags. */
 import { NO_LABELS, type EventLabels } from "../../domain/events/event.ts";
 import type { LabelFilter } from "../store.ts";
 
-/* On disk. */
+/* These codes are on disk. */
 const ID = 0;
 const TAG = 1;
 
@@ -26,7 +26,7 @@ export function seeksLabel({ publisherId, tag, label }: LabelFilter): boolean {
   return publisherId !== undefined || tag !== undefined || label !== undefined;
 }
 
-/** An event has to have one of each. */
+/** Returns groups of labels. An event must have at least one label of each group. */
 export function soughtLabels({ publisherId, tag, label }: LabelFilter): LabelRow[][] {
   const tags = tag === undefined ? [] : typeof tag === "string" ? [tag] : tag;
   return [

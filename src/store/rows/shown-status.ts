@@ -1,7 +1,10 @@
 import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
 import { FRESH, statusOf, triggerOf } from "./codes.ts";
 
-/** A delivery's status as it is shown: nothing is rewritten on disk when an endpoint is disabled, or before it answers. */
+/**
+ * Returns a delivery's status as it is shown. It can differ from the stored one, because disabling or deleting an
+ * endpoint does not rewrite its deliveries at once.
+ */
 export function shownStatus(
   endpoint: { readonly enabled: boolean; readonly deleted: boolean; readonly cancelTo: number | null },
   delivery: { readonly event: number; readonly status: number; readonly trigger: number },
@@ -9,7 +12,7 @@ export function shownStatus(
   const stored = statusOf(delivery.status);
   if (stored !== "pending") return stored;
   if (endpoint.deleted || delivery.event <= (endpoint.cancelTo ?? -1)) return "cancelled";
-  // A test that waits, because a stop of the process kept it from being made, is held like the rest.
+  // A test that is still waiting, because the process stopped before it was made, is held like the others.
   const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
   return endpoint.enabled || isTest ? "pending" : "held";
 }
