@@ -1,4 +1,4 @@
-/** Online backups: publishes go on while a thread copies, checks and names the copy. */
+/** Online backups: publishes go on while a thread copies the database, checks the copy and names it. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
@@ -19,10 +19,10 @@ export interface BackupParts {
   readonly nativeBinding: NativeBinding | undefined;
   readonly start: StartBackup;
   readonly statfs: StatFs;
-  /** Free space of the data's disk that no backup may use. */
+  /** The free bytes on the data's disk that no backup may use. */
   readonly floorBytes: number;
   readonly size: () => Promise<StoreSize>;
-  /** `secret.key`, sealed for this store's copies. */
+  /** Seals `secret.key` for this store's copies. */
   readonly sealKey: (passphrase: string) => Promise<string>;
 }
 
@@ -51,7 +51,7 @@ export class Backup {
     if (this.#running) throw new WebhookdError("backup_running", "a backup is being made; wait until it is done");
   }
 
-  /** What is half done is removed by the next one. */
+  /** Stops the thread. The next backup removes the unfinished file. */
   close(): void {
     unawaited(this.#thread?.terminate());
   }

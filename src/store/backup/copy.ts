@@ -1,4 +1,4 @@
-/** Copies of a database, and where they are kept. */
+/** Copies of a database, and the directory in which they are kept. */
 import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readSync, statSync, readdirSync, renameSync, rmSync } from "node:fs";
 import type { Database } from "better-sqlite3";
@@ -12,13 +12,13 @@ import { isDamage, type StatFs } from "../sqlite/engine/condition.ts";
 
 export interface Copying {
   readonly database: string;
-  /** Made here; must not be there yet. */
+  /** The path at which the copy is made. No file may exist there. */
   readonly target: string;
   readonly mark: CopyMark;
   readonly nativeBinding: NativeBinding | undefined;
 }
 
-/** What tells the copy from the store. */
+/** Marks that distinguish the copy from the store. */
 export interface CopyMark {
   readonly at: number;
   readonly sealedKey: string | null;
@@ -40,12 +40,11 @@ const BUSY_MS = 5000;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Copies from a snapshot that is held all the while, and checks the copy. Rejects with the system's error or SQLite's;
- * what is half done stays for the caller to remove.
- *
- * The copy is written out every few megabytes, with a rest as long as the writing took: of all ways measured this one
- * makes publishes wait least. Steps on the writer's own connection, `VACUUM INTO`, and a copy that is flushed at its end
- * each had commits wait several times as long for the disk. Meanwhile the WAL grows by what is committed.
+ * Copies from one snapshot, and checks the copy. Rejects with the system's error or SQLite's; the caller removes what
+ * is unfinished. The copy is flushed every few megabytes, with a pause as long as the flush took. This delays publishes
+ * less than any other method that was measured. Steps on the writer's own connection, `VACUUM INTO`, and a copy that is
+ * flushed at its end each made commits wait several times as long for the disk. Meanwhile the WAL grows by what is
+ * committed.
  */
 export async function copyDatabase({ database, target, mark, nativeBinding }: Copying): Promise<BackupFacts> {
   const file = openSync(target, "wx", 0o600);
@@ -53,7 +52,7 @@ export async function copyDatabase({ database, target, mark, nativeBinding }: Co
     const source = openFile(database, { timeout: BUSY_MS, nativeBinding, readonly: true });
     let wanted: Contents;
     try {
-      // The snapshot: without it each commit of the writer would begin the copy anew.
+      // Hold a snapshot. Without it, each commit of the writer would restart the copy.
       source.exec("BEGIN");
       try {
         wanted = contentsOf(source);
@@ -67,7 +66,7 @@ export async function copyDatabase({ database, target, mark, nativeBinding }: Co
     }
     const options = { timeout: BUSY_MS, nativeBinding };
     const written = openFile(target, options);
-    // One file, with nothing beside it that could be forgotten or mixed up.
+    // Keep the copy in one file, with nothing beside it that could be forgotten or mixed up.
     written.pragma("journal_mode = DELETE");
     new Meta(written).markCopy(mark.at, mark.sealedKey);
     written.close();
@@ -127,27 +126,30 @@ function hashOf(path: string): string {
 const NAME = /^webhookd-\d{8}T\d{9}Z\.db$/;
 const PARTIAL = /^webhookd-(schema-\d+-to-\d+-)?\d{8}T\d{9}Z\.db\.partial(-journal|-wal|-shm)?$/;
 
-/** Where backups are kept: a file each, named by its instant; nothing else there is touched. */
+/** The directory of backups. Each backup is a file named by its instant; other files there are not touched. */
 export class BackupDirectory {
   readonly #dir: string;
   readonly #kind: string;
 
-  /** `kind` begins the names of copies that are made before a migration. Throws the system's error when it cannot be used. A crash may have left half a backup: that goes. */
+  /**
+   * `kind` begins the names of copies that are made before a migration. Throws the system's error if the directory
+   * cannot be used. Removes unfinished backups that a crash left.
+   */
   constructor(dir: string, mayMake: boolean, kind = "") {
     this.#dir = dir;
     this.#kind = kind;
-    // A directory that was configured and is gone may be a disk that is not mounted: its place is not the place.
+    // A configured directory that is gone may be on a disk that is not mounted, so do not create it.
     if (mayMake) makeDirectory(dir);
     if (!statSync(dir).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
     this.#removeAll((name) => PARTIAL.test(name));
   }
 
-  /** Until it is whole it has another name. */
+  /** Returns the name that the file has until it is complete. */
   partial(instant: number): string {
     return `${this.#file(instant)}.partial`;
   }
 
-  /** The whole file's path, once its name is durable. */
+  /** Gives the file its final name. Returns its path, once the name is durable. */
   keep(instant: number): string {
     const file = this.#file(instant);
     renameSync(this.partial(instant), file);
@@ -155,7 +157,7 @@ export class BackupDirectory {
     return file;
   }
 
-  /** Removes all but the latest; the one of `instant` stays, whatever the clock said before. */
+  /** Removes all but the latest backups. Always keeps the one of `instant`, even if the clock was ahead before. */
   prune(instant: number, keep: number): void {
     const others = this.#names((name) => NAME.test(name) && name !== nameOf(instant));
     const old = new Set(
@@ -167,7 +169,7 @@ export class BackupDirectory {
     if (keep > 0) this.#removeAll((name) => old.has(name));
   }
 
-  /** Removes all others of this kind. */
+  /** Removes all other copies of this kind. */
   keepOnly(instant: number): void {
     const kept = nameOf(instant, this.#kind);
     this.#removeAll(
@@ -192,15 +194,15 @@ export class BackupDirectory {
   }
 }
 
-/** Without colons, which some file systems refuse. */
+/** Avoids colons, which some file systems refuse. */
 function nameOf(instant: number, kind = ""): string {
   return `webhookd-${kind}${new Date(instant).toISOString().replaceAll(/[-:.]/g, "")}.db`;
 }
 
-/** The copy that is made before a migration: what `webhookd restore` goes back to when the upgrade was a mistake. */
+/** The copy that is made before a migration. `webhookd restore` goes back to it if the upgrade was a mistake. */
 export interface CopyingBefore {
   readonly database: string;
-  /** Where backups are kept. */
+  /** The directory in which backups are kept. */
   readonly dir: string;
   readonly mayMake: boolean;
   readonly from: number;
@@ -210,7 +212,10 @@ export interface CopyingBefore {
   readonly nativeBinding: NativeBinding | undefined;
 }
 
-/** Its path. Of the same step only the latest is kept: a migration that is tried again and again fills no disk. */
+/**
+ * Returns the path of the copy. Keeps only the latest copy of the same step, so that repeated migrations do not fill
+ * the disk.
+ */
 export async function copyBefore(options: CopyingBefore): Promise<string> {
   const { database, dir, mayMake, from, to, now, statfs, nativeBinding } = options;
   try {
@@ -243,7 +248,7 @@ export async function copyBefore(options: CopyingBefore): Promise<string> {
   }
 }
 
-/** By its name, which opens nothing. */
+/** Uses the name, which opens nothing. */
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

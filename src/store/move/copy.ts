@@ -1,7 +1,7 @@
 /**
- * A copy of a store, on its way from one side to the other. Pages of rows are copied, each in a transaction that also
- * says how far the copy is. Where a daemon goes on meanwhile, a page may be older than the next one: whatever changed since
- * the copy began is listed, and is copied again.
+ * Copies a store from one side to the other. Pages of rows are copied, each in a transaction that also records how far
+ * the copy has got. If a daemon goes on meanwhile, a page may be older than the next one, so every change since the
+ * copy began is listed and copied again.
  */
 import { hash } from "node:crypto";
 import { StoreRefused } from "../files/refused.ts";
@@ -13,15 +13,15 @@ import { TABLES, type Key, type Page, type Place, type Table } from "./tables.ts
 export type Side = FileSide | PostgresSide;
 
 export interface State {
-  /** Which store it is a copy of, and of what moment, if no daemon has it. */
+  /** Identifies the source, and the moment of the copy if no daemon has the store. */
   readonly source: string;
-  /** What has changed is on that list; null if no daemon has it. */
+  /** The id of the list of changes; null if no daemon has the store. */
   readonly log: string | null;
-  /** How much of the list was copied again. */
+  /** The place in the list up to which changes were copied. */
   readonly seen: number;
   readonly table: number;
   readonly after: Place | null;
-  /** Of what was copied, or, beside a daemon, of the tables that were compared. */
+  /** The sums of the rows copied, or, beside a daemon, of the tables that were compared. */
   readonly sums: Readonly<Record<string, Sum>>;
   readonly isCompared: boolean;
 }
@@ -61,7 +61,7 @@ export class Copy {
         await writing;
         const sums = isAlone ? { ...this.#state.sums, [table.name]: [...sum] } : {};
         const state = { ...this.#state, table: next === null ? at + 1 : at, after: next, sums };
-        // While it is written, the next page is read.
+        // Read the next page while this one is written.
         writing = this.#commit(
           async () => this.#to.add(table, rows, lines),
           () => state,
@@ -73,7 +73,7 @@ export class Copy {
     await writing;
   }
 
-  /** Reads the whole copy, which nothing was to change meanwhile. */
+  /** Reads the whole copy, which nothing may change meanwhile. */
   async compare(): Promise<void> {
     const different: string[] = [];
     for (const table of TABLES) {
@@ -83,7 +83,7 @@ export class Copy {
     if (different.length > 0) throw this.#differs(different);
   }
 
-  /** Reads each table on both sides as it was at one moment. From then on its sum follows what changes. */
+  /** Reads each table on both sides, as it was at one moment. From then on the table's sum follows its changes. */
   async compareBeside(): Promise<void> {
     for (const table of TABLES) {
       if (this.#state.sums[table.name] !== undefined) continue;
@@ -101,7 +101,7 @@ export class Copy {
     }
   }
 
-  /** Copies what has changed until now. */
+  /** Copies the changes made until now. */
   async again(): Promise<void> {
     await this.#snapshot(() => this.#catchUp());
   }
@@ -153,7 +153,9 @@ export class Copy {
     }
   }
 
-  /** All that is old goes first: a name may have passed from one row to another. Then what was written is read again. */
+  /**
+   * Removes all old rows first, because a name may have passed from one row to another. Then reads the new rows back.
+   */
   async #replace(keys: ReadonlyMap<string, readonly Key[]>, sums: Record<string, Sum>): Promise<void> {
     const [from, to] = [this.#from, this.#to];
     const parts = TABLES.filter(({ group }) => keys.has(group)).map((table) => ({
@@ -208,7 +210,7 @@ export class Copy {
   }
 }
 
-/** Each is read while the one before it is worked on. */
+/** Reads each page while the caller works on the one before. */
 async function* pagesOf(side: Side, table: Table, after: Place | null): AsyncGenerator<Page> {
   for (let page = side.page(table, after); ;) {
     const { rows, next } = await page;
@@ -221,7 +223,7 @@ async function* pagesOf(side: Side, table: Table, after: Place | null): AsyncGen
   }
 }
 
-/** How many rows, and of their hashes four sums, which know no order. */
+/** The number of rows, and four sums of their hashes, which do not depend on the order. */
 type Sum = number[];
 
 const emptySum = (): Sum => [0, 0, 0, 0, 0];

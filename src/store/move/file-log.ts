@@ -1,7 +1,7 @@
 /**
- * What changes in a file while it is moved beside its daemon: triggers list the keys of rows, in the transactions that
- * change them. The daemon neither knows nor waits; nothing of the list is deleted until the move is over. One that nobody
- * goes on with takes no more than its share of the disk: a list that is full gets no longer, and is of no use any more.
+ * The changes to a file while it is moved beside its daemon. Triggers list the keys of changed rows in the transactions
+ * that change them, so the daemon neither knows nor waits. Nothing is deleted from the list until the move is over. The
+ * list has a maximum size, because a move may be abandoned: a full list grows no further, and is useless from then on.
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "better-sqlite3";
@@ -11,10 +11,10 @@ import { TABLES, type Changes, type Key, type Table, type Value } from "./tables
 const SOME = 2000;
 const BUSY_MS = 5000;
 const LOG = "moving_change";
-/** Of its rows; some 700 MB. */
+/** Rows in the list; about 700 MB. */
 export const FULL = 20_000_000;
 const LAST = `coalesce((SELECT max(n) FROM ${LOG}), 0)`;
-/** Of an insert or an update what is there then. */
+/** The version of the row whose key is listed. */
 const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
 
 export class FileLog {
@@ -25,7 +25,9 @@ export class FileLog {
     this.#db = db;
   }
 
-  /** Which list it is, so that another one is told from it; null where there is none, or what changes is not on it. */
+  /**
+   * Returns the id of this list, which distinguishes it from others. Returns null if there is none, or if it is full.
+   */
   id(): string | null {
     const id = this.#begun();
     if (id === null) return null;
@@ -43,7 +45,7 @@ export class FileLog {
   begin(): string {
     this.end();
     const now = this.#db.prepare<[], number>("SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER)").pluck().get()!;
-    // Its beginning says since when.
+    // The id begins with the time at which the list was started.
     const id = `${now}-${randomUUID()}`;
     const columns = widest.map((_, at) => columnOf(at)).join();
     this.#change(() => {
@@ -68,7 +70,7 @@ export class FileLog {
     });
   }
 
-  /** What is to be read comes after that one. */
+  /** Begins after that row of the list. */
   startSnapshot(seen: number): void {
     this.#seen = seen;
   }
@@ -93,7 +95,7 @@ export class FileLog {
     };
   }
 
-  /** The daemon waits no longer than for its own commits: nothing of this is flushed. */
+  /** Makes the daemon wait no longer than its own commits do, because this is not flushed. */
   #change(work: () => void): void {
     this.#db.pragma(`busy_timeout = ${BUSY_MS}`);
     this.#db.pragma("synchronous = NORMAL");

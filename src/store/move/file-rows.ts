@@ -1,4 +1,4 @@
-/** Rows of the file, read and written as they are in PostgreSQL: with names in place of numbers. */
+/** Reads and writes the file's rows in PostgreSQL's form, with names instead of numbers. */
 import type { Database, Statement } from "better-sqlite3";
 import { LateAttempts } from "../sqlite/attempts/attempts-by-time.ts";
 import { UNCOUNT } from "../sqlite/attempts/causes.ts";
@@ -44,7 +44,7 @@ export class FileRows {
     return { rows, next: null };
   }
 
-  /** Those of these keys that are there. */
+  /** Returns the rows that exist for these keys. */
   rowsOf(table: Table, keys: readonly Key[]): Row[] {
     const select = this.#prepared(`${table.name} of`, () => selectOfKey(table));
     const shown = this.#shown(table);
@@ -57,7 +57,7 @@ export class FileRows {
     return rows;
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   remove(table: Table, keys: readonly Key[]): void {
     const where = table.groupKey.map((column) => `"${column}" = ?`).join(" AND ");
     const late = this.#db.prepare(
@@ -75,7 +75,7 @@ export class FileRows {
     }
   }
 
-  /** Inside a transaction. */
+  /** Call the function inside a transaction. */
   writer(table: Table): (row: Row) => void {
     const { name } = table;
     let write = this.#writers.get(name);
@@ -96,7 +96,7 @@ export class FileRows {
     return select;
   }
 
-  /** A key as the file has it; null where no row can have it. */
+  /** Returns a key as the file has it, or null if no row can have it. */
   #stored({ groupKey, name, names }: Table, key: Key): readonly Value[] | null {
     const stored = key.map((value, at) => {
       const column = groupKey[at]!;
@@ -110,7 +110,7 @@ export class FileRows {
     return stored.includes(null) ? null : stored;
   }
 
-  /** The names that numbers stand for, in their places. */
+  /** Replaces numbers with the names that they stand for. */
   #shown({ columns, name, names }: Table): (row: Value[]) => Row {
     if (name === "counter") return ([subject, ...rest]) => [this.#subjectName(Number(subject)), ...rest];
     const places = Object.entries(names).map(([column, kind]) => [columns.indexOf(column), this.#names[kind]] as const);
@@ -121,7 +121,7 @@ export class FileRows {
     };
   }
 
-  /** What the data was written apart from. It stays damaged if it was. */
+  /** Joins large data that was stored apart to its envelope. A damaged event stays damaged. */
   #joinData(row: Value[]): void {
     const [key, hash, body] = [row[0], ...row.slice(-2)] as [number, Buffer, Buffer | null];
     // A whole envelope ends with a brace, a head with a colon.
@@ -142,14 +142,14 @@ export class FileRows {
   #writerOf(table: Table): (row: Row) => void {
     const { columns, name, names } = table;
     const list = columns.map((column) => `"${column}"`).join();
-    // What is in the way of a row was changed since it was copied, and is copied again.
+    // A row that is in the way was changed since it was copied, and is copied again.
     const into = `INSERT OR REPLACE INTO ${name} (${list})`;
     const insert = this.#db.prepare(`${into} VALUES (${columns.map(() => "?").join()})`);
     if (name === "attempt") return (row) => this.#writeAttempt(insert, row);
     if (name === "counter") {
       return ([subject, ...rest]) => {
         const number = this.#subjectNumber(String(subject), (tenant) => this.#names.tenant.number(tenant));
-        // Of an endpoint that came since: both are copied again.
+        // The counter belongs to an endpoint that was added since: both are copied again.
         if (number !== null) insert.run(number, ...rest);
       };
     }
@@ -161,7 +161,7 @@ export class FileRows {
     };
   }
 
-  /** A plain first success belongs into the row of its delivery. */
+  /** A plain first success belongs in the row of its delivery. */
   #writeAttempt(insert: Statement, row: Row): void {
     const [event, endpoint, number, url, trigger, round, retry, startedAt, durationMs, outcome] = row as number[];
     const [statusCode, error, bodyError, secretVersion, truncated, body, details, way] = row.slice(10);
@@ -185,7 +185,7 @@ export class FileRows {
     ));
   }
 
-  /** Of a counter: nothing for all, an endpoint's id, or a tenant's name. */
+  /** Returns the subject of a counter: "" for all, an endpoint's id, or a tenant's name. */
   #subjectName(subject: number): string {
     if (subject === 0) return "";
     if (subject < 0) return `${TENANT}${this.#names.tenant.name(-subject)}`;
@@ -212,7 +212,7 @@ export class FileRows {
 
 export const TENANT = "tenant ";
 
-/** What is fresh waits from now on, as after any other stop. */
+/** Writes fresh deliveries as waiting, as after any other stop. */
 function selectOf({ columns, fileKey, name }: Table, isFurther: boolean): string {
   const keys = fileKey.map((column) => `"${column}"`).join();
   if (name === "attempt") return attempts(isFurther);
@@ -235,7 +235,7 @@ function selectOfKey({ columns, groupKey, name }: Table): string {
     UNION ALL SELECT ${FIRST} FROM ${KEPT_FIRST} AND d.event = ? AND d.endpoint = ?`;
 }
 
-/** Merged in the order of their keys: all attempts of a delivery are in one of the two places. */
+/** Merges both places in the order of their keys. All attempts of a delivery are in one of the two. */
 function attempts(isFurther: boolean): string {
   const [one, other] = isFurther
     ? ["WHERE (event, endpoint, number) > (?, ?, ?)", "AND (d.event, d.endpoint) > (?, ?)"]

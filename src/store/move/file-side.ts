@@ -1,4 +1,4 @@
-/** A store in the file of a data directory, as one that is moved away, or that another is moved into, under the lock. */
+/** A store in the file of a data directory, as the source or the target of a move. */
 import { randomBytes } from "node:crypto";
 import { existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -21,10 +21,10 @@ import type { Facts, Key, Page, Place, Row, States, Table } from "./tables.ts";
 import { KEPT_FIRST } from "../sqlite/attempts/attempt-columns.ts";
 import { Box } from "../rows/box.ts";
 
-/** Where a file is made that is not whole yet. */
+/** The name of a file that is not complete yet. */
 const STAGED = "webhookd.db.moving";
 const TRIAL = "webhookd.db.trying";
-/** Of a file that has all it needs but its name. */
+/** The state of a file that is complete except for its name. */
 export const WHOLE = "whole";
 const NUMERIC = new Set(["last_instant", "young", "quick_deaths"]);
 
@@ -44,12 +44,12 @@ export class FileSide {
   #db: Database | null = null;
   #rows: FileRows | null = null;
   #log: FileLog | null = null;
-  /** Deliveries that were copied again: why they did not arrive may be another thing now. */
+  /** Deliveries that were copied again, whose cause of failure may have changed. */
   #again: Key[] = [];
 
   /**
-   * Of either: takes the lock, unless a daemon may have it meanwhile. The key must be there already, because it opens
-   * what the other side has.
+   * Takes the lock, unless a daemon may have the store meanwhile. The key must exist already, because it opens what the
+   * other side has.
    */
   constructor(place: FilePlace, beside: boolean) {
     const { dir, secretKeyFile: file } = place;
@@ -70,7 +70,7 @@ export class FileSide {
     this.#lock?.release();
   }
 
-  /** Whether no daemon has it any more; from then on none can. */
+  /** Returns true if no daemon has the store; from then on none can. */
   async tryLock(): Promise<boolean> {
     try {
       if (this.#lock === null) this.#takeLock();
@@ -88,9 +88,9 @@ export class FileSide {
     refuseDamagedLog({ dir, lock: this.#lock });
   }
 
-  // --- as the store that is moved away ---
+  // --- as the source of the move ---
 
-  /** False where it was moved before. */
+  /** Returns false if the store was moved away before. */
   beginSource(): boolean {
     const { dir, secretKeyFile } = this.#place;
     const database = join(dir, "webhookd.db");
@@ -112,7 +112,7 @@ export class FileSide {
     return this.#file === database;
   }
 
-  /** All that is read until `endSnapshot` is of one moment. */
+  /** Everything read until `endSnapshot` is from one moment. */
   startSnapshot(seen: number): void {
     this.log.startSnapshot(seen);
     this.#opened().exec("BEGIN");
@@ -126,7 +126,7 @@ export class FileSide {
     return (this.#log ??= new FileLog(this.#opened()));
   }
 
-  /** Out of the way, whole, under a name that says when: from here on no daemon starts on it. */
+  /** Renames the whole store, with the time in its new name. From here on no daemon starts on it. */
   retire(): void {
     const { dir, now } = this.#place;
     this.#opened().pragma("wal_checkpoint(TRUNCATE)");
@@ -148,22 +148,22 @@ export class FileSide {
     this.#db = null;
   }
 
-  // --- as the store that is moved into ---
+  // --- as the target of the move ---
 
-  /** Null where there is nothing at all; "whole" where only its name is wrong. */
+  /** Returns null if there is nothing yet, and "whole" if only the name is missing. */
   beginTarget(dry: boolean): string | null {
     const { dir } = this.#place;
     if ((statSync(join(dir, "webhookd.db"), { throwIfNoEntry: false })?.size ?? 0) > 0) {
       throw new StoreRefused(1, `there is a store in ${dir} already`, "name an empty directory with --data-dir");
     }
-    // A trial never touches what a move has left.
+    // A trial never touches the files of a real move.
     this.#file = join(dir, dry ? TRIAL : STAGED);
     if (dry) this.forget();
     const version = this.#open(this.#file, true);
     const db = this.#opened();
-    // What a power cut may undo is undone with where the copy was.
+    // If a power cut undoes rows, it undoes the recorded place of the copy with them.
     db.pragma("synchronous = NORMAL");
-    // What others refer to may come after them, where a daemon goes on; at the end nothing may be missing.
+    // Beside a daemon, a row may arrive before the row that it refers to. The end checks that none is missing.
     db.pragma("foreign_keys = OFF");
     if (version === 0) applySteps(db, 0, { migrations: MIGRATIONS });
     const fact = db.prepare<[string], string>("SELECT value FROM meta WHERE name = ?").pluck();
@@ -201,7 +201,7 @@ export class FileSide {
     if (table.name === "delivery") this.#again.push(...keys);
   }
 
-  /** What is made of all rows, once all are there; from then on each commit is flushed. */
+  /** Derives what depends on all rows, once they are complete. From then on each commit is flushed. */
   settle(): void {
     const db = this.#opened();
     const meta = new Meta(db);
@@ -211,7 +211,7 @@ export class FileSide {
     db.pragma("synchronous = FULL");
   }
 
-  /** A store from here on, under its name. */
+  /** Gives the store its name, and so puts it into use. */
   finish(facts: Facts): void {
     const { dir } = this.#place;
     const db = this.#opened();
@@ -228,7 +228,7 @@ export class FileSide {
     writeDurably(join(dir, "STORE"), MARKER_TEXT);
   }
 
-  /** After a trial. */
+  /** Removes the file of a trial. */
   forget(): void {
     this.#closeFile();
     for (const end of ["", "-wal", "-shm"]) rmSync(this.#file + end, { force: true });
@@ -243,7 +243,7 @@ export class FileSide {
       set.run("fresh_from", this.lastEvent() + 1);
       const [event, endpoint] = (facts.responses_forgotten ?? "-1,-1,-1").split(",");
       set.run("first_responses_forgotten", `${event},${endpoint}`);
-      // Whose last endpoint left them goes with the last attempt.
+      // A URL that no endpoint uses any more goes with its last attempt.
       db.exec(`UPDATE url SET left_at = (SELECT coalesce(max(key), 0) FROM event)
           WHERE name NOT IN (SELECT url FROM endpoint WHERE deleted_at IS NULL);
         DELETE FROM meta WHERE name = 'moving_in'`);
@@ -251,14 +251,14 @@ export class FileSide {
     all.immediate();
   }
 
-  // --- what either is asked ---
+  // --- for both sides ---
 
   facts(names: readonly string[]): Facts {
     const db = this.#opened();
     const rows = db.prepare<[], { name: string; value: string | number }>("SELECT name, value FROM meta").all();
     const all = new Map(rows.map(({ name, value }) => [name, String(value)]));
     if (all.get("pause") === "null") all.delete("pause");
-    // Two walks become one, which goes on where the slower one was.
+    // Two walks become one, which starts where the slower one was.
     all.set("responses_forgotten", slowerOf(all.get("responses_forgotten"), all.get("first_responses_forgotten")));
     return Object.fromEntries([...all].filter(([name]) => names.includes(name)));
   }

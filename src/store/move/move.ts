@@ -1,7 +1,8 @@
 /**
- * Moves a whole store between the file and PostgreSQL: all of it is copied, then read again and compared. The source is
- * put out of use before the copy is put into use, so that at no time two daemons could start. No daemon may have either
- * meanwhile; or, beside a daemon, all of that is done while it goes on, and only what it changed last once it was stopped.
+ * Moves a whole store between the file and PostgreSQL: copies everything, then reads it again and compares. The source
+ * is put out of use before the target is put into use, so that two daemons can never start. Without `beside`, no daemon
+ * may have either store meanwhile. With it, the daemon goes on while most is copied, and only its last changes are
+ * copied after it has stopped.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
@@ -12,20 +13,20 @@ import { Copy, textOf, type Side, type State, type Tell } from "./copy.ts";
 import { FileSide, WHOLE, type FilePlace } from "./file-side.ts";
 import { FACTS, TABLES } from "./tables.ts";
 
-/** What is left then is copied in about as long, while no daemon runs. */
+/** Once a round takes less than this, the rest takes about as long while no daemon runs. */
 const QUICK_MS = 1000;
-/** Between two looks at whether the daemon was stopped. */
+/** The interval at which we check if the daemon was stopped. */
 const LOOK_MS = 100;
 
 export interface MoveOptions extends FilePlace {
   readonly url: string;
   readonly direction: "to_postgres" | "to_file";
   readonly how: "move" | "dry-run";
-  /** Goes on with what a killed process left. */
+  /** Continues the move that a killed process left. */
   readonly resume: boolean;
-  /** While daemons go on with the store. */
+  /** True if daemons go on with the store meanwhile. */
   readonly beside: boolean;
-  /** Beside daemons: they are to be stopped now. */
+  /** Called beside daemons when it is time to stop them. */
   readonly onReady: () => void;
   readonly onProgress: (progress: MoveProgress) => void;
   readonly monotonic: () => number;
@@ -36,14 +37,14 @@ export interface MoveProgress {
   readonly table: string;
   readonly rows: number;
   readonly of: number;
-  /** Of all that is to be done, from 0 to 1. */
+  /** The part of all the work that is done, from 0 to 1. */
   readonly part: number;
 }
 
 export interface MovedTable {
   readonly name: string;
   readonly rows: number;
-  /** The same on both sides; null when nothing was compared. */
+  /** The sum that both sides have; null if nothing was compared. */
   readonly sum: string | null;
 }
 
@@ -51,15 +52,15 @@ export interface Moved {
   readonly from: string;
   readonly to: string;
   readonly tables: readonly MovedTable[];
-  /** Of the source. */
+  /** The size of the source. */
   readonly bytes: number;
-  /** How long it took, or is going to take. */
+  /** The time that the move took, or is expected to take. */
   readonly ms: number;
-  /** For how long no daemon could have it; null where none was to have it at all. */
+  /** The time during which no daemon could have the store; null unless a daemon used the store during the move. */
   readonly stoppedMs: number | null;
 }
 
-/** Throws `StoreRefused` when it cannot be done, or what was copied is not the same. */
+/** Throws `StoreRefused` if it cannot be done, or if the copy differs. */
 export async function moveStore(options: MoveOptions): Promise<Moved> {
   const file = new FileSide(options, options.beside);
   let postgres: PostgresSide | null = null;
@@ -74,7 +75,7 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   }
 }
 
-/** What a move beside a daemon that is not to go on has left in the store that was to be moved. */
+/** Removes what an abandoned move beside a daemon has left in the source. */
 export async function giveUpMove({ direction, url, ...place }: GivingUp): Promise<void> {
   if (direction === "to_postgres") {
     const file = new FileSide(place, true);
@@ -133,7 +134,7 @@ class Move {
     return { ...moved, tables: this.#tablesOf(copy.state), ms: monotonic() - begun, stoppedMs };
   }
 
-  /** Where the copy begins, or goes on. */
+  /** Returns the state at which the copy begins or continues. */
   async #stateFrom(left: string | null, isThere: boolean): Promise<State> {
     const { beside, how, resume } = this.#options;
     const facts = await this.#from.facts(["key_id", "last_instant"]);
@@ -169,7 +170,7 @@ class Move {
     try {
       return await this.#to.beginTarget(this.#options.how === "dry-run");
     } catch (error) {
-      // Perhaps it was moved to there: the command was cut short when all was done.
+      // Perhaps the store was moved there already, and the command was cut short at the very end.
       throw isThere || !(error instanceof StoreRefused) ? error : this.#gone();
     }
   }
@@ -190,7 +191,7 @@ class Move {
     return this.#catchUp(copy);
   }
 
-  /** Until what is left to copy is copied in seconds. */
+  /** Repeats until the remaining changes are copied in about a second. */
   async #catchUp(copy: Copy): Promise<void> {
     const { monotonic } = this.#options;
     for (let began = 0; began === 0 || monotonic() - began > QUICK_MS;) {
@@ -199,7 +200,7 @@ class Move {
     }
   }
 
-  /** From when on no daemon has the source, which is copied to its end then. */
+  /** Returns when the source was found stopped. From then on it is copied to its end. */
   async #untilStopped(copy: Copy): Promise<number> {
     const { monotonic, onReady } = this.#options;
     let isTold = false;
@@ -232,7 +233,7 @@ class Move {
     else await this.#postgres.retire(this.#to.name, now);
   }
 
-  /** The first page of each table, both ways; nothing of it stays. */
+  /** Copies the first page of each table and reads it back, and keeps nothing. */
   async #tryOut(state: State): Promise<Pick<Moved, "tables" | "ms">> {
     const { monotonic } = this.#options;
     const states = { before: JSON.stringify(state), after: () => JSON.stringify(state), dry: true };
@@ -253,7 +254,7 @@ class Move {
   #tell(...[doing, { name }, more, rows]: Parameters<Tell>): void {
     this.#done += more;
     let all = 0;
-    // Beside a daemon both sides are read again.
+    // Beside a daemon both sides are read once more.
     for (const count of this.#counts.values()) all += (this.#options.beside ? 3 : 2) * count;
     const of = doing === "catching up" ? rows : Math.max(rows, this.#counts.get(name)!);
     this.#options.onProgress({ doing, table: name, rows, of, part: Math.min(1, all === 0 ? 1 : this.#done / all) });

@@ -1,13 +1,14 @@
 /**
- * What is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has the form that it
- * has in PostgreSQL, without what each store derives from the rest. `test/store/move` holds both schemas to this list.
+ * Lists what is moved between the file and PostgreSQL, in order, and what is not, with the reason. A row has
+ * PostgreSQL's form, without the columns that each store derives. `test/store/move` compares both schemas with this
+ * list.
  */
 import { SET } from "../rows/endpoint-row.ts";
 
 export type Value = number | string | Uint8Array | null;
-/** In the order of the table's columns. */
+/** Values in the order of the table's columns. */
 export type Row = readonly Value[];
-/** Of the last row that was read. */
+/** The key of the last row that was read. */
 export type Place = readonly Value[];
 
 export interface Page {
@@ -20,16 +21,16 @@ export interface Table {
   readonly name: string;
   readonly columns: readonly string[];
   readonly key: readonly string[];
-  /** Where the file is read in another order. */
+  /** The key by which the file is read, if its order differs. */
   readonly fileKey: readonly string[];
-  /** Columns for which the file has a number of one of its tables of names. */
+  /** Columns that hold the number of a name in the file. */
   readonly names: Readonly<Record<string, "tenant" | "event_type" | "url">>;
-  /** Columns that only one of the stores has: they are derived, or made while the daemon runs. */
+  /** Columns that only one of the stores has, because they are derived or only used while the daemon runs. */
   readonly onlyFile: readonly string[];
   readonly onlyPostgres: readonly string[];
-  /** How many rows of it may be too much to be read at once. */
+  /** True if many rows may be too large to be read at once. */
   readonly hasBodies: boolean;
-  /** The table whose changes its rows are copied with, and what tells them then. */
+  /** The table with whose changes its rows are copied, and the columns that identify them there. */
   readonly group: string;
   readonly groupKey: readonly string[];
 }
@@ -37,21 +38,23 @@ export interface Table {
 /** The values of a group's key, as a row has them. */
 export type Key = readonly Value[];
 
-/** Of a store that its daemon goes on with: which rows were added, changed or deleted. */
+/** The rows that were added, changed or deleted while a daemon goes on with the store. */
 export interface Changes {
-  /** By groups. */
+  /** Keys by group. */
   readonly keys: ReadonlyMap<string, readonly Key[]>;
-  /** How many were listed; 0 at the end. */
+  /** The number of changes read; 0 at the end. */
   readonly count: number;
-  /** Where to go on, if the list is kept. */
+  /** The place at which to continue, if the list is kept. */
   readonly seen: number;
 }
 
-/** Where a copy is, as text: what it was before a transaction, by which two who copy are told apart, and what it is then. */
+/**
+ * The state of a copy, as text, before and after a transaction. The transaction fails if another copy has changed it.
+ */
 export interface States {
   readonly before: string;
   readonly after: () => string;
-  /** Nothing is to stay. */
+  /** True if nothing may be kept. */
   readonly dry: boolean;
 }
 
@@ -83,7 +86,7 @@ const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== ""
 const OF_TENANT = { tenant: "tenant" } as const;
 const OF_TYPE = { ...OF_TENANT, type: "event_type" } as const;
 
-/** What others refer to comes before them. */
+/** A table comes after those that it refers to. */
 export const TABLES: readonly Table[] = [
   table("tenant", "num", "num name"),
   table("event_type", "name", "name", { fileKey: "num", onlyFile: "num" }),
@@ -117,7 +120,7 @@ export const TABLES: readonly Table[] = [
   table("job_delivery", "job endpoint event", "job endpoint event released"),
   table("event", "key", "key random tenant type created_at test unmatched trace body_hash body", {
     names: OF_TYPE,
-    // PostgreSQL has all of an event in its row.
+    // PostgreSQL keeps all of an event in its row.
     onlyFile: "large",
   }),
   table("key_time", "kind key", "kind key at"),
@@ -131,7 +134,7 @@ export const TABLES: readonly Table[] = [
     "event endpoint number",
     `event endpoint number url trigger round retry started_at duration_ms outcome status_code error body_error
      secret_version truncated body details way`,
-    // The file has a plain first one in the row of its delivery.
+    // The file keeps a plain first success in the row of its delivery.
     { names: { url: "url" }, group: "delivery", groupKey: "event endpoint" },
   ),
   table("late_response", "started_at event endpoint number", "started_at event endpoint number"),
@@ -139,7 +142,7 @@ export const TABLES: readonly Table[] = [
   table("manual_attempt", "event endpoint", "event endpoint urgent"),
 ];
 
-/** Tables of either store, and why they stay. */
+/** Tables of either store that are not moved, and the reasons. */
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   meta: "facts: each is moved by its name",
   url: "a table of names: each attempt is moved with its URL",
@@ -174,7 +177,7 @@ export const FACTS = [
 ] as const;
 export type Facts = Partial<Record<(typeof FACTS)[number], string>>;
 
-/** Facts of one kind of store. */
+/** Facts that only one kind of store has. */
 export const OWN_FACTS: Readonly<Record<string, string>> = {
   schema: "each store has its own",
   steps: "how far a migration has got",
@@ -192,7 +195,9 @@ export const OWN_FACTS: Readonly<Record<string, string>> = {
   moved: "where the store went",
 };
 
-/** Of two walks, each to an attempt by its key, up to which answers were forgotten. */
+/**
+ * Returns the place of the slower of two walks. Each place is the key of an attempt up to which responses were removed.
+ */
 export function slowerOf(...walks: readonly (string | undefined)[]): string {
   const places = walks.map((text = "-1,-1,-1") => {
     const [event, endpoint, number = -1] = text.split(",").map(Number);

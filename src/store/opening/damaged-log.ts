@@ -1,4 +1,7 @@
-/** Damage to the write-ahead log is noticed before SQLite opens it: the first commit after that writes over the traces. */
+/**
+ * Notices damage to the write-ahead log before SQLite opens it, because the first commit after that overwrites the
+ * traces.
+ */
 import { chmodSync, constants, copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { logDamageText } from "../../domain/wording.ts";
@@ -15,7 +18,10 @@ interface Place {
   readonly lock: Pick<Lock, "sameBoot">;
 }
 
-/** What was lost is said, and a copy of the log kept; null where nothing was, or where there is no room for the copy. */
+/**
+ * Logs what was lost and keeps a copy of the log. Returns null if nothing was lost, or if there is no space for the
+ * copy.
+ */
 export function noticeDamagedLog({ dir, lock }: Place, now: number, log: OpeningLog | undefined): DamagedLog | null {
   const file = join(dir, "webhookd.db-wal");
   const lost = lookForLostLog(file, lock);
@@ -35,7 +41,9 @@ export function noticeDamagedLog({ dir, lock }: Place, now: number, log: Opening
   return { file: kept, ...lost };
 }
 
-/** Stays with the store until the copy is removed. Together with damage to pages that this start has mended. */
+/**
+ * Keeps the report in the store until the copy is removed, together with damaged pages that this start has repaired.
+ */
 export function recordDamagedLog(meta: Meta, log: DamagedLog, foundAt: number): void {
   const { damage } = meta;
   meta.damage =
@@ -44,7 +52,7 @@ export function recordDamagedLog(meta: Meta, log: DamagedLog, foundAt: number): 
       : { at: foundAt, file: log.file, pages: [], lost: [], log };
 }
 
-/** For commands that would write over it without a word to anybody. */
+/** Used by commands that would overwrite the damaged log without telling anybody. */
 export function refuseDamagedLog({ dir, lock }: Place): void {
   const lost = lookForLostLog(join(dir, "webhookd.db-wal"), lock);
   if (lost === null) return;

@@ -1,6 +1,7 @@
 /**
- * One daemon for one data directory: a SQLite file held in `BEGIN EXCLUSIVE`, which the system lets go of with the
- * process, kill -9 included. Nothing but SQLite may open that file: closing it would drop the lock.
+ * Allows one daemon per data directory. The lock is a SQLite file held in `BEGIN EXCLUSIVE`, which the system releases
+ * when the process ends, even by kill -9. Only SQLite may open that file: closing another descriptor would drop the
+ * lock.
  */
 import { chmodSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
@@ -12,9 +13,9 @@ import { openFile, type NativeBinding } from "../sqlite/engine/open-database.ts"
 import { isDamage } from "../sqlite/engine/condition.ts";
 
 export interface Lock {
-  /** The disk had no room for a small file. */
+  /** True if the disk had no space for a small file. */
   readonly isFull: boolean;
-  /** The process that held it last did not let go of it, and the machine has not been started again since. */
+  /** True if the last process that held the lock did not release it, and the machine has not restarted since. */
   readonly sameBoot: boolean;
   release(): void;
 }
@@ -27,9 +28,9 @@ export function takeLock(dir: string, now: number, nativeBinding?: NativeBinding
   let sameBoot: boolean;
   try {
     db = openFile(file, { timeout: 0, nativeBinding });
-    // Through its name, which opens nothing.
+    // chmod by name does not open the file, so it keeps the lock.
     chmodSync(file, 0o600);
-    // Nothing is ever written, and a journal's file would take room on the disk.
+    // Nothing is ever written, and a journal file would need disk space.
     db.pragma("journal_mode = MEMORY");
     db.exec("BEGIN EXCLUSIVE");
     sameBoot = isOfThisBoot(holderFile);
@@ -59,7 +60,7 @@ function isOfThisBoot(file: string): boolean {
   }
 }
 
-/** Another one each time that Linux starts; null elsewhere. */
+/** Returns an id that changes at each boot of Linux, or null on other systems. */
 function bootId(): string | null {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
@@ -68,7 +69,7 @@ function bootId(): string | null {
   }
 }
 
-/** False where the disk is full: nothing depends on it, and a stale one would name another process. */
+/** Returns false if the disk is full. Nothing depends on the file, and a stale one would name another process. */
 function saveHolder(file: string, now: number): boolean {
   const holder = { pid: process.pid, started_at: new Date(now).toISOString(), host: hostname(), boot: bootId() };
   const text = JSON.stringify(holder);
@@ -107,7 +108,7 @@ function holder(file: string): string {
     const { pid, started_at, host } = JSON.parse(readFileSync(file, "utf8")) as Record<string, unknown>;
     return `process ${String(pid)} on ${String(host)}, started ${String(started_at)}`;
   } catch {
-    // It has the lock and has not written its file yet, or the file is not ours to read.
+    // The process has the lock but has not written its file yet, or we may not read the file.
     return "its process is unknown";
   }
 }

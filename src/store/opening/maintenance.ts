@@ -1,4 +1,4 @@
-/** What is done to a store that no daemon has open: another `secret.key`, and a database without its free pages. */
+/** Maintenance of a store that no daemon has open: changing `secret.key`, and compacting the database. */
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, openSync, rmSync, statSync } from "node:fs";
 import { statfs as systemStatfs } from "node:fs/promises";
@@ -39,7 +39,7 @@ export interface Reissued {
   readonly endpoints: readonly Affected[];
 }
 
-/** Throws `StoreRefused` when it cannot be done; then the key of before is the store's. */
+/** Throws `StoreRefused` if it cannot be done; then the store keeps its old key. */
 export async function rekeyStore(options: KeyOptions): Promise<Rekeyed> {
   const { secretKeyFile: file, random = randomBytes } = options;
   return withKey(options, (store) => {
@@ -58,8 +58,8 @@ export async function rekeyStore(options: KeyOptions): Promise<Rekeyed> {
 }
 
 /**
- * Where no copy of the key is left. The store starts paused: receivers refuse what the new secrets sign until they have
- * them. Null when `confirm` answers false.
+ * Gives every endpoint a new secret, for a store whose key is lost and has no copy. The store starts paused, because
+ * receivers refuse the new signatures until they have the new secrets. Returns null if `confirm` returns false.
  */
 export async function reissueSecrets(
   options: KeyOptions & { readonly confirm: (endpoints: readonly Affected[]) => Promise<boolean> },
@@ -87,9 +87,9 @@ export async function reissueSecrets(
 
 interface OpenStore {
   readonly db: ReturnType<typeof openDatabase>["db"];
-  /** All or nothing, and durable. */
+  /** Durable when it returns; undone if `work` throws. */
   commit<T>(work: () => T): T;
-  /** The new key takes its name; where the old one is kept. */
+  /** Renames the new key into place. Returns the path at which the old key is kept. */
   finish(): string | null;
 }
 
@@ -147,16 +147,16 @@ export interface CompactOptions {
   readonly statfs?: StatFs;
 }
 
-/** The size of the database. */
+/** Sizes of the database file. */
 export interface Compacted {
   readonly bytesBefore: number;
   readonly bytesAfter: number;
 }
 
 /**
- * Writes the database anew without its free pages. The new file is made whole and checked beside the old one, and takes
- * its place by the renames of a restore: a crash leaves the one or the other. Throws `StoreRefused` when it cannot be
- * done; then the store is as it was.
+ * Writes the database anew without its free pages. The new file is completed and checked beside the old one, and takes
+ * its place by the same renames as a restore, so a crash leaves one or the other. Throws `StoreRefused` if it cannot be
+ * done; then the store is unchanged.
  */
 export function compactStore(options: CompactOptions): Promise<Compacted> {
   const { dir, clock, nativeBinding } = options;
@@ -167,7 +167,7 @@ export function compactStore(options: CompactOptions): Promise<Compacted> {
       const staged = stagedFile(dir, "webhookd.db");
       try {
         await requireSpace(db, options);
-        // Nobody else may read it, not even while it is made; an empty file is taken for one that is not there.
+        // Nobody else may read the file, not even while it is written. SQLite treats an empty file like a missing one.
         closeSync(openSync(staged, "w", 0o600));
         shapePages(db);
         db.exec(`VACUUM INTO '${staged.replaceAll("'", "''")}'`);
@@ -182,7 +182,7 @@ export function compactStore(options: CompactOptions): Promise<Compacted> {
       for (const name of finishRestore(dir)?.kept ?? []) rmSync(join(dir, name));
       return { bytesBefore, bytesAfter: statSync(database).size };
     } catch (error) {
-      // Renames that were begun are for the next start to finish.
+      // The next start finishes renames that were begun.
       if (!isBegun(dir)) removeStaged(dir);
       throw error;
     }
@@ -199,7 +199,7 @@ async function requireSpace(db: Database, { dir, statfs = systemStatfs }: Compac
   throw new StoreRefused(74, what, "free some space, or make the disk larger; nothing was changed");
 }
 
-/** What was written is sound, and has as many rows in each table. */
+/** Throws unless the written file is sound and has as many rows in each table. */
 function requireSame(db: Database, file: string, nativeBinding: NativeBinding | undefined): void {
   const written = openFile(file, { timeout: 0, nativeBinding, readonly: true });
   try {
@@ -221,7 +221,10 @@ function rowsOf(db: Database): string {
   return names.map((name) => `${name} ${rows(name)}`).join(", ");
 }
 
-/** `work` is given the database's path. What a restore left undone was finished before. `instead`: of restoring a backup. */
+/**
+ * Finishes an interrupted restore, then calls `work` with the path of the database. A refusal of a damaged database
+ * suggests `instead` rather than restoring a backup.
+ */
 async function underLock<T>(
   { dir, clock, nativeBinding }: Pick<CompactOptions, "dir" | "clock" | "nativeBinding">,
   work: (database: string) => Promise<T>,

@@ -1,6 +1,6 @@
 /**
- * Makes a sound database of a damaged one: what can be read is written into a new file that takes its place, and the
- * damaged one is kept beside it. Writing on into a file with a damaged page would only spread what is wrong.
+ * Repairs a damaged database: copies what can be read into a new file that takes its place, and keeps the damaged one
+ * beside it. Writing on into a file with a damaged page would only spread the damage.
  */
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
@@ -29,9 +29,9 @@ export interface OpeningLog {
 export interface Opened {
   readonly dir: string;
   readonly db: Database;
-  /** Of its schema. */
+  /** The version of its schema. */
   readonly version: number;
-  /** Whether the process that had it last did not close it. */
+  /** True if the last process did not close the database. */
   readonly wasKilled: boolean;
   readonly setAside: SetAside;
   readonly migrations?: readonly Migration[];
@@ -41,14 +41,17 @@ export interface Opened {
   readonly nativeBinding?: NativeBinding | undefined;
 }
 
-/** What a start after a kill may spend on looking: 30,000 pages of 8 KiB or so. */
+/** The time that a start after a kill may spend on checking pages: about 30,000 pages of 8 KiB. */
 const START_LOOK_MS = 1000;
-/** So that a report names pages where the damage was met on the way. */
+/** The time for checking pages, so that a report names them, when damage was met during work. */
 const LOOK_MS = 5000;
-/** Damage that comes back so soon is the disk's, and writing on it would lose more. */
+/** If damage returns within this time, the disk is at fault, and writing on it would lose more. */
 const SOON_MS = 10 * 60_000;
 
-/** Whether another database took this one's place. Throws `StoreRefused` where it cannot be mended, and changes nothing then. */
+/**
+ * Returns true if a repaired database took this one's place. Throws `StoreRefused` if it cannot be repaired; then
+ * nothing was changed.
+ */
 export async function mendIfDamaged(opened: Opened): Promise<boolean> {
   const { db, clock, log, setAside, wasKilled } = opened;
   let looked: Looked | null = null;
@@ -70,7 +73,7 @@ export async function mendIfDamaged(opened: Opened): Promise<boolean> {
   return true;
 }
 
-/** `looked` is what is known of its pages; looked for if it is not. */
+/** Checks the pages now if `looked` is null. */
 async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
   const { dir, db, version, clock, nativeBinding } = opened;
   const migrations = (opened.migrations ?? MIGRATIONS).slice(0, version);
@@ -89,7 +92,7 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
     let damage: Damage;
     try {
       const lost = salvage({ from: db, to, file: database, migrations });
-      // The start that noticed damage to the log may have met this on its way.
+      // The start that noticed damage to the log may have met this damage in the same run.
       const log = before !== null && isSoon(before, now) ? before.log : null;
       damage = { at: now, file: join(dir, `webhookd.db${suffix}`), pages, lost, log };
       new Meta(to).damage = damage;
@@ -110,7 +113,7 @@ async function mend(opened: Opened, looked: Looked | null): Promise<Damage> {
   }
 }
 
-/** Nothing was repaired where only the log was damaged. */
+/** Refuses a second repair soon after the first. Damage to the log alone was not a repair. */
 function requireFirst(before: Damage | null, database: string, now: number): void {
   if (before === null || before.file === before.log?.file || !isSoon(before, now)) return;
   throw new StoreRefused(

@@ -1,4 +1,4 @@
-/** Migration: as a command, of a store that no daemon has open, and at an opening. */
+/** Migrates a store to a newer schema, by a command while no daemon has it open, or when a daemon opens it. */
 import { existsSync } from "node:fs";
 import { statfs as systemStatfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,27 +21,27 @@ import { MIGRATIONS, type Migration } from "../sqlite/engine/schema.ts";
 
 export interface MigrateOptions {
   readonly dir: string;
-  /** `status` looks, `dry-run` makes the steps on the real data and undoes them. */
+  /** `status` only looks; `dry-run` runs the steps on the real data and undoes them. */
   readonly how: "status" | "dry-run" | "migrate";
   readonly clock: Clock;
   readonly nativeBinding?: NativeBinding | undefined;
-  /** Where the copy goes that is made before. */
+  /** The directory for the copy that is made before the migration. */
   readonly backup: { readonly dir: string; readonly mayMake: boolean };
   readonly statfs?: StatFs;
   readonly migrations?: readonly Migration[];
 }
 
 export interface MigrationReport {
-  /** The store's, before. */
+  /** The schema of the store before the migration. */
   readonly schema: number;
-  /** What this program needs. */
+  /** The schema that this program needs. */
   readonly wanted: number;
   readonly steps: readonly { readonly to: number; readonly name: string }[];
-  /** Where the copy is; null unless the store was migrated. */
+  /** The path of the copy; null unless the store was migrated. */
   readonly copy: string | null;
 }
 
-/** Throws `StoreRefused` when it cannot be done; then nothing was changed. */
+/** Throws `StoreRefused` if it cannot be done; then nothing was changed. */
 export async function migrateStore(options: MigrateOptions): Promise<MigrationReport> {
   const { dir, how, clock, nativeBinding, backup, statfs = systemStatfs, migrations = MIGRATIONS } = options;
   const database = join(dir, "webhookd.db");
@@ -76,13 +76,16 @@ export async function migrateStore(options: MigrateOptions): Promise<MigrationRe
 }
 
 interface Preparing extends Pick<MigrateOptions, "dir" | "clock" | "nativeBinding" | "statfs"> {
-  /** False refuses a store that has an older schema. */
+  /** If false, a store with an older schema is refused. */
   readonly migrate?: boolean;
   readonly backup?: MigrateOptions["backup"];
   readonly log?: OpeningLog | undefined;
 }
 
-/** Of a store that is being opened: the copy that is for going back, or a refusal where none may be migrated. */
+/**
+ * Called when a store is opened. Makes the copy to which an upgrade can be undone, or refuses the store if it must not
+ * be migrated.
+ */
 export async function prepareMigration(options: Preparing, from: number, to: number): Promise<void> {
   const { dir, clock, nativeBinding, migrate = true, log } = options;
   const database = join(dir, "webhookd.db");

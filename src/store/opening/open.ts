@@ -1,9 +1,9 @@
 /**
- * Opens the store of a data directory, and makes it on the first start.
+ * Opens the store of a data directory, and creates it on the first start.
  *
- * The order, all under the lock: `secret.key`, `admin.key`, the database's first transaction with what checks the one
- * and the hash of the other, the marker `STORE`. A start that is killed at any point leaves what the next one finishes.
- * Only once the marker is there is a missing database a loss, which must not be papered over with an empty one.
+ * The order, all under the lock: `secret.key`, `admin.key`, the database's first transaction with the check value of
+ * the first and the hash of the second, the marker `STORE`. A start that is killed at any point leaves what the next
+ * one finishes. Only when the marker exists is a missing database a loss, which an empty one must not hide.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
@@ -42,38 +42,41 @@ import { Box } from "../rows/box.ts";
 
 export interface OpenOptions {
   readonly dir: string;
-  /** Whom the directory may belong to, beside this process's user and root. */
+  /** A user who may own the directory, besides this process's user and root. */
   readonly owner?: number | undefined;
-  /** False refuses to make a new store. */
+  /** If false, no new store is created. */
   readonly create: boolean;
-  /** Called before a new store is made, or anything of it; with its error nothing is. */
+  /** Called before anything of a new store is created. If it rejects, nothing is created. */
   readonly beforeMaking?: (() => Promise<void>) | undefined;
-  /** `secret.key` in the data directory if not given or empty. */
+  /** If not given or empty, `secret.key` in the data directory. */
   readonly secretKeyFile?: string;
-  /** Bytes of free space under which publishes are refused. */
+  /** Publishes are refused when fewer bytes than this are free. */
   readonly diskFloor: number;
-  /** Deliveries that a tenant may have pending, unless its share says otherwise; no limit if not given or 0. */
+  /** The limit on a tenant's pending deliveries, unless its share has another. No limit if not given or 0. */
   readonly maxPendingPerTenant?: number;
   readonly shares?: SqliteStoreOptions["shares"];
   readonly clock: Clock;
   readonly log?: OpeningLog;
   readonly nativeBinding?: NativeBinding | undefined;
-  /** An error after which nothing is known of the disk: the process must end (exit code 74). Called at most once. */
+  /**
+   * Called at most once, with an error after which the state of the disk is unknown: the process must end (exit code
+   * 74).
+   */
   readonly onFault: (error: Error) => void;
-  /** A later turn of the event loop; the clock's if not given. */
+  /** Runs a function in a later turn of the event loop. The clock's if not given. */
   readonly defer?: (run: () => void) => void;
   readonly random?: (bytes: number) => Uint8Array;
   readonly statfs?: StatFs;
   readonly startBackup?: StartBackup;
-  /** Starts the thread that reads lists; without it they are read on this one. */
+  /** Starts the thread that reads lists. Without it, this thread reads them. */
   readonly startReader?: StartReader | undefined;
-  /** Where the copy goes that is made before a migration; `backups` in the data directory if not given. */
+  /** The directory for the copy that is made before a migration. If not given, `backups` in the data directory. */
   readonly backup?: { readonly dir: string; readonly mayMake: boolean };
-  /** False refuses a store that has an older schema. */
+  /** If false, a store with an older schema is refused. */
   readonly migrate?: boolean;
-  /** Over it the write-ahead log is said to grow. */
+  /** Above this size the write-ahead log is reported as growing. */
   readonly walLimitBytes?: number;
-  /** Deliveries that are published before the mark below what is fresh moves. */
+  /** The number of deliveries after which the lower bound of the fresh events is moved. */
   readonly freshStep?: number;
   readonly migrations?: readonly Migration[];
 }
@@ -81,15 +84,15 @@ export interface OpenOptions {
 export interface OpenedStore {
   readonly store: Store;
   readonly created: boolean;
-  /** Where a new store's admin key is kept. */
+  /** The path of a new store's admin key. */
   readonly adminKeyFile?: string;
-  /** The process that had it before did not end by itself. */
+  /** True if the last process that had the store did not end by itself. */
   readonly wasKilled: boolean;
 }
 
 const MARKER = "STORE";
 
-/** Throws `StoreRefused`, for people, when there is no using this directory. */
+/** Throws `StoreRefused`, with a text for people, if the directory cannot be used. */
 export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   const { dir, clock } = options;
   if (options.create && !existsSync(join(dir, MARKER))) await options.beforeMaking?.();
@@ -111,7 +114,7 @@ export async function openStore(options: OpenOptions): Promise<OpenedStore> {
   }
 }
 
-/** Once more, should the first try meet a damaged page: then it is mended on the way. */
+/** Tries twice if the first try meets a damaged page: the second one repairs it. */
 async function openLocked(options: OpenOptions, lock: Lock): Promise<OpenedStore> {
   let given = false;
   const onFault = (error: Error) => {
@@ -126,15 +129,15 @@ async function openLocked(options: OpenOptions, lock: Lock): Promise<OpenedStore
   }
 }
 
-/** What is known of the directory before its database is opened. */
+/** The state of the directory before its database is opened. */
 interface Found {
   readonly database: string;
   readonly keyFile: string;
   readonly adminKeyFile: string;
   readonly box: Box;
-  /** The start that makes the store, or one that finishes what such a start began. */
+  /** True for the start that creates the store, and for one that finishes what such a start began. */
   readonly created: boolean;
-  /** Whether the process that had it last did not close it. */
+  /** True if the last process did not close the database. */
   readonly wasKilled: boolean;
   readonly damagedLog: DamagedLog | null;
   readonly foundAt: number;
@@ -161,19 +164,19 @@ async function openOnce(options: OpenOptions, lock: Lock): Promise<OpenedStore> 
   }
 }
 
-/** Makes the key of a new store on the way. */
+/** Creates the key of a new store as well. */
 function look(options: OpenOptions, lock: Lock): Found {
   const { dir, random = randomBytes } = options;
   const database = join(dir, "webhookd.db");
   const adminKeyFile = join(dir, "admin.key");
   const created = !existsSync(join(dir, MARKER));
-  // A look at its size opens nothing.
+  // Checking the size by name opens nothing.
   const isEmpty = (statSync(database, { throwIfNoEntry: false })?.size ?? 0) === 0;
   if (isEmpty) refuseLoss(options);
   const keyFile = options.secretKeyFile || join(dir, "secret.key");
   for (const file of [keyFile, adminKeyFile]) requireUnchangeable(file, options.owner);
   const box = new Box(readOrMakeSecretKey({ file: keyFile, mayCreate: isEmpty, random }), random);
-  // It is gone after a clean stop.
+  // A clean stop removes the write-ahead log.
   const wasKilled = (statSync(`${database}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const foundAt = options.clock.now();
   const damagedLog = noticeDamagedLog({ dir, lock }, foundAt, options.log);
@@ -183,7 +186,7 @@ function look(options: OpenOptions, lock: Lock): Found {
   return { database, keyFile, adminKeyFile, box, created, wasKilled, damagedLog, foundAt, setAside, reserve };
 }
 
-/** A damaged database is mended first. `version` is its schema, 0 of an empty file. */
+/** Repairs a damaged database first. `version` is its schema, 0 for an empty file. */
 async function openSound(options: OpenOptions, { database, created, wasKilled, setAside }: Found) {
   const { nativeBinding, migrations = MIGRATIONS } = options;
   const open = () => openDatabase(database, { nativeBinding, mayCreate: created, wanted: migrations.length });
@@ -195,11 +198,14 @@ async function openSound(options: OpenOptions, { database, created, wasKilled, s
   return (await mended) ? open() : opened;
 }
 
-/** Of the schema that is needed, durable, and with the right key; when it was made, if it is a backup's copy. */
+/**
+ * Makes the database durable, migrates it, and checks its key. Returns when it was made if it is a backup's copy,
+ * otherwise null.
+ */
 async function makeReady(options: OpenOptions, found: Found, db: Database, version: number): Promise<number | null> {
   const { dir, clock, random = randomBytes, migrations = MIGRATIONS } = options;
   const { adminKeyFile, box, damagedLog, foundAt, keyFile, wasKilled } = found;
-  // In the commit that writes over its traces.
+  // Report the damage in the commit that overwrites its traces.
   if (damagedLog !== null && version > 0) recordDamagedLog(new Meta(db), damagedLog, foundAt);
   const left = wasKilled ? emptyLogAfterKill(db) : null;
   if (left !== null) options.log?.warn({ dir, reason: left }, LOG_LEFT);
@@ -247,7 +253,7 @@ function storeOptions(options: OpenOptions, found: Found, lock: Lock): SqliteSto
   };
 }
 
-/** The marker comes last: with it, a database that is missing is a loss. */
+/** The marker comes last, because from then on a missing database is a loss. */
 function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt: number | null): OpenedStore {
   const { adminKeyFile, created, keyFile, wasKilled } = found;
   const open = readableByOthers(dir, [keyFile, adminKeyFile]);
@@ -261,12 +267,12 @@ function finish({ dir, log }: OpenOptions, found: Found, store: Store, copiedAt:
   return { store, created, adminKeyFile, wasKilled };
 }
 
-/** Durable before anything is done about it: the next start mends what this one met. */
+/** Notes the damage durably before anything is done about it: the next start repairs it. */
 function damaged(setAside: SetAside, database: string, error: Error): StoreDamaged {
   try {
     setAside.add();
   } catch {
-    // Without it the next start meets the damage by itself, if it cannot see it.
+    // Without the note, the next start can still find the damage by itself.
   }
   return new StoreDamaged(database, error);
 }

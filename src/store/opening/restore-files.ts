@@ -1,8 +1,9 @@
 /**
- * How a restore changes files, so that a crash leaves the old store, the new one, or what the next start finishes.
+ * Changes files during a restore so that a crash leaves the old store, the new one, or a state that the next start
+ * finishes.
  *
- * What comes is made whole beside what is there (`….restoring`). Then `RESTORE` is written: from there on every rename
- * can be made again until it is done, and before it nothing was touched.
+ * The new files are completed beside the old ones (`….restoring`). Then `RESTORE` is written. From there on every
+ * rename can be repeated until it is done; before it nothing was touched.
  */
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,14 +12,14 @@ import { StoreRefused } from "../files/refused.ts";
 
 export const MARKER_TEXT = "This directory contains a webhookd store: the database is webhookd.db.\n";
 
-/** After the database's name: of a store that lives elsewhere now. */
+/** Follows the database's name if the store was moved elsewhere. */
 export const MOVED_SUFFIX = ".moved-";
 
 const JOURNAL = "RESTORE";
 const STAGED = ".restoring";
 const DATABASE = "webhookd.db";
 /**
- * With the database goes all that belongs to it: an old `-wal` beside a restored database would be read as its own and
+ * These files move with the database: SQLite would read an old `-wal` beside a restored database as part of it, and
  * bring the old data back.
  */
 const WITH_DATABASE = [
@@ -34,17 +35,20 @@ export type Replaced = keyof typeof REPLACED;
 
 export interface FinishedRestore {
   readonly backup: string;
-  /** The names under which what was there before is kept. */
+  /** The names under which the old files are kept. */
   readonly kept: readonly string[];
 }
 
-/** What was the database until the store was moved, the latest if it was moved more than once; null if there is none. */
+/**
+ * Returns the name of the file that was the database until the store was moved, or the latest one if it was moved more
+ * than once. Returns null if there is none.
+ */
 export function movedAside(dir: string): string | null {
   const isOne = (name: string) => name.startsWith(DATABASE + MOVED_SUFFIX) && !/-(wal|shm)$/.test(name);
   return readdirSync(dir).filter(isOne).toSorted().at(-1) ?? null;
 }
 
-/** There is no database, or nothing in it. */
+/** Called if there is no database, or an empty one. Throws if that means that a store was lost. */
 export function refuseLoss({ dir, create }: { readonly dir: string; readonly create: boolean }): void {
   const moved = movedAside(dir);
   if (moved !== null) {
@@ -58,28 +62,34 @@ export function refuseLoss({ dir, create }: { readonly dir: string; readonly cre
   if (!create) throw noStore(dir);
 }
 
-/** Where the file that is to take this name's place is made. */
+/** Returns the path at which the new file for this name is made. */
 export function stagedFile(dir: string, name: Replaced): string {
   return join(dir, name + STAGED);
 }
 
-/** The point of no return; what is staged must be durable. `at` names what is kept. */
+/**
+ * Commits to the restore: from here on it is finished, even after a crash. The staged files must be durable. `at` names
+ * the old files that are kept.
+ */
 export function commitRestore(dir: string, backup: string, at: number): void {
   const suffix = `.before-restore-${new Date(at).toISOString().replaceAll(/[-:.]/g, "")}`;
   writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup, suffix })}\n`);
 }
 
-/** The same for a database that was mended; `suffix` names what is kept. */
+/** Does the same for a database that was repaired; `suffix` names the old files that are kept. */
 export function commitReplacement(dir: string, suffix: string): void {
   writeDurably(join(dir, JOURNAL), `${JSON.stringify({ backup: "", suffix })}\n`);
 }
 
-/** Whether one was begun that is not done. */
+/** True if a restore or repair was begun and is not finished. */
 export function isBegun(dir: string): boolean {
   return existsSync(join(dir, JOURNAL));
 }
 
-/** Under the lock. Null when no restore was begun; then what one left that never came so far is removed. */
+/**
+ * Call it under the lock. Returns null if no restore was begun; then the files of one that never got that far are
+ * removed.
+ */
 export function finishRestore(dir: string): FinishedRestore | null {
   const journal = join(dir, JOURNAL);
   if (!isBegun(dir)) {
@@ -92,7 +102,7 @@ export function finishRestore(dir: string): FinishedRestore | null {
     for (const old of REPLACED[name]) {
       if (existsSync(join(dir, old))) renameSync(join(dir, old), join(dir, keptName(old, suffix)));
     }
-    // What is there must be away for good before its name is taken.
+    // The old file's rename must be durable before its name is taken.
     syncDirectory(dir);
     renameSync(stagedFile(dir, name), join(dir, name));
     syncDirectory(dir);
@@ -103,7 +113,7 @@ export function finishRestore(dir: string): FinishedRestore | null {
   return { backup, kept: readdirSync(dir).filter((name) => name.includes(suffix)) };
 }
 
-/** A write-ahead log keeps the name by which SQLite finds it: what is kept can be opened, and restored. */
+/** Keeps the name by which SQLite finds a write-ahead log, so that the kept database can be opened and restored. */
 function keptName(name: string, suffix: string): string {
   return name.startsWith(DATABASE) ? DATABASE + suffix + name.slice(DATABASE.length) : name + suffix;
 }

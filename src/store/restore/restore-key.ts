@@ -1,4 +1,4 @@
-/** Which `secret.key` a backup needs, and where it is to be had: given, sealed in the backup, or there already. */
+/** Finds the `secret.key` that a backup needs: given as a file, sealed in the backup, or in place already. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { StoreRefused } from "../files/refused.ts";
@@ -13,13 +13,16 @@ import { Box } from "../rows/box.ts";
 export interface KeySources {
   readonly dir: string;
   readonly backup: string;
-  /** Where the daemon will look for it. */
+  /** The path at which the daemon will look for the key. */
   readonly secretKeyFile: string;
-  /** A file that holds it. */
+  /** A file that contains the key. */
   readonly givenKeyFile?: string | undefined;
-  /** What unseals it. Asked only if the backup holds it and it has to be known; null: nobody says. */
+  /**
+   * Returns the passphrase that unseals the key, or null if nobody knows it. Called only if the backup contains the key
+   * and it is needed.
+   */
   readonly passphrase: (() => Promise<string | null>) | null;
-  /** Whether the passphrase was named: then it has to be right, even where the key is there. */
+  /** True if the caller named a passphrase. Then it has to be right, even if the key is in place. */
   readonly mustUnseal: boolean;
 }
 
@@ -32,9 +35,11 @@ export interface NeededKey {
 export interface FoundKey {
   readonly key: Buffer;
   readonly from: "sealed" | "given" | "there";
-  /** For messages. */
+  /** Named in messages. */
   readonly file: string;
-  /** Where it has to be written: nowhere, into the data directory, or to its place outside of it. */
+  /**
+   * Tells if the key is in place already, or must be written into the data directory, or to its place outside of it.
+   */
   readonly place: "there" | "beside" | "elsewhere";
 }
 
@@ -96,7 +101,7 @@ function fits(key: Buffer, { check }: NeededKey): boolean {
   return new Box(key, () => new Uint8Array()).opensCheck(check);
 }
 
-/** Takes `secret.key` out of a backup that it is sealed in, and leaves the store as it is. */
+/** Extracts the `secret.key` that is sealed in a backup, and leaves the store as it is. */
 export interface RestoreKeyOptions extends KeyPlace {
   readonly backup: string;
   readonly passphrase: (() => Promise<string | null>) | null;
@@ -105,11 +110,11 @@ export interface RestoreKeyOptions extends KeyPlace {
 
 export interface RestoredKey {
   readonly keyFile: string;
-  /** Where what lay in its place is; null when nothing did. */
+  /** The path at which the old file is kept; null if there was none. */
   readonly kept: string | null;
 }
 
-/** Throws `StoreRefused` when it cannot be done; then nothing was changed. */
+/** Throws `StoreRefused` if it cannot be done; then nothing was changed. */
 export async function restoreKey(options: RestoreKeyOptions): Promise<RestoredKey> {
   const { dir, backup, secretKeyFile: file, passphrase, clock, nativeBinding } = options;
   if (!existsSync(dir)) throw noStore(dir);
@@ -142,7 +147,7 @@ function noStore(dir: string): StoreRefused {
   return new StoreRefused(1, `there is no store in ${dir}`, "name another with --data-dir");
 }
 
-/** What lies there may be damaged itself. */
+/** The file in place may be damaged itself. */
 function isStores(check: string, file: string): boolean {
   try {
     return isKeyOf(check, readSecretKey(file));

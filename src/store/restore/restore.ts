@@ -1,6 +1,6 @@
 /**
- * Puts a backup in a data directory's place. All is tried on a copy beside what is there: damage, a schema that is too
- * new, a key that does not fit, and a full disk change nothing.
+ * Replaces the store of a data directory with a backup. Everything is tried on a copy beside the old store first:
+ * damage, a schema that is too new, a key that does not fit, and a full disk change nothing.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -37,7 +37,7 @@ export interface RestoreOptions extends KeySources {
   readonly backup: string;
   readonly clock: Clock;
   readonly nativeBinding?: NativeBinding | undefined;
-  /** Asked before anything is replaced, with what is known of the backup. */
+  /** Called before anything is replaced, with what is known about the backup. */
   readonly confirm: (found: FoundBackup) => Promise<boolean>;
   readonly random?: (bytes: number) => Uint8Array;
   readonly statfs?: StatFs;
@@ -45,14 +45,14 @@ export interface RestoreOptions extends KeySources {
 }
 
 export interface FoundBackup extends BackupContents {
-  /** As it was in the backup. */
+  /** The schema in the backup. */
   readonly schema: number;
-  /** Whether a store is there that it takes the place of. */
+  /** True if the directory has a store, which the backup replaces. */
   readonly replaces: boolean;
 }
 
 export interface Restored extends FoundBackup {
-  /** The schema that it has now. */
+  /** The schema of the restored store. */
   readonly migratedTo: number;
   readonly key: FoundKey["from"];
   readonly keyFile: string;
@@ -63,7 +63,7 @@ export interface Restored extends FoundBackup {
 
 const MAGIC = "SQLite format 3\0";
 
-/** Null when it was not confirmed. Throws `StoreRefused` when it cannot be done; then nothing was changed. */
+/** Returns null if it was not confirmed. Throws `StoreRefused` if it cannot be done; then nothing was changed. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored | null> {
   const { dir, backup, clock } = options;
   requireBackup(backup, dir);
@@ -77,7 +77,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored |
       restored = await restoreLocked(options);
       return restored;
     } finally {
-      // Once it is begun for good, what is staged is what the next start goes on with.
+      // Once the restore is committed, the next start needs the staged files.
       if (!isBegun(dir)) removeStaged(dir);
     }
   } catch (error) {
@@ -88,19 +88,22 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored |
   }
 }
 
-/** The directory and those above it that are not there, the innermost first. */
+/** Returns the missing directories, the innermost first. */
 function missingOf(dir: string): string[] {
   return existsSync(dir) || dirname(dir) === dir ? [] : [dir, ...missingOf(dirname(dir))];
 }
 
-/** Directories that were made for nothing, while the lock is still held; whoever waits for it finds no directory. */
+/**
+ * Removes directories that were made for nothing, while the lock is still held. A process that waits for the lock then
+ * finds no directory.
+ */
 function discard(dir: string, made: readonly string[]): void {
   try {
     rmSync(join(dir, "webhookd.pid"), { force: true });
     rmSync(join(dir, "webhookd.lock"), { force: true });
     for (const one of made) rmdirSync(one);
   } catch {
-    // Others have put something there, or the system has it open: it stays.
+    // Somebody else has put something there, or the system has it open. Leave it.
   }
 }
 
@@ -139,7 +142,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored | null> 
   return { ...restored, kept };
 }
 
-/** What can be seen without touching the data directory. */
+/** Checks what can be seen without touching the data directory. */
 function requireBackup(backup: string, dir: string): void {
   const isFile = statSync(backup, { throwIfNoEntry: false })?.isFile() === true;
   if (!isFile) throw new StoreRefused(1, `${backup} is not a file`, "name a backup: look in [backup] dir");
@@ -169,7 +172,10 @@ async function requireSpace({ dir, backup, statfs = systemStatfs }: RestoreOptio
   }
 }
 
-/** A database that was in use goes with its write-ahead log. A backup has none: one that lies beside it is another's. */
+/**
+ * Copies the write-ahead log of a database that was in use. A backup has none, so a log beside it belongs to another
+ * database.
+ */
 function stage({ backup, nativeBinding }: RestoreOptions, staged: string): void {
   copy(backup, staged);
   const log = `${backup}-wal`;
@@ -190,7 +196,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Makes the copy a store: paused, with an admin's key that works. Whether that key is new. */
+/** Makes the copy a store: paused, and with an admin key that works. Returns true if that key is new. */
 function takeUp(staged: StagedBackup, options: RestoreOptions, at: number | null): boolean {
   const { dir, backup, clock, random = randomBytes } = options;
   const now = clock.now();

@@ -1,4 +1,4 @@
-/** A copy of a backup, on its way to become a store. */
+/** A copy of a backup that is about to become a store. */
 import type { Database } from "better-sqlite3";
 import { matchesHash, type NewApiKey, type Token } from "../../domain/caller.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
@@ -10,7 +10,7 @@ import type { Migration } from "../sqlite/engine/schema.ts";
 import { IS_FRESH } from "../sqlite/numbers/fragments.ts";
 
 export interface BackupContents {
-  /** When it was made; null of a database that no backup made. */
+  /** The time at which the backup was made; null for a database that is not a backup. */
   readonly at: number | null;
   readonly endpoints: number;
   readonly events: number;
@@ -19,7 +19,7 @@ export interface BackupContents {
 
 export interface StagedOptions {
   readonly file: string;
-  /** For messages: what the file is a copy of. */
+  /** The backup that the file is a copy of, for messages. */
   readonly backup: string;
   readonly migrations: readonly Migration[];
   readonly nativeBinding: NativeBinding | undefined;
@@ -27,11 +27,11 @@ export interface StagedOptions {
 
 const BUSY_MS = 5000;
 
-/** When the file says that it was made as a backup, which has no write-ahead log; null of any other database. */
+/** Returns when the file was made as a backup, which has no write-ahead log; null for any other database. */
 export function copiedAt(file: string, nativeBinding: NativeBinding | undefined): number | null {
   const db = openFile(file, { timeout: BUSY_MS, nativeBinding, readonly: true });
   try {
-    // All of a store that died before its first checkpoint is still in its log.
+    // If a store crashed before its first checkpoint, all of it is still in its log.
     const hasMeta = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get() !== undefined;
     return hasMeta ? new Meta(db).copiedAt : null;
   } finally {
@@ -40,12 +40,14 @@ export function copiedAt(file: string, nativeBinding: NativeBinding | undefined)
 }
 
 export class StagedBackup {
-  /** As it was in the backup. */
+  /** The schema in the backup. */
   readonly schema: number;
   readonly #db: Database;
   readonly #meta: Meta;
 
-  /** Migrated to the schema that this program needs. Throws `StoreRefused` unless it is ours and whole. */
+  /**
+   * Migrates the copy to the schema that this program needs. Throws `StoreRefused` unless the file is ours and whole.
+   */
   constructor({ file, backup, migrations, nativeBinding }: StagedOptions) {
     this.#db = openFile(file, { timeout: BUSY_MS, nativeBinding });
     try {
@@ -72,7 +74,7 @@ export class StagedBackup {
     };
   }
 
-  /** Whether the token is a living admin's. */
+  /** Returns true if the token is an admin's, and works. */
   admits(token: Token | null, now: number): boolean {
     const key = token && new Keys(this.#db).get(token.keyId);
     if (!key || !matchesHash(token.secret, key.hash)) return false;
@@ -80,7 +82,7 @@ export class StagedBackup {
     return lives && key.tenant === "*" && key.scopes.includes("admin");
   }
 
-  /** Makes it a store, with the brake on. */
+  /** Makes the copy a store that is paused. */
   takeUp(pause: Pause, newAdmin: NewApiKey | null): void {
     const all = this.#db.transaction(() => {
       this.#meta.takeUp(pause);
@@ -94,35 +96,35 @@ export class StagedBackup {
   }
 }
 
-/** The schema's number of a database that is ours, whole, and not newer than we know. */
+/** Returns the schema's number. Throws unless the database is ours, whole, and not newer than we know. */
 function requireWhole(db: Database, backup: string, wanted: number): number {
   const version = schemaOf(db, backup, { mayCreate: false, wanted });
   const found = db.pragma("integrity_check(1)", { simple: true });
   if (found !== "ok") throw new StoreRefused(65, `${backup} is damaged: ${String(found)}`, "choose another backup");
-  // One file: a copy of a store that was in use says WAL.
+  // Keep one file, because a copy of a store that was in use is in WAL mode.
   db.pragma("journal_mode = DELETE");
   db.pragma("synchronous = FULL");
-  // The sealed key goes for good.
+  // Remove the sealed key beyond recovery.
   db.pragma("secure_delete = ON");
   db.pragma("foreign_keys = ON");
   return version;
 }
 
-/** What a store that was restored would send: counted once, before it serves. */
+/** The deliveries that a restored store would send, counted once before it serves. */
 export interface DueReport {
-  /** Deliveries that are pending; those that are not due yet included. */
+  /** All pending deliveries, including those that are not due yet. */
   readonly pending: number;
   readonly due: number;
-  /** Epoch milliseconds; null when nothing is pending. */
+  /** Epoch milliseconds; null if nothing is pending. */
   readonly oldestDueAt: number | null;
-  /** Most pending first, at most 20. */
+  /** At most 20 endpoints, the one with the most pending deliveries first. */
   readonly endpoints: readonly DueOfEndpoint[];
 }
 
 export interface DueOfEndpoint {
   readonly id: string;
   readonly url: string;
-  /** What a disabled one has pending is held. */
+  /** The pending deliveries of a disabled endpoint are held. */
   readonly enabled: boolean;
   readonly pending: number;
   readonly due: number;
