@@ -7,10 +7,16 @@ interface Timer {
   run: () => void;
 }
 
-/** Timers as short as this pace the disk, not the ladder: they run in real time, or nothing would ever be committed. */
+/**
+ * Timers as short as this pace the disk and not the ladder. They run in real time: otherwise nothing would ever be
+ * committed.
+ */
 const PACING_MS = 10;
 
-/** A clock that stands still until a test moves it. Timers fire in order while it moves; turns are real ones. */
+/**
+ * A clock that stands still until a test moves it. Its timers fire in order while it moves; turns of the event loop are
+ * real.
+ */
 export class ManualClock implements Clock {
   #wall: number;
   #monotonic = 0;
@@ -49,7 +55,7 @@ export class ManualClock implements Clock {
     setImmediate(run);
   }
 
-  /** Lets time pass; `duration` is milliseconds or "30s", "2m", "1h". */
+  /** Lets time pass. `duration` is milliseconds or text such as "30s", "2m" or "1h". */
   advance(duration: number | string): void {
     const end = this.#monotonic + toMs(duration);
     for (;;) {
@@ -62,7 +68,7 @@ export class ManualClock implements Clock {
     this.#pass(end - this.#monotonic);
   }
 
-  /** Sets the wall clock, as an administrator or NTP does; no time passes. */
+  /** Sets the wall clock, as an administrator or NTP does, without letting time pass. */
   step(by: number | string): void {
     this.#wall += toMs(by);
   }

@@ -1,10 +1,10 @@
-/** The sender's thread on a network that a test cuts: connections then neither open nor fail. */
+/** Runs a sender thread on a network that a test can cut: from then on connections neither open nor fail. */
 import net, { Socket } from "node:net";
 import { syncBuiltinESMExports } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 
 let cut = false;
-/** How often a connection was tried in vain, by all threads of the test. */
+/** The number of connections that were tried without success, in all threads of the test. */
 const dialled = new Int32Array((workerData as { dialled: SharedArrayBuffer }).dialled);
 const connect = net.connect.bind(net) as (options: net.NetConnectOpts) => Socket;
 net.connect = ((options: net.NetConnectOpts) => {

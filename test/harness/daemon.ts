@@ -17,20 +17,22 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 export interface TestDaemonOptions {
   readonly clock?: Clock;
-  /** Real time, as a host has it whose clock may be wrong: in place of `clock`. */
+  /** The system clock in place of `clock`, for tests of a host whose clock may be wrong. */
   readonly hostClock?: Clock;
   readonly network?: DaemonParts["network"];
   readonly startSender?: DaemonParts["startSender"];
-  /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
+  /** Settings by the names of their variables, such as `{ RETRY_DELAYS: "10ms,20ms" }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Types that the configuration adds. */
+  /** Event types that the configuration adds. */
   readonly eventTypes?: readonly EventType[];
   readonly dev?: boolean;
   readonly log?: Log;
-  /** Starts with the brake on. */
+  /** Starts paused. */
   readonly paused?: boolean;
   readonly dir?: string;
-  /** For how long a store in PostgreSQL is this daemon's; a long time if not given. */
+  /**
+   * The lease on a store in PostgreSQL. A long one by default, so that it does not expire when a test moves the time.
+   */
   readonly leaseMs?: number;
 }
 
@@ -52,10 +54,10 @@ async function storeOf(dir: string): Promise<string> {
 
 afterAll(async () => void (await (await server)?.stop()));
 
-/** Leaves no idle connection behind, on which a daemon that stops would wait for one more request. */
+/** Keeps no idle connection open: a daemon that stops would wait for one more request on it. */
 const oneByOne = new Agent({ pipelining: 0 });
 
-/** The real daemon in this process, on a free port and a data directory of its own; the test moves the time. */
+/** The real daemon in this process, on a free port and with its own data directory. The test moves the time. */
 export class TestDaemon {
   readonly dir: string;
   readonly config: Config;
@@ -80,7 +82,7 @@ export class TestDaemon {
         ? { clock: options.clock ?? new ManualClock() }
         : { hostClock: options.hostClock }),
       leaseMs: options.leaseMs ?? LONG_LEASE_MS,
-      // A test that moves the time by hand ticks by hand.
+      // A test that moves the time also calls `tick` itself.
       ...(options.hostClock === undefined && (options.clock ?? new ManualClock()) instanceof ManualClock
         ? { schedule: () => ({ stop() {} }) }
         : {}),
@@ -97,9 +99,9 @@ export class TestDaemon {
   }
 
   /**
-   * Lets time pass, a little at a time, until nothing is left to do: what has a pace goes out at it. `daemon.idle` alone
-   * never resolves where that takes time, as it does after a jump over the time limit of an attempt that was not connected
-   * yet: it is kept until it is known whether anybody can be reached.
+   * Lets time pass in small steps until no work is left, because paced deliveries start only as time passes. Waiting
+   * for `daemon.idle` alone would never end after a jump over the time limit of an unconnected attempt: the attempt
+   * waits until the network is known to work.
    */
   async settle(clock: ManualClock): Promise<void> {
     const idle = new AbortController();
@@ -133,7 +135,7 @@ export class TestDaemon {
     return body;
   }
 
-  /** `data` as text is sent byte for byte. */
+  /** Sends `data` byte for byte if it is text. Returns the id of the event. */
   async publish(data: unknown = { budget_id: "bud_1" }, type = "budget.exceeded"): Promise<string> {
     const text = typeof data === "string" ? data : JSON.stringify(data);
     const { status, body } = await this.request("POST", "/v1/webhooks/events", `{"type":"${type}","data":${text}}`);
@@ -173,7 +175,7 @@ export function testConfig(dir: string, options: TestDaemonOptions = {}): Config
     SERVER_LISTEN: "127.0.0.1:0",
     DATA_DISK_FLOOR: "1MiB",
     DELIVERY_THREADS: "0",
-    // On a clock that nobody holds, a busy machine would let an attempt run out of its ten seconds.
+    // In real time an attempt could exceed its ten seconds on a busy machine.
     ...((options.hostClock !== undefined ||
       (options.clock !== undefined && !(options.clock instanceof ManualClock))) && { RETRY_TIMEOUT: "10m" }),
     ...options.settings,
@@ -189,7 +191,7 @@ export function testConfig(dir: string, options: TestDaemonOptions = {}): Config
   );
 }
 
-/** A temporary directory that goes when the test ends. */
+/** Returns a temporary directory that is removed when the test ends. */
 export function aDirectory(): string {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-test-"));
   directories.add(dir);

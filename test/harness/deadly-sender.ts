@@ -1,4 +1,7 @@
-/** The sender's thread with a bug: a body that says so kills it, after it and its neighbours went on the wire. */
+/**
+ * Runs a sender thread with a bug: a certain body kills it, after that request and its neighbours were written to the
+ * wire.
+ */
 import { parentPort } from "node:worker_threads";
 import type { ToSender } from "../../src/delivery/threads/messages.ts";
 

@@ -1,13 +1,16 @@
 import { connect, isIPv6, Socket, SocketAddress } from "node:net";
 import type { Dial } from "../../src/delivery/http/dial.ts";
 
-/** Where a dialled address really leads: a port of this host, nowhere, or to somebody who does not take the call. */
+/**
+ * The target of a dialled address: a port of this host, an address that never responds, or a port that refuses
+ * connections.
+ */
 export type Route = number | "blackhole" | "refused";
 
-/** Nobody listens on tcpmux any more. */
+/** tcpmux is obsolete, so nothing listens on its port. */
 const CLOSED = 1;
 
-/** Leads public addresses to listeners on this host, and writes down who was dialled. */
+/** Redirects connections to public addresses to listeners on this host, and records the addresses. */
 export class DialSpy {
   readonly dialled: string[] = [];
   readonly sockets: Socket[] = [];
@@ -21,7 +24,7 @@ export class DialSpy {
     this.dialled.push(ip);
     const route = this.#route(ip, port);
     const socket = route === "blackhole" ? new Socket() : connect(route === "refused" ? CLOSED : route, "127.0.0.1");
-    // As the kernel spells it.
+    // Spelled as the kernel does.
     const { address } = new SocketAddress({ address: ip, family: isIPv6(ip) ? "ipv6" : "ipv4" });
     Object.defineProperty(socket, "remoteAddress", { get: () => address });
     this.sockets.push(socket);

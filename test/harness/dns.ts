@@ -1,14 +1,14 @@
-/** Names for tests: an injected answer list, and a DNS server on a port of its own for the real resolver. */
+/** Names for tests: a list of answers to inject, and a DNS server on its own port for the real resolver. */
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { isIPv6, SocketAddress } from "node:net";
 import type { AddressInfo } from "node:net";
 import { dnsFault, type Resolve } from "../../src/delivery/http/resolver.ts";
 
-/** What one lookup of a name gives; an empty list stands for a name that does not exist. */
+/** The result of one lookup. An empty list means that the name does not exist. */
 export type Answer = readonly string[] | "servfail" | "stall";
 
-/** Answers by name, one per lookup; the last one is repeated. Every lookup is written down. */
+/** Gives one answer per lookup of a name and repeats the last one. It records every lookup. */
 export class FakeDns {
   readonly lookups: string[] = [];
   readonly #answers: Readonly<Record<string, readonly Answer[]>>;
@@ -33,7 +33,7 @@ const TYPE_AAAA = 28;
 const SERVFAIL = 2;
 const NXDOMAIN = 3;
 
-/** A name server on UDP that knows the names it was given. */
+/** A name server on UDP that knows only the given names. */
 export class DnsServer {
   readonly questions: string[] = [];
   readonly #socket: Socket;
@@ -66,7 +66,10 @@ export class DnsServer {
     await new Promise<void>((resolve) => this.#socket.close(() => resolve()));
   }
 
-  /** RFC 1035, section 4: header, the question again, then one record per address of the type asked for. */
+  /**
+   * Builds a response as in RFC 1035, section 4: the header, the question, then one record per address of the asked
+   * type.
+   */
   #reply(query: Buffer): Buffer | null {
     const { name, end } = readName(query);
     const type = query.readUInt16BE(end);

@@ -7,7 +7,7 @@ import { caFile } from "./tls.ts";
 
 const NO_RULES: AddressRules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
 
-/** Of a host without addresses of its own, unless they are given. */
+/** Returns the policy of a host that has no addresses of its own unless they are given. */
 export function anAddressPolicy(rules: Partial<AddressRules> = {}, ownAddresses: readonly string[] = []) {
   return new AddressPolicy({ ...NO_RULES, ...rules }, () => ownAddresses);
 }
@@ -15,7 +15,7 @@ export function anAddressPolicy(rules: Partial<AddressRules> = {}, ownAddresses:
 export const PUBLIC_ONLY = anAddressPolicy();
 export const LOOPBACK_TOO = anAddressPolicy({ allowLoopback: true });
 
-/** Trusts the authority of tls/ as well. */
+/** Trusts the certificate authority of tls/ as well. */
 export const testTrust = trust(caFile);
 
 export interface TestEgressParts extends Network {
@@ -24,7 +24,9 @@ export interface TestEgressParts extends Network {
   readonly timeoutMs: number;
 }
 
-/** An egress that may reach this host, looks nothing up, and has all the time that a busy machine may need. */
+/**
+ * Returns an egress that may reach this host and looks no names up. Its time limit is long enough for a busy machine.
+ */
 export function testEgress(parts: Partial<TestEgressParts> = {}): Egress {
   const { clock = systemClock, policy = LOOPBACK_TOO, timeoutMs = 60_000, ...network } = parts;
   const settings = { timeoutMs, addresses: NO_RULES, resolver: "c-ares", caFile: "" } as const;

@@ -1,4 +1,4 @@
-/** Receivers and ways to them that are closed when the test that asked for them ends. */
+/** Receivers and egresses that are closed when the test ends. */
 import { afterEach } from "vitest";
 import type { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";
@@ -17,7 +17,7 @@ export function closeAfter(close: () => unknown): void {
   closers.push(close);
 }
 
-/** Its connections are used again at once, unless the test says otherwise. */
+/** Reuses connections at once, unless the test asks otherwise. */
 export function egressOf(parts: Partial<TestEgressParts> = {}): Egress {
   const egress = testEgress({ restMs: 0, ...parts });
   closeAfter(() => egress.close());

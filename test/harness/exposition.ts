@@ -1,8 +1,8 @@
-/** Reads Prometheus's text format, and finds fault with what is not it. */
+/** Parses Prometheus's text format and throws if the text is invalid. */
 export interface Exposed {
   readonly type: string;
   readonly help: string;
-  /** By the series as it was written. */
+  /** Values by series, spelled as in the text. */
   readonly series: Map<string, number>;
 }
 

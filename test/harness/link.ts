@@ -1,4 +1,4 @@
-/** The network between two processes, as a test needs it: a relay that can fall silent, as when all packets are dropped. */
+/** A relay between two processes. A test can silence it, as if the network dropped all packets. */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
 export class Link {
@@ -10,7 +10,7 @@ export class Link {
     this.#server = server;
   }
 
-  /** To a port of this host, which may begin to listen later. */
+  /** Starts a relay to a port of this host. The port may begin to listen later. */
   static async to(port: number): Promise<Link> {
     const server = createServer({ pauseOnConnect: true, noDelay: true });
     const link = new Link(server);
@@ -23,7 +23,7 @@ export class Link {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Connections stay open and new ones are taken, but no byte gets through. */
+  /** Keeps connections open and accepts new ones, but passes no byte on. */
   silence(): void {
     this.#isSilent = true;
     for (const socket of this.#sockets) socket.pause();

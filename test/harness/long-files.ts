@@ -1,7 +1,7 @@
 /**
- * Which test files start first: with the long ones last, one core would stand still while the other finishes them. A
- * file that computes and one that mostly waits (for a terminal, a timer, a process) take turns, so that all cores have
- * something to do. What is not named here is short.
+ * The order in which test files start. If a long file started last, one core would stand idle while the other finishes
+ * it. Files that compute alternate with files that mostly wait for a terminal, a timer or a process, so that all cores
+ * are busy. Files that are not listed here are short.
  */
 const COMPUTES = [
   "test/store/sqlite.test.ts",

@@ -1,4 +1,4 @@
-/** Lists of a store in PostgreSQL, and how many rows the server looks at for each. */
+/** Runs lists of a store in PostgreSQL and counts the rows that the server reads for each. */
 import type { Client } from "pg";
 import { systemClock } from "../../src/clock.ts";
 import { Database, type Queries } from "../../src/store/postgres/engine/database.ts";
@@ -11,9 +11,9 @@ import { Cursors } from "../../src/store/rows/cursors.ts";
 
 export interface Looked {
   readonly shown: number;
-  /** Of the table of which it looked at most; those alone that indexes cannot tell. */
+  /** Rows read from the table with the most rows read. Index-only scans do not count. */
   readonly rows: number;
-  /** Entries of indexes that it read, and no row. */
+  /** Index entries that index-only scans read. */
   readonly entries: number;
   readonly ms: number;
   readonly plans: readonly string[];

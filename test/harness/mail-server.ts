@@ -1,4 +1,4 @@
-/** A mail server that keeps what it is told, for as long as the test runs. */
+/** A mail server that records what it receives, and runs until the test ends. */
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
@@ -9,7 +9,9 @@ interface Received {
   readonly port: number;
 }
 
-/** Answers each command with 250, or with what `answers` says of its first word; after DATA what `data` says. */
+/**
+ * Answers each command with 250, or with the answer for its first word in `answers`. After DATA it answers with `data`.
+ */
 export async function mailServer(
   answers: Readonly<Record<string, string>> = {},
   data: readonly string[] = [],

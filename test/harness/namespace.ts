@@ -1,4 +1,4 @@
-/** Network namespaces for processes under test, where this host lets us make them. */
+/** Network namespaces for processes under test, on hosts that allow them. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 const IS_ROOT = process.getuid?.() === 0;
 const NEW = IS_ROOT ? ["-n", "-m"] : ["-r", "-n", "-m"];
 
-/** Why no namespace can be made here; null where one can. */
+/** The reason why this host allows no namespaces. Null if it does. */
 export const noNamespace: string | null = (() => {
   const { status, error, stderr } = spawnSync("unshare", [...NEW, "ip", "link", "set", "lo", "up"], {
     encoding: "utf8",
@@ -15,13 +15,16 @@ export const noNamespace: string | null = (() => {
   return error?.message ?? stderr.trim();
 })();
 
-/** What goes before a command: it runs without any network, its loopback interface down. */
+/** Put before a command, this runs it without any network: even its loopback interface is down. */
 export const WITHOUT_NETWORK = ["unshare", ...NEW] as const;
 
-/** Whom a process asks that runs `withSilentResolver`. */
+/** The resolver of a process that runs `withSilentResolver`. It never responds. */
 export const SILENT_RESOLVER = "192.0.2.53";
 
-/** The same, with a route for every packet, a resolver's address and nobody behind either. */
+/**
+ * Put before a command, this runs it in a network that routes every packet and has a resolver, but where nothing
+ * responds.
+ */
 export function withSilentResolver(home: string): readonly [string, ...string[]] {
   const file = join(home, "resolv.conf");
   writeFileSync(file, `nameserver ${SILENT_RESOLVER}\n`);
@@ -29,7 +32,7 @@ export function withSilentResolver(home: string): readonly [string, ...string[]]
   return ["unshare", ...NEW, "sh", "-c", script, "sh"];
 }
 
-/** What goes before a command that joins the network of a process. */
+/** Put before a command, this runs it in the network of another process. */
 export function inNetworkOf(pid: number): readonly [string, ...string[]] {
   return ["nsenter", "-t", String(pid), ...(IS_ROOT ? [] : ["-U", "--preserve-credentials"]), "-n"];
 }

@@ -1,6 +1,6 @@
 /**
- * Run in a network namespace of its own, with a data directory: a daemon that sends, an address that this host is given
- * after the start, and a listener on it. Prints what came of a delivery to that address, as JSON.
+ * Runs in its own network namespace with a data directory: starts a daemon, then gives the host another address and
+ * listens on it. Prints the result of a delivery to that address as JSON.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -39,7 +39,7 @@ const { body: endpoint } = await call("POST", "/v1/webhooks", {
 });
 
 execFileSync("ip", ["address", "add", `${ADDED}/32`, "dev", "lo"]);
-// As long as what was read of the addresses may be used.
+// The daemon may use the addresses that it read for this long.
 await sleep(1000);
 const opensBefore = activeOpens();
 await call("POST", "/v1/webhooks/events", { type: "goal.achieved", data: {} });
@@ -54,7 +54,7 @@ process.stdout.write(
 await daemon.stop();
 listener.close();
 
-/** Over the unix socket, so that the daemon's own TCP connections are the only ones here. */
+/** Calls the daemon over its unix socket, so that the only TCP connections here are those of its attempts. */
 async function call(method: string, path: string, body?: object): Promise<{ body: any }> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const sent = request({ socketPath: daemon.socket!.slice("unix:".length), method, path, headers }).end(
@@ -66,7 +66,7 @@ async function call(method: string, path: string, body?: object): Promise<{ body
   return { body: JSON.parse(text) };
 }
 
-/** How many connections were begun in this namespace: the kernel counts each first SYN. */
+/** Returns how many connections were opened in this namespace. The kernel counts each first SYN. */
 function activeOpens(): number {
   const [names, values] = readFileSync("/proc/net/snmp", "utf8")
     .split("\n")

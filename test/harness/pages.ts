@@ -1,9 +1,9 @@
-/** Pages of a database that nobody has open, to be overwritten as a bad disk would. */
+/** Finds and overwrites pages of a closed database, as a bad disk would. */
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import Database from "better-sqlite3";
 
 export interface PageOf {
-  /** The table or index. */
+  /** The name of the table or index. */
   readonly tree: string;
   readonly page: number;
   readonly kind: "leaf" | "internal" | "overflow";
@@ -11,7 +11,10 @@ export interface PageOf {
 
 const PAGE_BYTES = 8192;
 
-/** What is in the write-ahead log is moved into the file first: only there can it be overwritten for good. */
+/**
+ * Returns the pages of each table and index. It first moves the write-ahead log into the file: a page that is still in
+ * the log would hide the damage.
+ */
 export function pagesOf(file: string): PageOf[] {
   const db = new Database(file);
   try {
@@ -22,7 +25,7 @@ export function pagesOf(file: string): PageOf[] {
   }
 }
 
-/** Bytes that no page begins with. */
+/** Writes bytes with which no valid page begins. */
 export function overwrite(file: string, page: number): void {
   const bytes = Buffer.alloc(PAGE_BYTES, 0xa7);
   const descriptor = openSync(file, "r+");
@@ -30,7 +33,7 @@ export function overwrite(file: string, page: number): void {
   closeSync(descriptor);
 }
 
-/** One bit, in the middle of the page. */
+/** Flips one bit in the middle of the page. */
 export function flipBit(file: string, page: number): void {
   const byte = Buffer.alloc(1);
   const at = (page - 1) * PAGE_BYTES + PAGE_BYTES / 2;

@@ -1,6 +1,6 @@
 /**
- * A pooler in front of PostgreSQL as pgbouncer is in transaction mode: all clients share one connection to the server, and
- * each has it until its transaction is over. What a client asks for when it connects is dropped.
+ * A PostgreSQL pooler like pgbouncer in transaction mode: all clients share one connection to the server, and each
+ * holds it until its transaction ends. The parameters with which a client connects are dropped.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -11,10 +11,10 @@ const SSL_REQUEST = 80877103;
 export class Pooler {
   readonly #server: Server;
   readonly #upstream: Socket;
-  /** Clients with what they have sent, in the order in which they get the connection. */
+  /** Waiting clients and the messages that they have sent, in the order in which they get the connection. */
   readonly #waiting: { readonly client: Socket; sent: Buffer[] }[] = [];
   #serving: Socket | null = null;
-  /** How many more times the server will be ready for the one that it serves. */
+  /** The number of ReadyForQuery messages that the server still has to send to the client being served. */
   #owed = 0;
 
   private constructor(server: Server, upstream: Socket) {
@@ -104,7 +104,7 @@ export class Pooler {
 
   #pass(sent: readonly Buffer[]): void {
     for (const message of sent) {
-      // Sync, and a simple query.
+      // The server answers Sync and Query messages with ReadyForQuery.
       if (message[0] === 0x53 || message[0] === 0x51) this.#owed++;
       this.#upstream.write(message);
     }
@@ -128,7 +128,7 @@ function startUp(parameters: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([head, Buffer.from(text)]);
 }
 
-/** Those that are whole. */
+/** Returns the complete messages. */
 function messagesIn(bytes: Buffer): { type: string; all: Buffer }[] {
   const found: { type: string; all: Buffer }[] = [];
   for (let at = 0; at + 5 <= bytes.length;) {

@@ -2,12 +2,12 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Linux hands out the ports from 32768 on to whoever asks for any, other systems those from 49152 on. */
+/** Linux assigns ports from 32768 on to sockets that ask for any port, other systems from 49152 on. */
 const [FIRST, END] = [20_000, 32_000];
 
 /**
- * A port of 127.0.0.1 that is free, and that nobody is given who asks for any free one: for what lets go of its port and
- * wants it again, while other tests open theirs.
+ * Returns a free port of 127.0.0.1 that the system does not assign to sockets that ask for any port. A process that
+ * closes it can open it again, although other tests open ports meanwhile.
  */
 export async function ownPort(): Promise<number> {
   for (;;) {

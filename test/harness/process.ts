@@ -12,7 +12,7 @@ export const MAIN = join(CHECKOUT, "cli/main.ts");
 const SOURCES = [process.execPath, V8_CODE_FLAG, MAIN] as const;
 export const SCRIPT = join(CHECKOUT, "scripts/webhookd");
 
-/** Tests with a machine of their own; they may run at the same time. */
+/** Each test gets its own machine; tests may run at the same time. */
 export const it = base.extend<{ machine: Machine }>({
   // oxlint-disable-next-line no-empty-pattern -- vitest reads what a fixture needs from this pattern.
   machine: async ({}, use) => {
@@ -23,35 +23,35 @@ export const it = base.extend<{ machine: Machine }>({
 });
 
 export interface SpawnOptions {
-  /** Settings as variables: `{ RETRY_DELAYS: "10ms,20ms" }`. */
+  /** Settings by the names of their variables, such as `{ RETRY_DELAYS: "10ms,20ms" }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Any other variables. */
+  /** Other environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** As another user. */
+  /** Runs as another user. */
   readonly uid?: number;
-  /** More than pipes: a descriptor that it inherits. */
+  /** Replaces the pipes, for example to pass on a descriptor. */
   readonly stdio?: StdioOptions;
 }
 
 export interface ServeOptions extends SpawnOptions {
   readonly dir?: string;
-  /** Lets endpoints be plain http on this host, as the receivers here are; true if not given. */
+  /** Allows plain http endpoints on this host, because the receivers here are such. True by default. */
   readonly dev?: boolean;
   readonly flags?: readonly string[];
-  /** What starts it in place of the sources, such as `scripts/webhookd` or the bundle's file on this Node. */
+  /** The program to start in place of the sources, such as `scripts/webhookd` or the bundle's file on this Node. */
   readonly program?: readonly [string, ...string[]];
 }
 
-/** A home directory, and the processes and receivers that one test starts; `end` leaves nothing of them behind. */
+/** A home directory, with the processes and receivers that one test starts. `end` stops and removes them all. */
 export class Machine {
   readonly home = mkdtempSync(join(tmpdir(), "webhookd-process-"));
-  /** The data directory of every command that is not told another. */
+  /** The data directory of every command that names no other. */
   readonly dir = join(this.home, "data");
   readonly #processes: TestProcess[] = [];
   readonly #receivers: TestReceiver[] = [];
 
-  /** Any program. No variable of the test run reaches it but PATH. */
+  /** Starts any program. PATH is the only variable of the test run that it inherits. */
   spawn(
     file: string,
     args: readonly string[],
@@ -63,8 +63,8 @@ export class Machine {
       WEBHOOKD_DATA_DIR: this.dir,
       ...more,
     };
-    // Halves what a start costs; nearly all of it is compiling the same modules again. What is not of this checkout is
-    // measured as it is.
+    // The compile cache halves the time of a start, most of which is spent compiling the same modules. Programs outside
+    // this checkout run without it, because tests measure them as they are.
     const isOurs = [file, ...args].some((word) => word === MAIN || word === SCRIPT);
     if (isOurs) env["NODE_COMPILE_CACHE"] = join(CHECKOUT, ".cache/compile");
     for (const [name, value] of Object.entries(settings)) env[`WEBHOOKD_${name}`] = value;
@@ -73,9 +73,9 @@ export class Machine {
     return started;
   }
 
-  /** `webhookd serve` on any free port; may be dead before it listens. */
+  /** Starts `webhookd serve` on any free port. The process may end before it listens. */
   start({ dir = this.dir, dev = true, flags = [], program = SOURCES, ...options }: ServeOptions = {}): TestProcess {
-    // An attempt may take all the time that a busy machine needs, where no test is about it.
+    // On a busy machine an attempt may take longer than its default time limit, which few tests are about.
     const settings = { RETRY_TIMEOUT: "10m", ...options.settings };
     const words = ["serve", "--data-dir", dir, ...(dev ? ["--dev"] : []), ...flags];
     if (!words.includes("--listen")) words.push("--listen", "127.0.0.1:0");
@@ -89,7 +89,7 @@ export class Machine {
     return new DaemonProcess(process, String(url), options.dir ?? this.dir);
   }
 
-  /** A command, to its end. */
+  /** Runs a command until it ends. */
   async webhookd(...words: string[]): Promise<Ended> {
     const process = this.spawn(globalThis.process.execPath, [MAIN, ...words]);
     return { code: await process.exit, stdout: process.stdout, stderr: process.stderr };
@@ -109,7 +109,7 @@ export class Machine {
   }
 }
 
-/** An exit code, or the signal that nobody caught. */
+/** An exit code, or the signal that killed the process. */
 export type Exit = number | NodeJS.Signals;
 
 export interface Ended {
@@ -124,10 +124,10 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** A real process: what it prints, and how it ends. */
+/** A real process, with its output and its exit. */
 export class TestProcess {
   readonly child: ChildProcess;
-  /** Resolves when it is gone and all that it printed is here. */
+  /** Resolves once the process has ended and all of its output was read. */
   readonly exit: Promise<Exit>;
   readonly lines: string[] = [];
   stdout = "";
@@ -151,7 +151,7 @@ export class TestProcess {
     this.child.kill(signal);
   }
 
-  /** The first line, of those printed already or later, that matches; rejects if the process ends without it. */
+  /** Resolves to the first matching line, printed already or later. Rejects if the process ends without one. */
   line(matches: (line: string) => boolean): Promise<string> {
     const line = this.lines.find(matches);
     if (line !== undefined) return Promise.resolve(line);
@@ -159,7 +159,7 @@ export class TestProcess {
     return new Promise((resolve, reject) => this.#waiters.push({ matches, resolve, reject }));
   }
 
-  /** The same for lines of JSON. */
+  /** Does the same for lines of JSON. */
   async json(matches: (fields: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
     return JSON.parse(await this.line((line) => line.startsWith("{") && matches(JSON.parse(line))));
   }
@@ -181,12 +181,12 @@ export class TestProcess {
   }
 }
 
-/** A daemon that listens, and a client of it with its admin's key. */
+/** A listening daemon, with a client that uses its admin key. */
 export class DaemonProcess {
   readonly process: TestProcess;
   readonly url: string;
   readonly dir: string;
-  /** The admin's. */
+  /** The admin key. */
   readonly key: string;
 
   constructor(process: TestProcess, url: string, dir: string) {
@@ -219,7 +219,7 @@ export class DaemonProcess {
     return body;
   }
 
-  /** The new event's id. */
+  /** Returns the id of the new event. */
   async publish(data: object = { budget_id: "bud_1" }): Promise<string> {
     const { status, body } = await this.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data });
     if (status !== 202) throw new Error(`the publish was answered ${status}: ${JSON.stringify(body)}`);
@@ -230,7 +230,7 @@ export class DaemonProcess {
     return (await this.request("GET", `/v1/webhooks/events/${id}`)).body;
   }
 
-  /** The event, once it is no longer pending. */
+  /** Waits until the event is no longer pending and returns it. */
   async settled(id: string): Promise<any> {
     for (;;) {
       const event = await this.event(id);
@@ -238,18 +238,18 @@ export class DaemonProcess {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the attempts, oldest first. */
   async attempts(id: string): Promise<any[]> {
     return (await this.request("GET", `/v1/webhooks/events/${id}/attempts?order=oldest`)).body.data;
   }
 
-  /** Sends the signal and waits until it has begun to stop. */
+  /** Sends the signal and waits until the daemon begins to stop. */
   async beginStop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     this.process.kill(signal);
     await this.process.json(({ msg }) => msg === "draining");
   }
 
-  /** Its exit code. */
+  /** Stops the daemon and returns its exit code. */
   stop(): Promise<Exit> {
     this.process.kill("SIGTERM");
     return this.process.exit;

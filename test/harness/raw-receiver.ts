@@ -11,7 +11,7 @@ interface Generated {
   readonly times: number;
 }
 
-/** One step of hostile-receivers.json; its README says what each does. */
+/** One step of hostile-receivers.json. Its README documents each kind. */
 export interface Step {
   readonly send?: string;
   readonly send_gen?: Generated;
@@ -40,11 +40,11 @@ export interface RawScript {
 }
 
 /**
- * A receiver that plays bytes and says nothing about HTTP. All its times are divided by `scale`; `pass`, if given, lets
- * them pass on a test's clock in place of waiting.
+ * A receiver that plays scripted bytes, whether or not they are HTTP. All its times are divided by `scale`. If `pass`
+ * is given, it moves a test's clock by each time instead of waiting.
  */
 export class RawReceiver {
-  /** The head of each request, as it came. */
+  /** The head of each request, as it was received. */
   readonly requests: string[] = [];
   connections = 0;
   readonly #script: RawScript;
@@ -157,11 +157,11 @@ async function bytesOf(step: Pick<Step, "send" | "send_gen" | "send_gzip_zeros">
   // Each character of the corpus stands for one byte.
   if (step.send !== undefined) return Buffer.from(step.send, "latin1");
   if (step.send_gen !== undefined) return Buffer.from(step.send_gen.text.repeat(step.send_gen.times), "latin1");
-  // Off this thread: other receivers are being timed on it.
+  // Compresses on another thread, because other receivers are being timed on this one.
   return step.send_gzip_zeros === undefined ? null : await promisify(gzip)(Buffer.alloc(step.send_gzip_zeros));
 }
 
-/** Head and body together; null while the head is not complete. */
+/** Returns the length of head and body together, or null while the head is incomplete. */
 function requestLength(bytes: Buffer): number | null {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return null;

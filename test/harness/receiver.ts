@@ -6,7 +6,9 @@ import { verifyingKey } from "../../src/domain/endpoints/secret.ts";
 import { certificate } from "./tls.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** One answer: a status, never (`hang`), or in detail. `dripMs` sends the body's bytes one by one, that far apart. */
+/**
+ * One response: a status, `hang` for none at all, or its details. `dripMs` sends the body byte by byte, that far apart.
+ */
 export type Answer =
   | number
   | "hang"
@@ -15,7 +17,7 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
       readonly delayMs?: number;
-      /** Answered once this resolves, however slow the machine is. */
+      /** The response is sent once this resolves, however slow the machine is. */
       readonly until?: Promise<void>;
       readonly dripMs?: number;
       readonly redirect?: string;
@@ -24,20 +26,22 @@ export type Answer =
 export interface Received {
   readonly method: string;
   readonly path: string;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values by turns, as they came. */
+  /** Names and values alternate, as they were received. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
   readonly at: number;
-  /** Counts connections from 1. */
+  /** The number of the connection, counted from 1. */
   readonly connection: number;
 }
 
-/** A real HTTP receiver on a free port of 127.0.0.1 that answers from a script and then with 200, and keeps what came. */
+/**
+ * A real HTTP receiver on a free port of 127.0.0.1. It sends scripted responses and then 200, and records the requests.
+ */
 export class TestReceiver {
   readonly requests: Received[] = [];
-  /** Called with each request before it is answered. */
+  /** Called with each request before its response is sent. */
   onRequest: (request: Received) => void = () => {};
   readonly #script: Answer[];
   readonly #tls: boolean;
@@ -81,17 +85,17 @@ export class TestReceiver {
     return this.#connections;
   }
 
-  /** How many of them are open. */
+  /** The number of open connections. */
   get open(): number {
     return this.#sockets.size;
   }
 
-  /** Adds answers to the end of the script. */
+  /** Adds responses to the end of the script. */
   answer(...answers: Answer[]): void {
     this.#script.push(...answers);
   }
 
-  /** The oldest request that no call of this has given yet; waits for it if need be. */
+  /** Returns the oldest request that `next` has not returned yet, and waits for it if necessary. */
   next(): Promise<Received> {
     const request = this.requests[this.#unread];
     if (request === undefined) return new Promise((resolve) => this.#waiting.push(resolve));
@@ -99,7 +103,9 @@ export class TestReceiver {
     return Promise.resolve(request);
   }
 
-  /** As a receiver checks it: the body's signature, and Standard Webhooks where it was sent. */
+  /**
+   * Verifies a request as a receiver does: the body's signature, and the Standard Webhooks signature if there is one.
+   */
   verify(request: Received, secret: string, header = "x-service-signature"): boolean {
     const key = verifyingKey(secret);
     const { headers, body } = request;
@@ -111,12 +117,12 @@ export class TestReceiver {
     );
   }
 
-  /** Bytes that no HTTP server would send, on every connection. */
+  /** Sends bytes that no HTTP server would send, on every connection. */
   sendRaw(text: string): void {
     for (const socket of this.#sockets.keys()) socket.write(text);
   }
 
-  /** Ends every connection, as a receiver that is restarted does. */
+  /** Closes every connection, as a receiver does when it restarts. */
   dropConnections(how: "fin" | "rst" = "rst"): void {
     for (const socket of this.#sockets.keys()) {
       if (how === "fin") socket.end();
@@ -136,7 +142,7 @@ export class TestReceiver {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // The sender went away in the middle.
+      return; // The sender closed the connection in the middle of a request.
     }
     const received: Received = {
       method: request.method ?? "",

@@ -2,21 +2,23 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** More than all tests that run at a time write. */
+/** More than the tests that run at the same time write. */
 const ROOM_BYTES = 1024 ** 3;
 
-/** Where a run's tests write. It goes with the process, and all that they left in it. */
+/**
+ * Creates the directory in which the tests of a run write. It is removed with everything in it when the process ends.
+ */
 export function scratchOfRun(): string {
   const scratch = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-run-"));
-  // Started as root, PostgreSQL runs as nobody, and has its programs and files in there.
+  // If the tests run as root, PostgreSQL runs as nobody and must reach its programs and files in this directory.
   chmodSync(scratch, 0o711);
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
   return scratch;
 }
 
 /**
- * A directory in memory for what tests write, if this machine has one with room from which programs may be run; none
- * of them takes the power away, so all that a disk would add is the time of its fsyncs.
+ * Returns a directory in memory that has enough space and may hold programs, or undefined if this machine has none.
+ * Tests can write there because none of them cuts the power: a disk would only add the time of its fsyncs.
  */
 export function memoryDirectory(): string | undefined {
   try {
@@ -26,7 +28,7 @@ export function memoryDirectory(): string | undefined {
     const { bavail, bsize } = statfsSync(path);
     return bavail * bsize >= ROOM_BYTES ? path : undefined;
   } catch {
-    // Another system than Linux.
+    // Systems other than Linux have no such file.
     return undefined;
   }
 }

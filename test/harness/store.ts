@@ -1,7 +1,7 @@
-/** A store with something in front of its verbs. */
+/** Wraps a store, so that a test can intercept its methods. */
 import type { Store } from "../../src/store/store.ts";
 
-/** Answers in place of the verb, which is named as `events.publish` is; `call` is what it would do. */
+/** Runs in place of a method. The name is like `events.publish`, and `call` calls the real method. */
 export type Around = (name: string, call: () => unknown, given: readonly any[]) => unknown;
 
 export function around(store: Store, verb: Around): Store {

@@ -1,4 +1,4 @@
-/** What a process asked of the file system, as strace saw it: no seam of ours could show what SQLite asks. */
+/** Reads a process's file system calls from strace, because the calls that SQLite makes are visible nowhere else. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -6,26 +6,26 @@ import { dirname, resolve } from "node:path";
 const CALLS =
   "mkdir,mkdirat,open,openat,rename,renameat,renameat2,fsync,fdatasync,write,writev,sendto,pwrite64,pwritev";
 
-/** Whether there is a strace here that may trace: containers often forbid it. */
+/** True if strace is installed and may trace. Containers often forbid it. */
 export function canTrace(): boolean {
   return spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
 }
 
 export function traced(file: string): readonly [string, ...string[]] {
-  // -D: the daemon itself is the child, so that signals reach it.
+  // With -D the daemon itself is the child, so that signals reach it.
   return ["strace", "-D", "-f", "-y", "-s", "32", "-e", `trace=${CALLS}`, "-o", file];
 }
 
 export interface Calls {
-  /** Names that were made below `root` and whose directory was not synced afterwards. */
+  /** Names created below `root` whose directory was not synced afterwards. */
   readonly unsynced: ReadonlySet<string>;
-  /** Names that were made below `root`. */
+  /** Names created below `root`. */
   readonly made: ReadonlySet<string>;
   /** Files below `root` that SQLite wrote to and did not sync afterwards. */
   readonly unsyncedData: ReadonlySet<string>;
 }
 
-/** Up to the first write whose text begins so; throws when there is none. */
+/** Returns the calls before the first write whose text begins with `text`. Throws if there is none. */
 export function callsUntil(trace: string, text: string, root: string): Calls {
   const unsynced = new Set<string>();
   const made = new Set<string>();
@@ -43,7 +43,7 @@ export function callsUntil(trace: string, text: string, root: string): Calls {
     const name = nameMadeBy(line);
     if (name === null || !name.startsWith(root)) continue;
     const from = / rename\w*\((?:AT_FDCWD[^,]*, )?"([^"]+)"/.exec(line)?.[1];
-    // A file that is there is opened by others with O_CREAT too.
+    // Later opens of an existing file may use O_CREAT too.
     if (from === undefined && made.has(name)) continue;
     made.add(name);
     unsynced.add(name);
@@ -60,7 +60,7 @@ function nameMadeBy(line: string): string | null {
   return made === null ? null : resolve(made[1]!);
 }
 
-/** A call that another thread's interrupts is two lines: the first says what, the second that it is done. */
+/** strace splits a call that another thread interrupts into two lines: the call, and then its result. */
 function* wholeLines(text: string): Generator<string> {
   const begun = new Map<string, string>();
   for (const line of text.split("\n")) {

@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Certificates made by tls/make.sh. `good` fits receiver.example, *.example.com, localhost, 127.0.0.1, 93.184.216.34. */
+/**
+ * Certificates from tls/make.sh. `good` is valid for receiver.example, *.example.com, localhost, 127.0.0.1 and
+ * 93.184.216.34.
+ */
 export type CertificateName = "good" | "wrong-host" | "expired" | "self-signed" | "no-intermediate";
 
 export const caFile = tlsFile("ca");
