@@ -1,4 +1,4 @@
-/** Alerts while the store takes no event: its disk is full, say. */
+/** Alerts while the store accepts no event, for example because its disk is full. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,7 +18,7 @@ interface Signed {
   readonly data: { readonly total?: number; readonly endpoints?: readonly { readonly endpoint: string }[] };
 }
 
-/** With a signed hook and a chat; the store takes signed alerts once `disk.isFull` is false. */
+/** Starts alerts with a signed hook and a chat. The store accepts signed alerts once `disk.isFull` is false. */
 async function start() {
   const chat = await TestReceiver.start();
   onTestFinished(() => chat.close());

@@ -157,7 +157,7 @@ describe("the settings of mail", () => {
   });
 });
 
-/** Its headers, each on one line, and its body as it is read. */
+/** Returns the headers, each on one line, and the decoded body. */
 function unfolded(message: string): [string, string] {
   const [head, ...body] = message.split("\n\n");
   const quoted = body.join("\n\n").replaceAll("=\n", "");

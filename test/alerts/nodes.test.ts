@@ -1,4 +1,4 @@
-/** Alerts of several nodes, of which one tells what all have to tell. */
+/** Alerts of several nodes: each reports to the store, and one of them sends the alerts of all. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Alerts, type AlertsParts } from "../../src/alerts/alerts.ts";
 import { loadConfig } from "../../src/config.ts";
@@ -8,7 +8,9 @@ import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 
-/** What the nodes hand to each other. */
+/**
+ * The store's part in alerts, which the nodes share: pending notices, and the endpoints that were reported as failing.
+ */
 class Handed {
   readonly failing = new Map<string, ToldFailing>();
   #notices: { readonly at: number; readonly text: string }[] = [];
@@ -124,7 +126,7 @@ describe("alerts of several nodes", () => {
     };
     const kinds = () => nodes.flatMap(({ texts }) => texts().map((text) => text.split(":")[0]));
     fail();
-    // Reported, and not told yet, when it moves.
+    // The endpoint moves to the other node after its failures were reported and before an alert was sent.
     await run(1);
     owner = 1;
     fail();
@@ -160,7 +162,7 @@ describe("alerts of several nodes", () => {
 
   it("leave out of a notice whom people were told of when another node reported it", async () => {
     const [handed, clock] = [new Handed(), new ManualClock()];
-    // It reports what it had, and has not heard yet.
+    // The node still reports both endpoints, because it has not read yet that an alert was sent for ep_1.
     const node = await aNode(handed, clock, { isFirst: true, isOn: true, owns: () => false });
     handed.failing.set("ep_1", { endpoint: "ep_1", failingSince: clock.now() });
     for (const endpoint of ["ep_1", "ep_2"]) {

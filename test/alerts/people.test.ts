@@ -42,7 +42,7 @@ describe("a chat", () => {
     pass(1);
     await chat.post();
     expect(texts().slice(1)).toEqual([texts()[0], texts()[0], expect.stringContaining("A backup failed")]);
-    // Said once, and never with the address.
+    // The failure is logged once, and never with the address, which is a secret.
     expect(lines).toHaveLength(1);
     expect(lines.join()).not.toContain("secret");
   });
