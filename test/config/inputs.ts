@@ -1,6 +1,6 @@
 import type { ConfigInputs } from "../../src/config/inputs.ts";
 
-/** A machine without files, variables or flags, where the executable runs as an ordinary user. */
+/** Returns a machine without files, variables or flags, where the executable runs as an ordinary user. */
 export function inputs(change: Partial<ConfigInputs> & { files?: Record<string, string> } = {}): ConfigInputs {
   const { files = {}, ...rest } = change;
   return {

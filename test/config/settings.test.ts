@@ -41,7 +41,7 @@ describe("config.example.toml", () => {
 
   it("agrees with docs/configuration.md on what SIGHUP takes up", () => {
     const [, page] = /^(Re-read on SIGHUP[^]*?)\n\n/m.exec(readFileSync("docs/configuration.md", "utf8")) ?? [];
-    // A section is all of its settings, but for those that are named as well.
+    // A section on the page means all of its settings, except for those that the page names as well.
     const isNamed = ({ section, key }: Setting) =>
       page!.includes(`\`[${section}]\``) !==
       (page!.includes(`\`[${section}] ${key}\``) || page!.includes(`\`${key}\``));
