@@ -1,4 +1,6 @@
-/** Every way to fail has advice of its own. What it says to type is tried in `test/cli/advice.test.ts`. */
+/**
+ * Every kind of failure has advice of its own. `test/cli/advice.test.ts` runs the commands that the advice suggests.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { adviceOn, type Trouble } from "../../src/domain/advice/advice.ts";
@@ -47,7 +49,7 @@ const KINDS = {
 describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
   it("differs from kind to kind", () => {
     const texts = Object.values(KINDS).map((advice) => advice[part]);
-    // What no receiver can mend has one answer for its people.
+    // All failures that no receiver can mend share one text for the receiver's people.
     const ours = texts.filter((text) => text === "Nothing: it is our fault.").slice(1);
     expect(new Set(texts).size).toBe(texts.length - ours.length);
   });
@@ -57,7 +59,7 @@ describe.each(["meaning", "receiver", "customer"] as const)("%s", (part) => {
   });
 });
 
-/** Statuses of the hostile receivers that share one advice, and why. */
+/** Statuses of the hostile receivers that share one advice, with the reason. */
 const ALIKE: Readonly<Record<string, string>> = {
   "401 403": "either is how a failed verification, or a firewall, refuses",
   "404 405": "no handler takes a POST there, whether the path or the method is what is unknown",

@@ -1,4 +1,4 @@
-/** The clients that publishers have, behind one face: a test asks each the same. */
+/** The publishers' clients behind one interface, so that a test can ask each of them the same. */
 import { spawn, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -18,7 +18,7 @@ export interface Asked {
   readonly verify?: readonly [body: string, header: string | null, secrets: readonly string[]];
 }
 
-/** Of a publish what it returned, or the failure; of `verify` the reason, null for none. */
+/** The result of a publish or its error, or the `reason` why `verify` refused the body: null if it did not. */
 export interface Told {
   readonly answer?: unknown;
   readonly error?: { readonly code: string; readonly events: readonly BatchItem[]; readonly faults: readonly string[] };
@@ -56,7 +56,7 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
   }
 }
 
-/** Null where there is no Python 3.9 or newer, which is said aloud. */
+/** Returns null, and prints so, if there is no Python 3.9 or newer. */
 export function python(): Language | null {
   if (!hasPython()) return null;
   const child = spawn("python3", ["-B", DRIVER, PYTHON_CLIENT, KEY], { stdio: ["pipe", "pipe", "inherit"] });

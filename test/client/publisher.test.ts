@@ -17,13 +17,13 @@ interface Request {
   readonly at: number;
 }
 
-/** Null is a connection that breaks before it answers; with `cut` it breaks in the middle of the answer. */
+/** Null is a connection that breaks before the response; with `cut` it breaks in the middle of the response. */
 type Answer = null | { status: number; headers?: Record<string, string>; body?: unknown; cut?: boolean };
 const OK: Answer = { status: 202, body: PUBLISHED };
 
 let server: Server;
 let requests: Request[];
-/** A function is asked when it is time to answer. */
+/** A function is called when its response is due. */
 let script: (Answer | (() => Answer))[];
 beforeEach(async () => {
   [requests, script] = [[], []];
@@ -74,7 +74,7 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     expect(await ask({ url: url(), publish: EVENT, idempotencyKey: "goal-1" })).toEqual({ answer: PUBLISHED });
     expect(requests.map(({ headers }) => headers["idempotency-key"])).toEqual(Array(5).fill("goal-1"));
     const waits = requests.slice(1).map(({ at }, index) => at - requests[index]!.at);
-    // At least half of 100, 200, 400 and 800 ms.
+    // The client waits at least half of 100, 200, 400 and 800 ms.
     waits.forEach((wait, index) => expect(wait).toBeGreaterThanOrEqual(49 * 2 ** index));
   });
 
