@@ -3,7 +3,7 @@ import type { Job } from "../../src/domain/deliveries/job.ts";
 import { addEndpoint, answered, draft } from "../store/fixtures.ts";
 import { JobWorld } from "./world.ts";
 
-/** `JOBS_SCALE=10` is the size of an outage: 40,000 deliveries. */
+/** With `JOBS_SCALE=10` the job is as large as after an outage: 40,000 deliveries. */
 const SCALE = Number(process.env["JOBS_SCALE"] ?? 1);
 const PENDING = 3_700 * SCALE;
 const FAILED = 300 * SCALE;
@@ -11,14 +11,14 @@ const RATE = 50 * SCALE;
 
 const running = async (world: JobWorld) => (await world.store.jobs.open()).length > 0;
 
-/** Lets seconds pass until no job is open; how many. */
+/** Lets seconds pass until no job is open, and returns how many. */
 async function untilDone(world: JobWorld): Promise<number> {
   let seconds = 0;
   for (; await running(world); seconds++) await world.second();
   return seconds;
 }
 
-/** Wherever the second begins. */
+/** Returns the most starts within any 1,000 ms. */
 function mostInASecond(times: readonly number[]): number {
   return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
 }
@@ -61,7 +61,7 @@ describe("jobs", () => {
       expect(most, trigger).toBeGreaterThanOrEqual(RATE - 1);
       expect(most, trigger).toBeLessThanOrEqual(RATE + 1);
     }
-    // Each begins with the next slot that is free, or the one after.
+    // The new event takes the next free slot, or the one after.
     expect(beforeFresh.filter((others) => others < 0 || others > 1)).toEqual([]);
     expect(await world.job(attempts)).toMatchObject({ status: "done", done: PENDING, delivered: PENDING });
     expect(await world.job(replay)).toMatchObject({ status: "done", done: FAILED, delivered: FAILED });
@@ -95,7 +95,7 @@ describe("jobs", () => {
 
       world.answer = () => "never";
       await world.begin();
-      // As many as may be in flight.
+      // 16 attempts of the job are in flight after its first 40.
       await world.until(() => world.started.length === 56);
       const onTheWire = new Set(world.started.slice(40).map(({ delivery }) => delivery));
       await world.crash();

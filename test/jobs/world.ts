@@ -18,21 +18,24 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 export const RUNG = 21_600_000;
 const STEP_MS = 2;
 
-/** A daemon without its API: real store, dispatcher, sender and runner; time moves by hand, receivers are a function. */
+/**
+ * A daemon without its API: the real store, dispatcher, sender and job runner. Tests move the time, and a function
+ * stands in for the receivers.
+ */
 export class JobWorld {
-  /** Every attempt, in the order of their starts. */
+  /** All attempts, in the order in which they started. */
   readonly started: Send[] = [];
-  /** When each of them started. */
+  /** The time at which each of them started. */
   readonly startedAt: number[] = [];
   answer: (send: Send) => Outcome | "never" = () => answered(200);
-  /** No receiver answers before it. */
+  /** No receiver responds before this resolves. */
   gate: Promise<void> = Promise.resolve();
   dispatcher!: Dispatcher;
   #runner!: JobRunner;
   readonly #harness: StoreUnderTest;
-  /** What a dead process would have done is not done. */
-  /** Of the store, which are yet to be answered. */
+  /** Calls to the store that have not returned. */
   #calls = 0;
+  /** Counts the crashes: what a process began before one has no effect after it. */
   #life = 0;
 
   private constructor(harness: StoreUnderTest) {
@@ -53,14 +56,14 @@ export class JobWorld {
     return this.#harness.clock.now();
   }
 
-  /** The process dies, and another takes up what the disk holds. */
+  /** Kills the process and starts another one, which continues from the disk. */
   async crash(): Promise<void> {
     this.#life++;
     await this.#harness.crash();
     await this.#live();
   }
 
-  /** A second passes, and all that is due in it is done. */
+  /** Lets a second pass and does all that is due in it. */
   async second(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
     const end = this.now + 1000;
     await this.begin();
@@ -69,20 +72,20 @@ export class JobWorld {
     await this.idle();
   }
 
-  /** A second begins; nobody waits for what is begun in it. */
+  /** Begins a second without waiting for the work that starts in it. */
   async begin(): Promise<void> {
     this.dispatcher.tick();
     await this.#runner.run();
   }
 
-  /** Time passes until nothing is left to do. */
+  /** Lets time pass until no work is left. */
   async idle(): Promise<void> {
     let idle = false;
     unawaited(this.dispatcher.idle().then(() => (idle = true)));
     await this.until(() => idle);
   }
 
-  /** Time passes until then, and whatever is ready is done in each of its moments, however long the disk takes. */
+  /** Lets time pass until `condition` is true. However slow the disk is, each step waits for the work that is ready. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       this.#harness.clock.advance(STEP_MS);
@@ -90,7 +93,7 @@ export class JobWorld {
     }
   }
 
-  /** Deliveries that wait on the 6 h rung, then ones that have failed. */
+  /** Creates deliveries that wait on the 6 h rung, then deliveries that have failed. */
   async owe(endpoint: string, counts: { readonly pending: number; readonly failed: number }): Promise<void> {
     for (let left = counts.pending + counts.failed; left > 0; left -= 1000) {
       const drafts = Array.from({ length: Math.min(1000, left) }, () => draft());
@@ -162,7 +165,7 @@ export class JobWorld {
     return answer.finally(() => this.#calls--);
   }
 
-  /** Of the attempt that was started last. */
+  /** The dispatcher has just added the attempt to `started`. */
   async #post(life: number): Promise<Outcome> {
     const outcome = this.answer(this.started.at(-1)!);
     await this.gate;
