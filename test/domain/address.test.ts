@@ -10,7 +10,7 @@ function checkAddress(ip: string, policy: AddressPolicy, { port = 443, tenant = 
 
 const DEFAULT = anAddressPolicy();
 
-/** `dns_failure` is the connector's: there is no address to judge. */
+/** Cases with `dns_failure` are left to the connector's test, because they have no address to judge. */
 const connectCases = ssrfCorpus.filter(({ expect: { stage, code } }) => stage === "connect" && code !== "dns_failure");
 
 const ipv4 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
@@ -55,7 +55,7 @@ const METADATA = [
 describe("the SSRF corpus at the connection", () => {
   it.each(connectCases)("$id: $why", (entry) => {
     const { address } = policyOf(entry);
-    // A connection asks once, so the first lookup's answers count.
+    // A connection looks the name up once, so only the answers to the first lookup count.
     const faults = (entry.input.dns?.[0] ?? []).map((ip) => checkAddress(ip, address));
     expect(faults.find((fault) => fault !== null) ?? null).toBe(entry.expect.code);
   });
@@ -255,7 +255,7 @@ describe("a wide allow_cidrs", () => {
     const value = numberOf(ip);
     return [`${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`, value] as const;
   };
-  /** Every spelling in which IPv6 carries an IPv4 address to somebody who forwards it. */
+  /** Returns every spelling in which IPv6 carries an IPv4 address to a translator or relay. */
   const carriers = (ip: string) => {
     const [low] = hex(ip);
     const [inverted] = hex(dotted(~numberOf(ip) >>> 0));

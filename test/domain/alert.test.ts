@@ -66,7 +66,7 @@ describe("folded alerts", () => {
         for (const notice of folder.take(at(now))) {
           for (const one of "endpoints" in notice ? notice.endpoints : []) {
             const failing = notice.type === "webhookd.endpoint_failing";
-            // Nothing is told twice.
+            // No change is reported twice.
             expect(told.get(one.endpoint) ?? false).toBe(!failing);
             told.set(one.endpoint, failing);
           }

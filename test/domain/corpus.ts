@@ -1,4 +1,4 @@
-/** The SSRF corpus as cases for the domain: what registration decides, and what each resolved address is. */
+/** The SSRF corpus as cases for the domain: the verdict at registration, and the verdict on each resolved address. */
 import corpus from "../corpora/ssrf-corpus.json" with { type: "json" };
 import type { UrlPolicy } from "../../src/domain/network/url.ts";
 import { anAddressPolicy } from "../harness/egress.ts";
@@ -7,7 +7,7 @@ interface Entry {
   readonly id: string;
   readonly input: {
     readonly url: string;
-    /** One list of answers per lookup. */
+    /** One list of addresses per lookup. */
     readonly dns?: readonly (readonly string[])[];
     readonly config?: EgressConfig;
   };
@@ -27,7 +27,7 @@ interface EgressConfig {
 
 export const ssrfCorpus = corpus as readonly Entry[];
 
-/** The defaults of `[egress]`. */
+/** Returns the defaults of `[egress]`, with some fields replaced. */
 export function aUrlPolicy(fields: Partial<UrlPolicy> = {}): UrlPolicy {
   return {
     allowHttp: false,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { meets, parseDataFilter, tracesOf } from "../../src/domain/events/data-filter.ts";
 
-/** As a search does: the bytes first. */
+/** Searches as the store does: for the bytes first, and then in the parsed data. */
 function finds(filter: string, json: string): boolean {
   const conditions = parseDataFilter(filter)!;
   const data = Buffer.from(json);
@@ -23,14 +23,14 @@ describe("a filter of data", () => {
     ["tags:b", '{"tags":["a",["b"]]}', true],
     ["__proto__:1", '{"__proto__":1}', true],
     ["constructor:1", "{}", false],
-    // Numbers, whatever zeros end them, with all their digits.
+    // Numbers are equal if all their digits are, except for zeros at the end.
     ["n:1.1", '{"n":1.10}', true],
     ["n:1.10", '{"n":1.1}', true],
     ["n:1.10", '{"n":"1.10"}', true],
     ["n:1.10", '{"n":"1.1"}', false],
     ["n:10", '{"n":10.0}', true],
     ["n:1", '{"n":10}', false],
-    // What a search looks for first is bytes, and an exponent can be written in many ways.
+    // The exponent must be written in the same way, because a search looks for the bytes first.
     ["n:1e3", '{"n":1e3}', true],
     ["n:1e3", '{"n":1000}', false],
     ["n:1000", '{"n":1E3}', false],
@@ -47,7 +47,7 @@ describe("a filter of data", () => {
     ['ok:"true"', '{"ok":true}', false],
     ["ok:null", '{"ok":null}', true],
     ["ok:false", '{"ok":null}', false],
-    // Written with escapes.
+    // Escapes do not matter.
     ["id:cus_1", '{"id":"cus\\u005f1"}', true],
     ["id:cus_1", '{"i\\u0064":"cus_1"}', true],
     ["url:a/b", '{"url":"a\\/b"}', true],

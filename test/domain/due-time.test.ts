@@ -5,12 +5,12 @@ import { delayBefore, movedDue, staysUntil, type ClockChange } from "../../src/d
 const LADDER = [30_000, 600_000];
 const steps = fc.array(fc.integer({ min: -4_000_000, max: 4_000_000 }), { minLength: 1, maxLength: 4 });
 
-/** As the due times are moved that lie behind the first ones: one setting of the clock after the other. */
+/** Moves a due time as the store does with later ones: by one change of the clock after the other. */
 function moved(changes: readonly ClockChange[], dueAt: number, retry: number): number {
   return changes.reduce((due, change) => (due > staysUntil(change) ? movedDue(change, due, retry) : due), dueAt);
 }
 
-/** Settings of the clock, a second apart, and what it shows a second after the last of them. */
+/** Returns changes of the clock, a second apart, and what the clock shows a second after the last of them. */
 function set(by: readonly number[]): { readonly changes: readonly ClockChange[]; readonly now: number } {
   let now = 10_000_000_000;
   const changes = by.map((each): ClockChange => {
@@ -36,7 +36,7 @@ describe("a due time, when the clock was set before it could be moved", () => {
         const { changes } = set(by);
         const endedAt = 10_000_000_000;
         const delay = delayBefore(LADDER, retry);
-        // What has fallen due before a setting is due, and stays so.
+        // A delivery that was due before a change of the clock stays due.
         const left = delay - 1000 * by.length;
         const due = moved(changes, endedAt + delay, retry);
         const { at } = changes.at(-1)!;

@@ -1,4 +1,4 @@
-/** Texts for the scanner's properties, and its extra rules written a second time, slowly, over tokens. */
+/** Texts for the properties of the scanner, and a slow second version of its extra rules, which works on tokens. */
 import * as fc from "fast-check";
 import type { JsonLimits } from "../../src/domain/json/json.ts";
 
@@ -22,7 +22,7 @@ const scalar = fc.oneof(
   fc.constantFrom("true", "false", "null", "0", "-0", "1.10", "1e400", "2E-7", "9007199254740993"),
 );
 
-/** Valid but for the extra rules: nested, spaced, escaped, with keys that repeat now and then. */
+/** Valid JSON that may break the extra rules: nested, spaced, escaped, and now and then with a repeated key. */
 export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc
     .tuple(
@@ -40,7 +40,7 @@ export const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie)
     .map((parts) => parts.join("")),
 })).value;
 
-/** One character taken out, put in or replaced. */
+/** Removes, inserts or replaces one character. */
 export function mutated(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const piece = fc.constantFrom("", ...'{}[],:"\\ud8tfn0123.eE+- \n\0\x1f\x7f\u00a0\ufeffé');
   return fc.tuple(text, fc.nat(), fc.nat(1), piece).map(([from, at, taken, put]) => {
@@ -49,7 +49,10 @@ export function mutated(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   });
 }
 
-/** For a text that `JSON.parse` accepts: unique keys, no lone surrogates, depth, number of values, no byte-order mark. */
+/**
+ * True if a text that `JSON.parse` accepts has unique keys, no lone surrogates, no byte-order mark, and is within the
+ * limits on depth and number of values.
+ */
 export function obeysTheExtraRules(text: string, limits: JsonLimits): boolean {
   const tokens = text.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gu) ?? [];
   const open: Set<string>[] = [];

@@ -5,7 +5,7 @@ import { printable } from "../../src/domain/printable.ts";
 const FORBIDDEN =
   /[\0-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Cs}\u{e0000}-\u{e007f}]|\p{M}{9}/u;
 
-/** Text full of what must not get through, beside ordinary text; lone surrogates come from single units. */
+/** Ordinary text mixed with characters that must not get through. Single units make lone surrogates. */
 const hostile = fc
   .array(
     fc.oneof(

@@ -93,7 +93,7 @@ describe("a publish", () => {
     expect(refused).toMatchObject({ code: "overloaded", retryAfterSeconds: 10 });
   });
 
-  /** The rule, said the slow way: draft after draft. */
+  /** The model applies the rule in the slow way, to one draft after the other. */
   it("becomes what a model says, for any drafts, keys, endpoints and limits", () => {
     const tenant = fc.constantFrom("default", "other");
     const one = fc.record({
@@ -157,7 +157,7 @@ describe("a publish", () => {
         for (const [at, each] of routed.entries()) {
           if (!("repeats" in each)) continue;
           const { repeats } = each;
-          // It is the answer under its own key, or an earlier draft of the same key that is new.
+          // A repeat names the answer stored under its own key, or an earlier new draft with the same key.
           if (typeof repeats !== "number") expect(repeats.of).toBe(`${asked[at]!.tenant} ${asked[at]!.key}`);
           else expect([repeats < at, isNew[repeats], asked[repeats]!.key]).toEqual([true, true, asked[at]!.key]);
         }

@@ -42,7 +42,7 @@ describe("signing secrets", () => {
     expect([isSigningSecret(text), isGuessable(text)]).toEqual([true, true]);
   });
 
-  // As these providers write theirs; made up.
+  // These secrets are made up in the format of each provider.
   it.each([
     ["Stripe", "whsec_5e8b1f0c2a7d4936b1e07fa2c98d3450a6be17f2c4d09853ee71ab60f2d3c948".slice(0, 38)],
     ["Svix", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { marksOf } from "../../src/domain/tally.ts";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
-/** As rows on disk have them. */
+/** Counters on disk refer to an error by its place in this list, so no place may change. */
 const PLACES: readonly AttemptError[] = [
   "http_status",
   "redirect_not_followed",
@@ -32,6 +32,6 @@ it("each error keeps its place in the counters that are on disk, and none has an
   });
   expect(marks.map(({ result }) => result)).toEqual(ATTEMPT_ERRORS.map((_, at) => 8 + at));
   expect(marks.map(({ end }) => end)).toEqual(ATTEMPT_ERRORS.map((_, at) => 32 + at));
-  // The blocks have room for so many.
+  // Blocks have 24 counters for errors.
   expect(ATTEMPT_ERRORS.length).toBeLessThanOrEqual(24);
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EvenPace, TokenBucket } from "../../src/domain/time/token-bucket.ts";
 
-/** How many can be taken now. */
+/** Takes all tokens that are there now and returns their number. */
 function takeAll(bucket: TokenBucket, burst: number, now: number): number {
   let taken = 0;
   for (; bucket.readyAt(burst) <= now; taken++) bucket.take(now);
@@ -54,7 +54,7 @@ describe("a token bucket", () => {
         const bucket = new TokenBucket(perSecond);
         const burst = Math.max(1, perSecond);
         let now = 0;
-        // A bucket as one would draw it: tokens that are added as time goes by.
+        // The model is the usual bucket, to which tokens are added as time passes.
         let tokens = burst;
         for (const pause of pauses) {
           now += pause;
@@ -76,7 +76,10 @@ describe("an even pace", () => {
     fc.double({ min: 1, max: 1000, noNaN: true }),
     fc.integer({ min: 1, max: 1000 }),
   );
-  /** Starts from an instant on as a timer makes them that comes so late, and each look takes all it may. */
+  /**
+   * Returns the times of starts from `from` to `until` for a timer that fires late, with as many starts each time as
+   * the pace allows.
+   */
   function startsOf(pace: EvenPace, from: number, until: number, late: () => number): number[] {
     const starts: number[] = [];
     for (let now = from; now < until; now = Math.max(now, Math.ceil(pace.readyAt)) + late()) {
@@ -84,7 +87,7 @@ describe("an even pace", () => {
     }
     return starts;
   }
-  /** The most starts in any second. */
+  /** Returns the most starts in any second. */
   function mostIn(starts: readonly number[]): number {
     let [most, first] = [0, 0];
     starts.forEach((at, last) => {
@@ -132,7 +135,7 @@ describe("an even pace", () => {
       const starts = startsOf(new EvenPace(perSecond), 0, seconds * 1000, () => 3);
       expect(starts.length / seconds).toBeGreaterThan(0.985 * perSecond);
       const gaps = starts.slice(2).map((at, place) => at - starts[place + 1]!);
-      // Evenly: none waits for as long as two.
+      // Starts are spread evenly: no gap is as long as two intervals.
       expect(Math.max(...gaps)).toBeLessThan(2000 / perSecond + 8);
     },
   );
