@@ -6,7 +6,7 @@ import { keepingIn } from "../files.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
-import { readTypes, suggesting } from "./event-types.ts";
+import { patternLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
 
 export const endpointsAdd = command({
@@ -17,7 +17,12 @@ export const endpointsAdd = command({
       valueHint: "URL",
       description: "Where to send its events: a public https URL",
     },
-    events: { type: "string", required: true, valueHint: "TYPE,…", description: "Event types, or all" },
+    events: {
+      type: "string",
+      required: true,
+      valueHint: "TYPE,…",
+      description: "Event types or patterns, or all: every type of today, by name",
+    },
     ...SETTINGS,
     disabled: { type: "boolean", description: "Send nothing until it is enabled" },
     tenant: { ...TENANT, description: "Tenant whose events it receives [default]" },
@@ -27,7 +32,7 @@ export const endpointsAdd = command({
   },
   examples: [
     "webhookd endpoints add https://example.com/hook --events budget.exceeded,goal.achieved",
-    "webhookd endpoints add https://example.com/hook --events all --secret-file secret.txt",
+    "webhookd endpoints add https://example.com/hook --events 'budget.*' --secret-file secret.txt",
   ],
   /** Prints only the secret on stdout, or the id if the secret is in a file or known already. */
   async run(args, io) {
@@ -50,6 +55,7 @@ export const endpointsAdd = command({
     }
     note(io, `${rest.id} added: ${rest.url}`);
     note(io, `  types  ${rest.events.join(", ")}`);
+    for (const line of await patternLines(rest.events, client)) note(io, `         ${line}`);
     if (file !== undefined) note(io, `  secret in ${file}`);
     note(io, `  next   webhookd endpoints test ${rest.id}`);
     if (isShown) note(io, `This is the signing secret. To print it again: webhookd endpoints secret ${rest.id}`);

@@ -1,9 +1,10 @@
 /** Reads the event types of a command line, and checks them against the daemon's catalogue where that helps. */
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/config/mistake.ts";
+import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
 import { Failure } from "../failure.ts";
 
-/** Reads names separated by commas, or `all` for every type in the catalogue now. */
+/** Reads names and patterns separated by commas, or `all` for every type in the catalogue now, by its name. */
 export async function readTypes(text: string, client: Client): Promise<readonly string[]> {
   return text === "all" ? catalogue(client) : text.split(",").map((name) => name.trim());
 }
@@ -16,7 +17,7 @@ export async function suggesting<T>(types: readonly string[], client: Client, ca
     const isType = error instanceof ClientError && error.faults.some(({ code }) => code === "unknown_event_type");
     if (!isType) throw error;
     const known = await catalogue(client).catch(() => null);
-    const unknown = known === null ? undefined : types.find((type) => !known.includes(type));
+    const unknown = known === null ? undefined : types.find((type) => !isPattern(type) && !known.includes(type));
     if (known === null || unknown === undefined) throw error;
     const near = nearest(unknown, known);
     const hint = near === null ? `The event types are ${known.join(", ")}.` : `Did you mean ${near}?`;
@@ -27,6 +28,13 @@ export async function suggesting<T>(types: readonly string[], client: Client, ca
       "unknown_event_type",
     );
   }
+}
+
+/** Says of each pattern which types it takes in today. Empty if there is none, or the catalogue cannot be read. */
+export async function patternLines(events: readonly string[], client: Client): Promise<readonly string[]> {
+  const patterns = events.filter(isPattern);
+  const known = patterns.length === 0 ? null : await catalogue(client).catch(() => null);
+  return known === null ? [] : patterns.map((pattern) => `${pattern} ${takenIn(pattern, known)}`);
 }
 
 async function catalogue(client: Client): Promise<string[]> {

@@ -6,16 +6,25 @@ import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { readTypes, suggesting } from "./event-types.ts";
+import { patternLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
 import { fieldText } from "./text.ts";
 
 const ARGS = {
   endpoint: ENDPOINT,
   to: { type: "string", valueHint: "URL", description: "New URL; deliveries that are already waiting go there too" },
-  events: { type: "string", valueHint: "TYPE,…", description: "Replace its event types with these, or all" },
-  "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type" },
-  "remove-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Remove this event type" },
+  events: {
+    type: "string",
+    valueHint: "TYPE,…",
+    description: "Replace its event types with these, or all: every type of today",
+  },
+  "add-event": { type: "string", multiple: true, valueHint: "TYPE", description: "Add this event type or pattern" },
+  "remove-event": {
+    type: "string",
+    multiple: true,
+    valueHint: "TYPE",
+    description: "Remove this event type or pattern",
+  },
   ...SETTINGS,
   ...CLIENT,
 } as const;
@@ -53,7 +62,10 @@ export const endpointsUpdate = command({
     };
     const after = await suggesting(events ?? [], client, () => client.call("changeEndpoint", { id, body }));
     if (args.json) sayJson(io, after);
-    else for (const line of changes(before, after, "headers" in settings)) say(io, line);
+    else {
+      for (const line of changes(before, after, "headers" in settings)) say(io, line);
+      for (const line of events === undefined ? [] : await patternLines(after.events, client)) say(io, `  ${line}`);
+    }
     return EXIT.ok;
   },
 });

@@ -79,6 +79,19 @@ describe("webhookd endpoints add", () => {
     expect(half.err).toContain(`${id} was added, but without that secret`);
   });
 
+  it("says what each pattern matches today", async () => {
+    const events = ["transaction.*", "later.*", "budget.exceeded"];
+    const answers = { registerEndpoint: { ...anEndpoint, events, signing_secret: SECRET } };
+    const { code, err, daemon } = await endpoints([...words, events.join(",")], { answers });
+    expect([code, daemon.asked()]).toEqual([EXIT.ok, ["registerEndpoint", "listEventTypes"]]);
+    expect(err).toContain("transaction.* matches today: transaction.enriched\n");
+    expect(err).toContain("later.* matches no event type today\n");
+    const shown = await endpoints(["show", id], {
+      answers: { getEndpoint: { ...anEndpoint, events, health: aHealth } },
+    });
+    expect(shown.out).toContain("later.* matches no event type today\n");
+  });
+
   it("takes all types of the catalogue", async () => {
     const { last, daemon } = await endpoints([...words, "all"]);
     expect(daemon.asked()).toEqual(["listEventTypes", "registerEndpoint"]);

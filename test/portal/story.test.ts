@@ -248,6 +248,21 @@ describe.skipIf(!hasChromium)("a customer", () => {
     expect(Object.keys((await site.request("GET", `/v1/webhooks/${id}`)).headers)).toEqual(["X-Team"]);
   });
 
+  it("chooses a pattern, and sees which types it matches today", async () => {
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByText("Also receive types that are added later").click();
+    await page.getByText("also those added later. It matches today: carbon.threshold.").waitFor();
+    await page.getByRole("checkbox", { name: "carbon.threshold" }).click();
+    await page.getByRole("checkbox", { name: "carbon.*" }).click();
+    await page.getByText("Received through carbon.*.").waitFor();
+    await button("Save").click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    expect((await site.request("GET", `/v1/webhooks/${moved}`)).events).toEqual(["carbon.*"]);
+    await button("Send a test event").click();
+    expect(await dialog().getByLabel("Event type").locator("option").allTextContents()).toEqual(["carbon.threshold"]);
+    await button("Close").click();
+  });
+
   it("disables an endpoint, and enables it with what was held meanwhile", async () => {
     await page.evaluate(`location.hash = "#/${moved}"`);
     await button("Disable").click();

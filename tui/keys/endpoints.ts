@@ -53,7 +53,17 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     acts: true,
     off: (state) =>
       testTargets(state).length === 0 ? `there is no endpoint to send to; press ${KEY.add} to add one` : null,
-    run: (state) => only(ask(hold(state), testForm(testTargets(state), typeHere(state)))),
+    run: (state) =>
+      only(
+        ask(
+          hold(state),
+          testForm(
+            testTargets(state),
+            typeHere(state),
+            (state.known.types ?? []).map(({ name }) => name),
+          ),
+        ),
+      ),
   },
   {
     keys: ["z"],

@@ -12,6 +12,7 @@ import type { EndpointPlace, State } from "../model/state.ts";
 import { switchesAt } from "../state/act-answers.ts";
 import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
+import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
 import { counted } from "../../src/domain/wording.ts";
 import { KEY } from "../keys/names.ts";
 
@@ -42,7 +43,7 @@ function headOf(state: State, id: string, width: number): string[] {
     titleRow(state, endpoint, width),
     ...whyRows(state, endpoint, width),
     row("url", { text: endpoint.url }),
-    row("types", { text: endpoint.events.join("  ") }),
+    row("types", { text: typesText(state, endpoint) }),
     row("waiting", { text: waitingText(state, id) }),
     row("last", { text: lastText(state, id) }),
     row("attempts", ...attemptSpans(look, known.lastAttempts.get(id)?.value, width - 12)),
@@ -98,6 +99,14 @@ function titleRow(state: State, endpoint: Endpoint, width: number): string {
     [{ text: ` ${text}${why}${held}`, style }, { text: `  ${endpoint.id}  ${endpoint.description}` }],
     width,
   );
+}
+
+/** Adds what the patterns match, once the catalogue is read. */
+function typesText({ known }: State, { events }: Endpoint): string {
+  const types = known.types?.map(({ name }) => name);
+  const patterns =
+    types === undefined ? [] : events.filter(isPattern).map((name) => `${name} ${takenIn(name, types!)}`);
+  return [...events, ...(patterns.length === 0 ? [] : [`(${patterns.join("; ")})`])].join("  ");
 }
 
 function waitingText({ known, settings: { look } }: State, id: string): string {

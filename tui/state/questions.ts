@@ -3,6 +3,7 @@
  * it.
  */
 import type { Answers } from "../../src/client/operations.ts";
+import { isPattern } from "../../src/domain/events/pattern.ts";
 import { waitingOf } from "../model/dialog.ts";
 import { layoutOf, overviewLayout } from "../layout.ts";
 import type { About, Call } from "../model/call.ts";
@@ -84,6 +85,7 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   if (place.kind === "endpoint") {
     yield* aboutEndpoint(state, place.id);
     yield* lastAttempts(state, place.id);
+    yield* aboutPatterns(state, place.id);
     for (const { sample_attempt: sample } of state.known.causes.get(place.id)?.value ?? [])
       yield* aboutSample(state, sample);
   }
@@ -191,6 +193,12 @@ function* aboutPane(state: State): Generator<Call> {
     yield* due;
     if (due.length > 0) return;
   }
+}
+
+/** The catalogue says what a pattern matches. */
+function* aboutPatterns({ known }: State, id: string): Generator<Call> {
+  const events = known.endpoints.get(id)?.events ?? [];
+  if (known.types === null && events.some(isPattern)) yield ask("listEventTypes", known_(""));
 }
 
 function* aboutDialog(state: State): Generator<Call> {

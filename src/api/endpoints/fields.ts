@@ -12,21 +12,11 @@ import {
   type EndpointSettings,
 } from "../../domain/endpoints/endpoint.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
+import { patternFault } from "../../domain/events/pattern.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
-import type { JsonObject } from "../pipeline/body.ts";
-import {
-  AnyObject,
-  Count,
-  described,
-  id,
-  Instant,
-  isSeenWhole,
-  line,
-  rate,
-  Tenant,
-  typeName,
-} from "../pipeline/shapes.ts";
+import { type JsonObject, unknownType } from "../pipeline/body.ts";
+import { AnyObject, Count, described, id, Instant, isSeenWhole, line, rate, Tenant } from "../pipeline/shapes.ts";
 import { headers, mergeHeaders } from "./headers.ts";
 import { mergePatch, metadata } from "./metadata.ts";
 
@@ -85,13 +75,14 @@ const ASKED = {
     wire: "events",
     reads: ({ types }) =>
       v.pipe(
-        v.array(typeName(types)),
+        v.array(chosenName(types)),
         v.minLength(1, "too_few: must name at least one event type"),
         v.maxLength(100, "too_long: must name at most 100 event types"),
         v.check((events) => new Set(events).size === events.length, "invalid_events: must name each event type once"),
         v.metadata({
           uniqueItems: true,
-          description: "The types of events that are sent to it; there are no wildcards.",
+          description:
+            "The types of events that are sent to it: exact names, `budget.*` for all types that begin with `budget.`, or `*` for all. A pattern takes in types that are added later, and may match none today.",
         }),
       ),
     shape: v.array(v.string()),
@@ -245,6 +236,25 @@ export const anEndpoint = Object.fromEntries(ROWS.map(({ wire, example }) => [wi
 
 export function presentEndpoint(endpoint: Endpoint): Record<string, unknown> {
   return Object.fromEntries(ROWS.map(({ wire, show }) => [wire, show(endpoint)]));
+}
+
+/** An exact name must be in the catalogue. A pattern need not match anything yet. */
+function chosenName(types: ReadonlyMap<string, EventType>) {
+  return v.pipe(
+    v.string(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed || types.has(dataset.value)) return;
+      const { value } = dataset;
+      const isPattern = value.includes("*");
+      const fault = isPattern ? patternFault(value, types.keys()) : unknownType(value, types);
+      if (fault !== null) addIssue({ message: `${isPattern ? "invalid_events" : "unknown_event_type"}: ${fault}` });
+    }),
+    v.metadata({
+      get examples() {
+        return ["*", ...types.keys()];
+      },
+    }),
+  );
 }
 
 function address({ urlPolicy, namesSettings }: RegistrationRules) {

@@ -3,6 +3,8 @@
  * §3.
  */
 import * as v from "valibot";
+import type { EventType } from "../../domain/events/event-type.ts";
+import { chosenOf, isPattern } from "../../domain/events/pattern.ts";
 import { presentAttempt } from "../deliveries/attempts.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
@@ -25,7 +27,9 @@ const LOOK_MS = 50;
 const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 
 const TestBody = v.strictObject({
-  type: v.optional(described(v.string(), "An event type; by default the first that the endpoint chose.")),
+  type: v.optional(
+    described(v.string(), "An event type; by default the first that the endpoint chose, or that its pattern matches."),
+  ),
 });
 
 export function testEventRoutes(parts: ApiParts): Route[] {
@@ -42,13 +46,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     );
     if (endpoint === null) throw notFound();
     if (endpoint.damaged !== null) throw damagedEndpoint(endpoint.damaged);
-    const type = types.get(given.type ?? endpoint.events[0]!);
-    if (type === undefined) {
-      // Without a type in the body, the type is one that the endpoint subscribed to and that has left the configuration
-      // since.
-      const detail = unknownType(given.type ?? endpoint.events[0]!, types);
-      throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail }]);
-    }
+    const type = sampled(given.type, endpoint.events, types);
     const data = Buffer.from(JSON.stringify(type.sample));
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
     const once = call.request && { ...call.request, answer: ([one]: readonly Publication[]) => one!.id };
@@ -87,6 +85,25 @@ export function testEventRoutes(parts: ApiParts): Route[] {
       handle: sendTest,
     },
   ];
+}
+
+/** By default the first name that matches a type of the catalogue decides. */
+function sampled(
+  given: string | undefined,
+  events: readonly string[],
+  types: ReadonlyMap<string, EventType>,
+): EventType {
+  const [first] = events.flatMap((name) => chosenOf([name], types.keys()));
+  const name = given ?? first ?? events[0]!;
+  const type = types.get(name);
+  if (type !== undefined) return type;
+  // Without a type in the body, the type is one that the endpoint subscribed to and that has left the configuration
+  // since.
+  const detail =
+    given === undefined && isPattern(name)
+      ? `is needed: ${events.join(", ")} matches no event type today; see GET /v1/webhooks/event-types`
+      : unknownType(name, types);
+  throw validationFailed([{ pointer: "/type", code: "unknown_event_type", detail }]);
 }
 
 /** Shows the event as it is now. The receiver's answer is stored in one place only, so that it can be erased. */

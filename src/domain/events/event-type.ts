@@ -1,4 +1,5 @@
 /** Event types, and those that the specification defines. */
+import { TYPE_NAME } from "./pattern.ts";
 
 /** JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -147,18 +148,13 @@ export const BUILT_IN_TYPES: readonly EventType[] = [
   },
 ];
 
-/**
- * Words separated by dots. The name is written unescaped into the envelope, so no character is allowed that JSON would
- * escape.
- */
-const NAME = /^(?=.{1,128}$)[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
-
 /** The prefix of our own operational events. */
 const RESERVED = "webhookd.";
 
 /** Returns why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
 export function nameFault(name: string): string | null {
-  if (!NAME.test(name)) return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
+  if (!TYPE_NAME.test(name))
+    return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
   if (name.startsWith(RESERVED)) return `begins with ${RESERVED}, which is reserved for the daemon's own events`;
   return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
 }

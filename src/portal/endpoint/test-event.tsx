@@ -6,8 +6,9 @@ import { AttemptAnswer } from "../delivery/attempt.tsx";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Sheet } from "../parts/dialog.tsx";
-import { Trouble } from "../parts/states.tsx";
-import { useCall } from "../session/session.ts";
+import { Loading, Trouble } from "../parts/states.tsx";
+import { chosenOf } from "../../domain/events/pattern.ts";
+import { useCall, useRead } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 /** Covers the longest attempt, and the daemon's own wait for it. */
@@ -21,7 +22,7 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
         Send a test event
       </Button>
       <Sheet open={open} close={() => setOpen(false)} title="Send a test event">
-        <Sending endpoint={endpoint} close={() => setOpen(false)} />
+        <Types endpoint={endpoint} close={() => setOpen(false)} />
       </Sheet>
     </>
   );
@@ -29,8 +30,24 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
 
 type Result = Attempt | "later" | null;
 
-function Sending({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
-  const [type, setType] = useState(endpoint.events[0]!);
+/** Reads the catalogue, which says what the patterns match. A type that has left it cannot be sent. */
+function Types({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
+  const { value, fault, again } = useRead("listEventTypes", {});
+  if (value === undefined) return fault === undefined ? <Loading lines={3} /> : <Trouble fault={fault} again={again} />;
+  const known = value.data.map(({ name }) => name);
+  const chosen = chosenOf(endpoint.events, known);
+  // Patterns may match nothing today, but a sample of any type shows that the receiver can be reached.
+  return <Sending endpoint={endpoint} types={chosen.length > 0 ? chosen : known} close={close} />;
+}
+
+interface SendingProps {
+  readonly endpoint: Endpoint;
+  readonly types: readonly string[];
+  readonly close: () => void;
+}
+
+function Sending({ endpoint, types, close }: SendingProps) {
+  const [type, setType] = useState(types[0]!);
   const [result, setResult] = useState<Result>(null);
   const [act, call] = [useAct(), useCall()];
   const send = () =>
@@ -48,7 +65,7 @@ function Sending({ endpoint, close }: { endpoint: Endpoint; close: () => void })
       <div className="field">
         <label htmlFor="test-type">Event type</label>
         <select id="test-type" value={type} onChange={({ target }) => setType(target.value)}>
-          {endpoint.events.map((name) => (
+          {types.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </select>

@@ -1,4 +1,5 @@
 /** Lists all endpoints with their states. */
+import { isPattern } from "../../domain/events/pattern.ts";
 import { useState } from "react";
 import type { Endpoint, Statistics } from "../../client/operations.ts";
 import { counted } from "../../domain/wording.ts";
@@ -66,8 +67,11 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
     endpoint.id,
   );
   const standing = value && standingWords(value);
+  const patterns = endpoint.events.filter(isPattern);
   const events =
-    endpoint.events.length === 1 ? endpoint.events[0]! : counted(endpoint.events.length, "event type", "event types");
+    endpoint.events.length === 1 || patterns.length > 0
+      ? endpoint.events.join(", ")
+      : counted(endpoint.events.length, "event type", "event types");
   return (
     <li>
       <a className="who" href={`#/${endpoint.id}`}>

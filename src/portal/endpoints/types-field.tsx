@@ -1,6 +1,8 @@
 /** The field for the event types of an endpoint: each type with its description and a sample. */
+import type { ReactNode } from "react";
 import { Checkbox } from "@base-ui/react/checkbox";
 import type { EventType } from "../../client/operations.ts";
+import { isPattern, matches, takenIn } from "../../domain/events/pattern.ts";
 import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { useRead } from "../session/session.ts";
@@ -16,20 +18,34 @@ export function TypesField({ chosen, refusal, change }: Props) {
   if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
   const all = value.data.map(({ name }) => name);
   const toggle = (name: string, on: boolean) => change(on ? [...chosen, name] : chosen.filter((one) => one !== name));
+  const hasAll = all.every((name) => chosen.includes(name));
   return (
     <fieldset className="field" aria-describedby={refusal && "types-wrong"}>
       <legend>Events</legend>
       <p className="help">
         Only events of the types that you choose are sent here.{" "}
-        <button type="button" className="as-link" onClick={() => change(chosen.length === all.length ? [] : all)}>
-          {chosen.length === all.length ? "Choose none" : "Choose all"}
+        <button type="button" className="as-link" onClick={() => change(hasAll ? [] : all)}>
+          {hasAll ? "Choose none" : "Choose all"}
         </button>
       </p>
       <ul className="types card">
         {value.data.map((type) => (
-          <Type key={type.name} type={type} on={chosen.includes(type.name)} toggle={toggle} />
+          <Type key={type.name} type={type} chosen={chosen} toggle={toggle} />
         ))}
       </ul>
+      <details open={chosen.some(isPattern)}>
+        <summary>Also receive types that are added later</summary>
+        <ul className="types card">
+          {patternsOf(all, chosen).map((name) => (
+            <Choice key={name} name={name} on={chosen.includes(name)} toggle={toggle}>
+              <p id={`type-${name}-says`} className="quiet">
+                {name === "*" ? "Every event type" : `Every type that begins with ${name.slice(0, -1)}`}, also those
+                added later. It {takenIn(name, all)}.
+              </p>
+            </Choice>
+          ))}
+        </ul>
+      </details>
       {refusal && (
         <p id="types-wrong" className="help wrong" role="alert">
           {refusal}
@@ -39,13 +55,46 @@ export function TypesField({ chosen, refusal, change }: Props) {
   );
 }
 
-interface TypeProps {
-  readonly type: EventType;
-  readonly on: boolean;
-  readonly toggle: (name: string, on: boolean) => void;
+/** `*`, one pattern for each first word, and any other pattern that was chosen elsewhere. */
+function patternsOf(types: readonly string[], chosen: readonly string[]): readonly string[] {
+  const firsts = types.filter((name) => name.includes(".")).map((name) => `${name.slice(0, name.indexOf("."))}.*`);
+  return [...new Set(["*", ...firsts, ...chosen.filter(isPattern)])];
 }
 
-function Type({ type: { name, description, sample, source }, on, toggle }: TypeProps) {
+type Toggle = (name: string, on: boolean) => void;
+
+interface TypeProps {
+  readonly type: EventType;
+  readonly chosen: readonly string[];
+  readonly toggle: Toggle;
+}
+
+function Type({ type: { name, description, sample, source }, chosen, toggle }: TypeProps) {
+  const pattern = chosen.find((one) => one !== name && matches(one, name));
+  return (
+    <Choice name={name} on={chosen.includes(name)} toggle={toggle}>
+      <p id={`type-${name}-says`} className="quiet" dir="auto">
+        {description} {pattern && <>Received through {pattern}.</>}
+      </p>
+      <details>
+        <summary className="quiet">
+          {source === "specified" ? "What its data looks like" : "A sample of its data"}
+        </summary>
+        <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
+      </details>
+    </Choice>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly on: boolean;
+  readonly toggle: Toggle;
+  /** Has an element with the id `type-NAME-says`. */
+  readonly children: ReactNode;
+}
+
+function Choice({ name, on, toggle, children }: ChoiceProps) {
   const id = `type-${name}`;
   return (
     <li>
@@ -67,15 +116,7 @@ function Type({ type: { name, description, sample, source }, on, toggle }: TypeP
         <label id={`${id}-name`} htmlFor={id} className="type-name">
           <code>{name}</code>
         </label>
-        <p id={`${id}-says`} className="quiet" dir="auto">
-          {description}
-        </p>
-        <details>
-          <summary className="quiet">
-            {source === "specified" ? "What its data looks like" : "A sample of its data"}
-          </summary>
-          <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
-        </details>
+        {children}
       </div>
     </li>
   );

@@ -62,7 +62,7 @@ export interface EndpointStore {
    * rows kept for them. Begins after `from`, and looks at no more than 500.
    */
   prune(before: number, from: string | null): Promise<Pruned>;
-  /** Returns the event types outside `known` that endpoints have chosen, sorted by name. */
+  /** Returns the exact event types outside `known` that endpoints have chosen, sorted by name. */
   typesInUse(known: readonly string[]): Promise<TypeInUse[]>;
   /** Returns the endpoint as the sender needs it, or null if it was deleted. */
   target(endpoint: string): Promise<Target | DamagedTarget | null>;
@@ -92,6 +92,7 @@ export type EndpointSort = "host" | "failing" | "last_success" | "last_failure";
 export interface EndpointQuery extends PageQuery {
   readonly sort?: EndpointSort;
   readonly enabled?: boolean;
+  /** Lists endpoints that receive the type, by its name or by a pattern. */
   readonly eventType?: string;
   /** The URL in the form that the endpoint shows. */
   readonly url?: string;

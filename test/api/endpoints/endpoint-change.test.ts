@@ -81,7 +81,7 @@ describe("changing an endpoint", () => {
     [{ events: null }, "/events invalid_type"],
     [{ enabled: null }, "/enabled invalid_type"],
     [{ url: "http://example.com/" }, "/url url_scheme"],
-    [{ events: ["*"] }, "/events/0 unknown_event_type"],
+    [{ events: ["budget.exceeded", "goal*"] }, "/events/1 invalid_events"],
     [{ headers: { host: "x" } }, "/headers/host invalid_header"],
     [{ headers: { "X-Object": {} } }, "/headers/X-Object invalid_header"],
     // As it is shown: whoever sends back what it read would lose the value.

@@ -144,7 +144,7 @@ describe("registering", () => {
   it.each([
     [{ events: Array.from({ length: 101 }, () => "budget.exceeded") }, "too_long"],
     [{ events: ["budget.exceeded", "budget.exceeded"] }, "invalid_events"],
-    [{ events: ["*"] }, "unknown_event_type"],
+    [{ events: ["*.exceeded"] }, "invalid_events"],
     [{ metadata: { x: "a".repeat(4096) } }, "too_long"],
     [{ uid: "a".repeat(65) }, "too_long"],
     [{ url: `https://example.com/${"a".repeat(2048)}` }, "url_too_long"],
@@ -309,6 +309,19 @@ describe("a test event", () => {
     ]);
     const event = (await api.get(`/v1/webhooks/events/${body.id}`)).body;
     expect(event).toMatchObject({ test: true, data: { goal_id: expect.any(String) } });
+  });
+
+  it("is of the first type that its patterns match today, and needs a type if they match none", async () => {
+    const api = await serve();
+    const of = async (...events: string[]) => {
+      const { id } = (await api.post(PATH, registration({ events }))).body;
+      return api.request("POST", `${PATH}/${id}/test`);
+    };
+    expect((await of("later.*", "budget.*")).body.type).toBe("budget.exceeded");
+    expect((await of("*")).body.type).toBe("transaction.enriched");
+    expect((await of("later.*")).body.errors).toMatchObject([
+      { pointer: "/type", detail: expect.stringContaining("later.* matches no event type today") },
+    ]);
   });
 
   it("may be of another type, if it is a known one", async () => {

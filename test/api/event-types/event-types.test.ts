@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { openDataCheck, UnusableType, type DataCheck } from "../../../src/api/event-types/data-check.ts";
 import { BUILT_IN_TYPES, catalogue, type EventType } from "../../../src/domain/events/event-type.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { aStore } from "../sqlite.ts";
 import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 
@@ -23,9 +25,12 @@ const ORDER: EventType = {
   sample: { id: "ord_1" },
 };
 
-function serve(fake = new FakeStore(), checkData?: DataCheck) {
+function serve(store: FakeStore | Store = new FakeStore(), checkData?: DataCheck) {
   const config = { ...aConfig(), eventTypes: [ORDER] };
-  return ApiServer.start(fake.asStore(), { config, catalogue: { types: catalogue([ORDER]), checkData } });
+  return ApiServer.start(store instanceof FakeStore ? store.asStore() : store, {
+    config,
+    catalogue: { types: catalogue([ORDER]), checkData },
+  });
 }
 
 describe("the catalogue", () => {
@@ -49,6 +54,28 @@ describe("the catalogue", () => {
     const registration = { url: "https://example.com/h", events: ["order.created", "order.lost"] };
     const { errors } = (await api.post("/v1/webhooks", registration)).body;
     expect(errors).toMatchObject([{ pointer: "/events/1", code: "unknown_event_type" }]);
+  });
+});
+
+describe("a pattern of event types", () => {
+  it("is taken though it matches nothing today, and otherwise refused with the nearest right form", async () => {
+    const api = await serve(await aStore());
+    const register = (...events: string[]) => api.post("/v1/webhooks", { url: "https://example.com/h", events });
+    const { status, body } = await register("order.*", "later.*", "*");
+    expect({ status, events: body.events }).toEqual({ status: 201, events: ["order.*", "later.*", "*"] });
+    const { errors } = (await register("order.created", "ord*")).body;
+    expect(errors).toMatchObject([
+      { pointer: "/events/1", code: "invalid_events", detail: expect.stringMatching(/did you mean order\.\*\?$/) },
+    ]);
+    const list = await api.get("/v1/webhooks?type=order.created");
+    expect(list.body.data.map(({ id }: { id: string }) => id)).toEqual([body.id]);
+  });
+
+  it("is no reason to keep a type, and brings in those that the configuration adds", async () => {
+    const api = await serve(await aStore());
+    await api.post("/v1/webhooks", { url: "https://example.com/h", events: ["order.*"] });
+    const { body } = await api.post(EVENTS, { type: "order.created", data: {} });
+    expect(body.deliveries).toBe(1);
   });
 });
 

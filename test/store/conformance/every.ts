@@ -18,6 +18,7 @@ import { lists } from "./reads/lists.ts";
 import { manualAttempts } from "./deliveries/manual.ts";
 import { operating } from "./operations.ts";
 import { ownership } from "./ownership.ts";
+import { patterns } from "./events/patterns.ts";
 import { pending } from "./events/pending.ts";
 import { puttingOff } from "./recovery/put-off.ts";
 import { publishing } from "./events/publish.ts";
@@ -37,6 +38,7 @@ import type { OpenFresh } from "../stores.ts";
 export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its events", () => {
     publishing(open);
+    patterns(open);
     pending(open);
     largeBatches(open);
     replaying(open);

@@ -1,5 +1,6 @@
 /** Turns a completed form into a request, or into its mistakes. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
+import { patternFault } from "../../../src/domain/events/pattern.ts";
 import { nearest } from "../../../src/config/mistake.ts";
 import { parseDuration } from "../../../src/config/units.ts";
 import type { FormDialog } from "../../model/dialog.ts";
@@ -131,13 +132,21 @@ function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
 function settingFaults(form: FormDialog, state: State): Faults | null {
   const types = typesIn(form, state);
   const known = state.known.types?.map(({ name }) => name);
-  const unknown = types.find((type) => known !== undefined && !known.includes(type));
+  const wrong = known && types.map((type) => nameFault(type, known)).find((fault) => fault !== null);
   const faults = {
     ...(textOf(form, "url") === "" && { url: "Where should the events go? For example, https://example.com/hook" }),
     ...(types.length === 0 && { events: "Name at least one event type, or all" }),
-    ...(unknown !== undefined && { events: unknownType(unknown, known!) }),
+    ...(wrong !== undefined && { events: wrong }),
   };
   return Object.keys(faults).length === 0 ? null : { faults };
+}
+
+/** Returns what is wrong with a name that an endpoint is to choose. */
+function nameFault(name: string, known: readonly string[]): string | null {
+  if (known.includes(name)) return null;
+  if (!name.includes("*")) return unknownType(name, known);
+  const fault = patternFault(name, known);
+  return fault === null ? null : `${name} ${fault}`;
 }
 
 function unknownType(type: string, known: readonly string[]): string {

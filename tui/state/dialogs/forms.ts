@@ -1,5 +1,6 @@
 /** Defines the forms and their initial values. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
+import { chosenOf, isPattern } from "../../../src/domain/events/pattern.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
 import { newField } from "./fields.ts";
@@ -33,7 +34,12 @@ function settings({ url, events, description }: Pick<Endpoint, "url" | "events" 
   return [
     newField({ name: "url", label: "URL", hint: "where to send its events, https://…" }, url),
     newField(
-      { name: "events", label: "Event types", takes: "types", hint: "separated by spaces, or all" },
+      {
+        name: "events",
+        label: "Event types",
+        takes: "types",
+        hint: "separated by spaces; budget.* or * match more; or all",
+      },
       events.join(" "),
     ),
     newField({ name: "description", label: "Description", hint: "for people to read; optional" }, description),
@@ -83,11 +89,16 @@ export function deleteForm(endpoint: Endpoint): FormDialog {
   };
 }
 
-/** Sends a test event to one endpoint, or to one of several. `type` is the initial type. */
-export function testForm(endpoints: readonly (Endpoint | string)[], type: string | null): FormDialog {
+/** Sends a test event to one endpoint, or to one of several. `type` is the initial type, `known` the catalogue. */
+export function testForm(
+  endpoints: readonly (Endpoint | string)[],
+  type: string | null,
+  known: readonly string[],
+): FormDialog {
   const ids = endpoints.map((one) => (typeof one === "string" ? one : one.id));
   const only = endpoints.length === 1 && typeof endpoints[0] === "object" ? endpoints[0] : null;
-  const own = only?.events ?? [];
+  // Until the catalogue is read it is not known what a pattern matches.
+  const own = (only?.events ?? []).flatMap((name) => (isPattern(name) ? chosenOf([name], known) : [name]));
   const first = type === null || (own.length > 0 && !own.includes(type)) ? (own[0] ?? "") : type;
   const which = newField({ name: "endpoint", label: "Endpoint", takes: "endpoint", choices: ids }, ids[0]);
   return {

@@ -10,6 +10,7 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
+import { chooses, isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
@@ -88,7 +89,7 @@ export class PostgresEndpoints implements EndpointStore {
       (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || says(row, match)) &&
-      (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+      (query.eventType === undefined || chooses(stringsOf(row.events) ?? [], query.eventType));
     const { sort, order } = query;
     const byNumbers = sort !== undefined && sort !== "host";
     const ends =
@@ -135,7 +136,8 @@ export class PostgresEndpoints implements EndpointStore {
        WHERE e.deleted_at IS NULL AND s.type <> ALL($1::text[]) GROUP BY s.type ORDER BY s.type COLLATE "C"`,
       [known],
     );
-    return rows.map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
+    const exact = rows.filter(({ type }) => !isPattern(type));
+    return exact.map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));
   }
 
   async target(endpoint: string): Promise<Target | DamagedTarget | null> {

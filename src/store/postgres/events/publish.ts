@@ -4,6 +4,7 @@ import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/events/event.ts";
+import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import {
   type Backlog,
   countByTenant,
@@ -126,15 +127,18 @@ export class Publish {
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
     const columns = `e.number, e.slot, e.tenant, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
       e.cancel_to AS "cancelTo"`;
+    const named = [...routes].flatMap(([route, { tenant, type }]) =>
+      namesThatMatch(type).map((name) => ({ route, tenant, name })),
+    );
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
       tx.rows<Recipient & { route: string }>(
-        `SELECT r.tenant || ' ' || r.type AS route, ${columns}
-         FROM unnest($1::text[], $2::text[]) AS r (tenant, type)
-         JOIN subscription s ON s.tenant = r.tenant AND s.type = r.type
+        `SELECT r.route, ${columns}
+         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (route, tenant, name)
+         JOIN subscription s ON s.tenant = r.tenant AND s.type = r.name
          JOIN endpoint e ON e.number = s.endpoint
          WHERE e.deleted_at IS NULL ORDER BY e.number ${kept}`,
-        [[...routes.values()].map(({ tenant }) => tenant), [...routes.values()].map(({ type }) => type)],
+        [named.map(({ route }) => route), named.map(({ tenant }) => tenant), named.map(({ name }) => name)],
       ),
       tests.length === 0
         ? []
@@ -147,7 +151,7 @@ export class Publish {
     ]);
     const subscribers = [...Map.groupBy(found, (each) => each.route)];
     return {
-      recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(some)])),
+      recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(onceEach(some))])),
       tested: new Map(tested.map((one) => [one.id, one])),
       keys,
       backlogs: new Map(
@@ -241,6 +245,11 @@ export class Publish {
 
 function routeOf({ tenant, type }: EventDraft): string {
   return `${tenant} ${type}`;
+}
+
+/** An endpoint that chose a type by more than one name comes more than once, one after the other. */
+function onceEach(subscribers: readonly Recipient[]): readonly Recipient[] {
+  return subscribers.filter(({ number }, at) => number !== subscribers[at - 1]?.number);
 }
 
 function recipientsAmong({ recipients, tested }: Known, draft: EventDraft): readonly Recipient[] {

@@ -1,6 +1,7 @@
 /** Which deliveries a job would be over, found a page at a time. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { chooses, chosenOf, isPattern } from "../../../domain/events/pattern.ts";
 import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
 import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
 import type { Queries } from "../engine/database.ts";
@@ -111,20 +112,36 @@ async function* selectMissing(
 ): AsyncGenerator<readonly Selected[], void> {
   if (tenant === null) return;
   const { low, high } = times.within(filter);
+  const types = await chosenTypes(database, endpoint.number, filter.type);
   for (let event = low, more = true; more;) {
     const rows = await database.rows<{ event: number }>(
       `SELECT e.key AS event FROM event e
        WHERE e.tenant = $1 AND e.key > $2::bigint AND e.key < $3::bigint AND e.test = 0 AND e.body IS NOT NULL
-         AND e.type IN (SELECT type FROM subscription WHERE endpoint = $4) AND ($5::text IS NULL OR e.type = $5)
+         AND e.type = ANY($5::text[])
          AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.event = e.key AND d.endpoint = $4)
        ORDER BY e.key LIMIT ${CHUNK}`,
-      [tenant, event, high, endpoint.number, filter.type ?? null],
+      [tenant, event, high, endpoint.number, types],
     );
     const common = { endpoint: endpoint.number, id: filter.endpoint!, left: leftOf(endpoint), timedOut: false };
     yield rows.map((row) => ({ ...common, event: row.event }));
     more = rows.length === CHUNK;
     if (more) ({ event } = rows.at(-1)!);
   }
+}
+
+/** The types that the endpoint chose, or this one if it is among them. A pattern stands for the types stored so far. */
+async function chosenTypes(database: Queries, endpoint: number, only: string | undefined): Promise<readonly string[]> {
+  const chosen = await database.rows<{ name: string }>("SELECT type AS name FROM subscription WHERE endpoint = $1", [
+    endpoint,
+  ]);
+  const names = chosen.map(({ name }) => name);
+  if (only !== undefined) return chooses(names, only) ? [only] : [];
+  if (!names.some(isPattern)) return names;
+  const stored = await database.rows<{ name: string }>("SELECT name FROM event_type");
+  return chosenOf(
+    names,
+    stored.map(({ name }) => name),
+  ).filter((name) => !isPattern(name));
 }
 
 function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number">): LeftAlone["reason"] | null {

@@ -9,6 +9,7 @@ import type {
   Target,
 } from "../../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
+import { chooses, isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, TypeInUse } from "../../store.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Walk } from "../engine/page.ts";
@@ -181,7 +182,7 @@ export class Endpoints {
       (query.enabled === undefined || query.enabled === (row.enabled === 1)) &&
       (query.url === undefined || query.url === row.url) &&
       (match === undefined || this.#says(row, match)) &&
-      (query.eventType === undefined || stringsOf(row.events)?.includes(query.eventType) === true);
+      (query.eventType === undefined || chooses(stringsOf(row.events) ?? [], query.eventType));
     const { sort, order } = query;
     const byNumbers = sort !== undefined && sort !== "host";
     const ends =
@@ -217,7 +218,7 @@ export class Endpoints {
       )
       .pluck();
     return names
-      .filter((name) => !known.includes(name))
+      .filter((name) => !known.includes(name) && !isPattern(name))
       .map((type) => ({ type, ids: chosenBy.all(type) }))
       .filter(({ ids }) => ids.length > 0)
       .map(({ type, ids }) => ({ type, endpoints: ids.length, some: ids.slice(0, NAMED) }));

@@ -3,6 +3,7 @@ import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { chosenOf, isPattern } from "../../../domain/events/pattern.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -70,7 +71,8 @@ export class JobSelection {
   readonly #waiting: Page;
   readonly #nextEndpoint: Statement<[number], number>;
   readonly #missing: Page;
-  readonly #subscriptions: Statement<[number], number>;
+  readonly #chosen: Statement<[number], string>;
+  readonly #storedTypes: Statement<[], string>;
   readonly #times: StoredTimes;
 
   constructor(db: Database, parts: Parts) {
@@ -109,7 +111,12 @@ export class JobSelection {
        FROM event e INDEXED BY event_tenant_type LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
        WHERE e.tenant = @tenant AND e.type = @type AND e.key > @event AND e.key < @high ORDER BY e.key LIMIT ${CHUNK}`,
     );
-    this.#subscriptions = db.prepare<[number], number>("SELECT type FROM subscription WHERE endpoint = ?").pluck();
+    this.#chosen = db
+      .prepare<[number], string>(
+        "SELECT t.name FROM subscription s JOIN event_type t ON t.num = s.type WHERE s.endpoint = ? ORDER BY s.type",
+      )
+      .pluck();
+    this.#storedTypes = db.prepare<[], string>("SELECT name FROM event_type ORDER BY num").pluck();
   }
 
   /** Each page is read when it is asked for. A delivery that moves meanwhile may come twice. */
@@ -182,8 +189,12 @@ export class JobSelection {
 
   *#ofMissing(sought: Sought): Generator<Selection, void> {
     const endpoint = sought.endpoint!;
-    const types = this.#subscriptions.all(endpoint).filter((type) => sought.type === null || sought.type === type);
-    for (const type of types) yield* this.#missingOf(type, sought, endpoint);
+    const chosen = this.#chosen.all(endpoint);
+    // A pattern stands for the types stored so far.
+    const names = chosen.some(isPattern) ? chosenOf(chosen, this.#storedTypes.all()) : chosen;
+    const types = this.#parts.types.findSome(names.filter((name) => !isPattern(name)));
+    for (const type of types)
+      if (sought.type === null || sought.type === type) yield* this.#missingOf(type, sought, endpoint);
   }
 
   *#missingOf(type: number, sought: Sought, endpoint: number): Generator<Selection, void> {

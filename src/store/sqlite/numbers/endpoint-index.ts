@@ -1,5 +1,6 @@
 /** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
 import type { Database, Statement } from "better-sqlite3";
+import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import { recipientsOf } from "../../../domain/events/routing.ts";
 import type { Interned } from "./names.ts";
 
@@ -43,7 +44,7 @@ export class EndpointIndex {
   readonly #types: Interned;
   readonly #selectById: Statement<[string], Row>;
   readonly #selectByNumber: Statement<[number], Row>;
-  readonly #selectRoute: Statement<[number, number], Row>;
+  readonly #selectRoute: Statement<[number, string], Row>;
   readonly #countRoute: Statement<[string, string], number>;
   readonly #byId = new Map<string, EndpointEntry>();
   readonly #byNumber = new Map<number, EndpointEntry>();
@@ -56,13 +57,15 @@ export class EndpointIndex {
     this.#selectById = db.prepare(`SELECT ${COLUMNS} FROM endpoint e WHERE e.id = ?`);
     this.#selectByNumber = db.prepare(`SELECT ${COLUMNS} FROM endpoint e WHERE e.number = ?`);
     this.#selectRoute = db.prepare(
-      `SELECT ${COLUMNS} FROM subscription s JOIN endpoint e ON e.number = s.endpoint
-       WHERE s.tenant = ? AND s.type = ? AND e.deleted_at IS NULL ORDER BY e.number`,
+      `SELECT ${COLUMNS} FROM endpoint e
+       WHERE e.number IN (SELECT endpoint FROM subscription WHERE tenant = ? AND type IN (SELECT value FROM json_each(?)))
+         AND e.deleted_at IS NULL ORDER BY e.number`,
     );
     this.#countRoute = db
       .prepare<[string, string], number>(
-        `SELECT count(*) FROM subscription s JOIN endpoint e ON e.number = s.endpoint
-         WHERE s.tenant = (SELECT num FROM tenant WHERE name = ?) AND s.type = (SELECT num FROM event_type WHERE name = ?)
+        `SELECT count(DISTINCT s.endpoint) FROM subscription s JOIN endpoint e ON e.number = s.endpoint
+         WHERE s.tenant = (SELECT num FROM tenant WHERE name = ?)
+           AND s.type IN (SELECT num FROM event_type WHERE name IN (SELECT value FROM json_each(?)))
            AND e.deleted_at IS NULL`,
       )
       .pluck();
@@ -99,7 +102,8 @@ export class EndpointIndex {
 
   /** About how many endpoints an event would go to; outside a transaction too. */
   about(tenant: string, type: string): number {
-    return this.#routes.get(tenant)?.get(type)?.recipients.length ?? this.#countRoute.get(tenant, type)!;
+    const known = this.#routes.get(tenant)?.get(type);
+    return known?.recipients.length ?? this.#countRoute.get(tenant, JSON.stringify(namesThatMatch(type)))!;
   }
 
   /** The endpoint's row, or what it chose, was changed. */
@@ -119,7 +123,9 @@ export class EndpointIndex {
 
   #readRoute(tenant: string, type: string): Route {
     const numbers = { tenant: this.#tenants.number(tenant), type: this.#types.number(type) };
-    const rows = this.#selectRoute.all(numbers.tenant, numbers.type);
+    // A pattern that nobody has chosen has no number.
+    const chosen = [...this.#types.findSome(namesThatMatch(type))];
+    const rows = this.#selectRoute.all(numbers.tenant, JSON.stringify(chosen));
     const subscribers = rows.map((row) => this.#byNumber.get(row.number) ?? this.#remember(row)!);
     return { ...numbers, recipients: recipientsOf(subscribers) };
   }
