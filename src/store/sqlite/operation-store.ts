@@ -1,4 +1,4 @@
-/** What an operator asks of the store as a whole. */
+/** Operations on the store as a whole: pause, backups, the change of `secret.key`, and the size. */
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ export class SqliteOperations implements OperationsStore {
     return this.#unsaved ?? this.#engine.read(() => this.#engine.meta.pause);
   }
 
-  /** The brake must work when nothing else does: what the disk does not take holds until a restart. */
+  /** A pause must work when nothing else does, so one that the disk does not take holds in memory until a restart. */
   async pause(pause: Pause): Promise<Pause> {
     const { commit, meta } = this.#engine;
     try {
@@ -60,7 +60,7 @@ export class SqliteOperations implements OperationsStore {
     }
   }
 
-  /** To be called when there may be space again. Whoever calls it meanwhile waits for the same. */
+  /** Call it when there may be space again. Concurrent callers wait for the same write. */
   savePause(): Promise<void> {
     return (this.#saving ??= this.#save().finally(() => (this.#saving = null)));
   }
@@ -72,7 +72,7 @@ export class SqliteOperations implements OperationsStore {
     const { commit, meta } = this.#engine;
     await commit.run(() => meta.pause ?? (meta.pause = pause));
     if (this.#unsaved === unsaved) this.#unsaved = null;
-    // Taken off while it was being written.
+    // Sending was resumed while the pause was being written.
     else await commit.run(() => (meta.pause = null));
   }
 
@@ -80,7 +80,7 @@ export class SqliteOperations implements OperationsStore {
     const { commit, meta } = this.#engine;
     const wasUnsaved = this.#unsaved !== null;
     this.#unsaved = null;
-    // Nothing is on the disk that would have to go.
+    // No pause is on the disk, so nothing must be removed.
     if (wasUnsaved) return true;
     return commit.run(() => {
       if (meta.pause === null) return false;
@@ -91,7 +91,8 @@ export class SqliteOperations implements OperationsStore {
 
   async backup(place: BackupPlace, now: number): Promise<BackupFile> {
     const { commit, meta } = this.#engine;
-    // Rows and the key that is sealed beside them must fit together. No turn may pass between this and the start.
+    // The rows must fit the key that is sealed beside them. No turn may pass between this wait and the start of the
+    // backup.
     while (this.#rekey.running !== null) await this.#rekey.running.catch(() => {});
     const backup = await this.#backup.make(place, now);
     await commit.run(() => (meta.lastBackup = backup));
@@ -116,10 +117,10 @@ export class SqliteOperations implements OperationsStore {
     return this.#engine.read(() => this.#engine.meta.openMove);
   }
 
-  /** By the files' names: opening the database would drop the locks on it. */
+  /** Uses the files' names, because opening the database would drop the locks on it. */
   async size(): Promise<StoreSize> {
     const bytes = (name: string) => stat(join(this.#engine.dir, name)).then(({ size }) => size);
-    // There is no WAL before the first write, and none for a moment after the last.
+    // There is no WAL before the first write, nor for a moment after the last one.
     const [databaseBytes, logBytes] = await Promise.all([
       bytes("webhookd.db"),
       bytes("webhookd.db-wal").catch(() => 0),

@@ -1,4 +1,4 @@
-/** The store on one SQLite file: its rooms put together, from the ground up. */
+/** The store on one SQLite file: puts all of its parts together. */
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { StartBackup } from "../backup/backup.ts";
@@ -42,28 +42,28 @@ import { SqliteUpkeep } from "./upkeep-store.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 export interface SqliteStoreOptions extends EngineOptions {
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
-  /** Where the box's key is. */
+  /** The path of the box's key. */
   readonly secretKeyFile: string;
   readonly nativeBinding: NativeBinding | undefined;
   readonly startBackup: StartBackup;
   /** Without one, lists are read on this thread. */
   readonly startReader?: StartReader | undefined;
-  /** Over it the write-ahead log is said to grow. */
+  /** Above this size the write-ahead log is reported as growing. */
   readonly walLimitBytes?: number | undefined;
-  /** Deliveries that are published before the mark below what is fresh moves. */
+  /** The number of deliveries after which the lower bound of the fresh events is moved. */
   readonly freshStep?: number | undefined;
-  /** Takes what cannot be recorded in a damaged database. */
+  /** Keeps results that a damaged database cannot record. */
   readonly setAside: SetAside;
   readonly reserve: Reserve;
-  /** Runs when the database is closed. */
+  /** Called when the database is closed. */
   readonly onClosed: () => void;
 }
 
 const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
 
-/** Nobody else can open the file. */
+/** No other process can open the file, so this one owns all endpoints. */
 const ONE_PROCESS: OwnershipStore = {
   owns: null,
   renew: async () => EVERYTHING,
@@ -159,13 +159,13 @@ export class SqliteStore implements Store {
     this.upkeep = new SqliteUpkeep(engine, { ...kept, operations, reserve, walLimitBytes });
   }
 
-  /** Takes up what the last process left; nothing here grows with the backlog. */
+  /** Takes over what the last process left. The time for this does not grow with the backlog. */
   async start(): Promise<void> {
     await this.recovery.takeUp();
     await this.#engine.condition.look();
     this.endpoints.start();
     this.upkeep.noteCauses();
-    // A stop meanwhile is no loss: the next start goes on.
+    // Nothing is lost if the process stops meanwhile, because the next start continues.
     this.jobs.dropUnplanned().catch(() => {});
     unawaited(this.#large.dropLeft());
   }
@@ -173,7 +173,7 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     const { clock, commit, condition, db } = this.#engine;
-    // A death from here on was no sign of a deadly delivery.
+    // If the process dies from here on, no delivery is to blame.
     this.recovery.outlived().catch(() => {});
     commit.run(() => this.#fresh.move(clock.now())).catch(() => {});
     this.endpoints.close();
@@ -184,13 +184,13 @@ export class SqliteStore implements Store {
     commit.flush();
     const wasFull = condition.state === "disk_full";
     const usable = condition.close();
-    // What it still sees could not be moved from the log.
+    // The log cannot be emptied while the reader still reads from it.
     await this.#reader.close();
     try {
       if (usable) emptyLogAtStop(db);
     } finally {
       db.close();
-      // At once, of what the write-ahead log gives back: there is no other room.
+      // Make the reserve at once, in the space that the write-ahead log returns: there is no other space.
       if (wasFull) this.upkeep.makeReserve();
       this.#onClosed();
     }

@@ -1,4 +1,4 @@
-/** What is done each second, minute or hour: old rows go, memory is written down, and the disk is looked at. */
+/** Upkeep each second, minute or hour: removes old rows, saves what is in memory, and checks the disk. */
 import type { Reserve } from "../files/spare-files.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
 import type { Attempts } from "./attempts/attempts.ts";
@@ -17,7 +17,7 @@ import { noResponse } from "../../domain/deliveries/attempt.ts";
 import { FAILED, triggerCode, triggerOf, WAITING } from "../rows/codes.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** After each step of a few milliseconds, in which others' commits wait. */
+/** The pause after each step of a few milliseconds, in which others can commit. */
 const NOTE_REST_MS = 50;
 
 interface Parts {
@@ -28,7 +28,7 @@ interface Parts {
   readonly reserve: Reserve;
   readonly responses: Responses;
   readonly counters: Counters;
-  /** Over it the write-ahead log is said to grow. */
+  /** Above this size the write-ahead log is reported as growing. */
   readonly walLimitBytes?: number | undefined;
 }
 
@@ -77,7 +77,7 @@ export class SqliteUpkeep implements UpkeepStore {
     return read(() => this.#free.isMuch()) ? commit.run(() => this.#free.giveBack(), CHUNK_SIZE) : 0;
   }
 
-  /** Triggers keep them, and each process counts anew. */
+  /** Triggers maintain the counters, and each process counts again when it starts. */
   async mendPending(): Promise<readonly string[]> {
     return [];
   }
@@ -88,7 +88,7 @@ export class SqliteUpkeep implements UpkeepStore {
 
   async checkSpace(): Promise<Space> {
     const space = await this.#engine.condition.look();
-    // It stays in memory as long as the disk refuses it.
+    // The pause stays in memory as long as the disk refuses it.
     await this.#parts.operations.savePause().catch(() => {});
     await this.#log.look();
     const condition = await this.condition();
@@ -103,7 +103,7 @@ export class SqliteUpkeep implements UpkeepStore {
     return { state: this.#engine.condition.state, trouble: this.#log.trouble };
   }
 
-  /** After a repair, notes causes again while nothing else waits. The next start continues what a stop cut short. */
+  /** Notes causes again after a repair, while nothing else waits. The next start continues if this one stops. */
   noteCauses(): void {
     const { clock, commit, meta } = this.#engine;
     if (this.#closed || meta.causesNoted === null) return;
@@ -116,12 +116,12 @@ export class SqliteUpkeep implements UpkeepStore {
     this.#cancelNoting?.();
   }
 
-  /** Without it a start on a full disk may be refused; that is no reason to refuse anything now. */
+  /** Without the reserve, a start on a full disk may fail. That is no reason to refuse anything now. */
   makeReserve(): void {
     try {
       this.#parts.reserve.make();
     } catch {
-      // Tried again at the next look.
+      // The next check tries again.
     }
   }
 }
@@ -138,7 +138,7 @@ interface Row {
 
 const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
-/** Deliveries that were held for too long: they fail, as if an attempt had, and can be replayed like any other. */
+/** Fails deliveries that were held for too long, as if an attempt had failed. They can be replayed like any other. */
 export class Held {
   readonly #attempts: Attempts;
   readonly #causes: Causes;
@@ -148,8 +148,8 @@ export class Held {
   constructor(db: Database, attempts: Attempts, causes: Causes) {
     this.#attempts = attempts;
     this.#causes = causes;
-    // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
-    // attempt is owed to may be on the wire, under the number that would be taken here.
+    // If a disabled endpoint was changed, somebody still cares about it, so its time starts again. A delivery with a
+    // manual attempt is left alone, because that attempt may be on the wire under the number that would be used here.
     this.#select = db.prepare(
       `SELECT d.event, d.endpoint, e.url, d.attempts, d.round, d.retry, d.trigger
        FROM endpoint e INDEXED BY endpoint_disabled CROSS JOIN delivery d INDEXED BY delivery_waiting
@@ -163,7 +163,7 @@ export class Held {
     );
   }
 
-  /** Inside a transaction; the endpoints' numbers, one for each delivery, at most 500. */
+  /** Call it inside a transaction. Returns the endpoints' numbers, one per delivery, at most 500. */
   expire(before: number, now: number): number[] {
     const rows = this.#select.all(before, before, CHUNK);
     for (const { event, endpoint, url, attempts, round, retry, trigger } of rows) {
@@ -181,16 +181,19 @@ export class Held {
   }
 }
 
-/** `PRAGMA auto_vacuum`. Files of before have none of it until they are compacted. */
+/** The value of `PRAGMA auto_vacuum`. */
 const INCREMENTAL = 2;
-/** Moved in one commit. */
+/** The number of pages moved in one commit. */
 const PAGES = 64;
-/** Shares of the file: events that come use free pages again, and moving them back and forth would be for nothing. */
+/** Parts of the file. New events reuse free pages, so moving pages back and forth would be useless. */
 const MUCH = 1 / 4;
 const LITTLE = 1 / 10;
 const LEAST_BYTES = 64 * 1024 * 1024;
 
-/** What pruning leaves free in the middle of the file: pages from its end are moved there, and the file is cut. */
+/**
+ * Frees the pages that pruning leaves empty in the middle of the file: pages from the end are moved there, and the file
+ * is cut.
+ */
 export class FreePages {
   readonly #db: Database;
   readonly #pageBytes: number;
@@ -214,7 +217,7 @@ export class FreePages {
     return this.#giving;
   }
 
-  /** Inside a transaction; how many bytes. */
+  /** Call it inside a transaction. Returns the number of bytes. */
   giveBack(): number {
     const before = this.#all.get()!;
     this.#db.pragma(`incremental_vacuum(${PAGES})`);

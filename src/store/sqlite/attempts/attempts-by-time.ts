@@ -1,7 +1,7 @@
 /**
- * One endpoint's attempts in the order in which they began, merged from two sources: the late ones, which are indexed by
- * time, and the rest in the order of their events. Each of the rest began within a second of its event, so that it
- * takes its place as soon as the walk is a second further.
+ * Lists one endpoint's attempts in the order in which they began. It merges two sources: late attempts, which are
+ * indexed by time, and prompt ones in the order of their events. A prompt attempt began within a second of its event,
+ * so it can be placed as soon as the walk is a second further.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Order } from "./sources.ts";
@@ -14,17 +14,17 @@ export type ListedRow = LateRow | Prompt | { readonly event: number; readonly nu
 
 type Prompt = AttemptRow & { readonly random: string; readonly at?: undefined };
 
-/** However many events came in one second, no look reads more of them. */
+/** The largest number of rows that one step reads, however many events came in one second. */
 const MAX_READ = 10_000;
-/** A second mostly holds more than a small page. */
+/** A second usually has more events than fit on a small page. */
 const MIN_ROWS = 50;
 
 export interface ByTimeParts {
   readonly order: Order;
-  /** Only events between these keys. */
+  /** Only events between these keys are listed. */
   readonly low: number;
   readonly high: number;
-  /** Beyond that event and number, before `end`. */
+  /** Returns rows after that event and number, and before `end`. */
   readonly byEvent: (key: number, minor: number, end: number, limit: number) => readonly ListedRow[];
   readonly late: (after: Keys, limit: number) => readonly LateRow[];
 }
@@ -41,7 +41,7 @@ export class AttemptsByTime {
     return rows.sort((a, b) => this.#compare(placeOf(a), placeOf(b))).slice(0, limit);
   }
 
-  /** At least as many as are asked for that nothing unread comes before, or all there are. */
+  /** Returns at least `limit` rows that no unread row comes before, or all rows that there are. */
   #prompt(after: Keys, limit: number): ListedRow[] {
     const { order, low, high, byEvent } = this.#parts;
     const [at] = after as [number];
@@ -74,7 +74,10 @@ export class AttemptsByTime {
   }
 }
 
-/** By the beginning; what has none, or one that no index knows of, by the event. */
+/**
+ * Sorts an attempt by its start, which for a prompt one is within a second of its event. A delivery without an attempt
+ * sorts by its event.
+ */
 export function placeOf(row: ListedRow): Keys {
   const instant = instantOf(row.event);
   if (row.number === null) return [instant, row.event, 0];
@@ -94,9 +97,9 @@ export interface LatePage {
 export type LateRow = AttemptRow & { readonly random: string; readonly at: number };
 
 /**
- * Attempts that did not begin within a second of their event: retries, replays, what waited. They alone are indexed by
- * time. The rest is found by its event, whose key says when it began to within that second; an index over all of them
- * would cost every success an entry, on a page of its own where endpoints are many.
+ * Attempts that did not begin within a second of their event: retries, replays, and deliveries that waited. Only these
+ * are indexed by time. The others are found by their event, whose key tells their start to within a second. An index
+ * over all attempts would cost every success an entry, and with many endpoints each entry would be on a different page.
  */
 export class LateAttempts {
   readonly #db: Database;
@@ -130,12 +133,12 @@ export class LateAttempts {
     this.#page = { newest: page("DESC", "<"), oldest: page("ASC", ">") };
   }
 
-  /** For each attempt that is recorded, inside its transaction. */
+  /** Called for each recorded attempt, inside its transaction. */
   noteIfLate(row: Placed): void {
     if (!isPrompt(row.event, row.started_at)) this.#note.run(...keyOf(row));
   }
 
-  /** All that there are, whatever was noted of them. Not inside a transaction. */
+  /** Notes all late attempts again, whatever was noted before. Do not call it inside a transaction. */
   noteAll(): void {
     this.#db.exec(
       `BEGIN;
@@ -147,7 +150,7 @@ export class LateAttempts {
     );
   }
 
-  /** Before the event's attempts are deleted; also what was noted of their answers. */
+  /** Called before the event's attempts are deleted. Drops the notes about their responses too. */
   dropOf(event: number): void {
     for (const row of this.#ofEvent.all(event)) {
       if (isPrompt(row.event, row.started_at)) continue;
@@ -156,7 +159,7 @@ export class LateAttempts {
     }
   }
 
-  /** Those that failed, or those that did not. */
+  /** Reads only failed attempts, or only the others. */
   page(order: Order, failed: boolean, from: LatePage): LateRow[] {
     return this.#page[order].all({ ...from, failed: +failed });
   }

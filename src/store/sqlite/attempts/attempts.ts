@@ -1,4 +1,4 @@
-/** Attempt rows. What a success tells is packed; what failed, and a test, is kept as it is and in full. */
+/** Rows of attempts. A success is packed; a failure or a test is kept in full. */
 import type { Database, Statement } from "better-sqlite3";
 import { answered, isByStatus, isPlain, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { Attempt, EndedAttempt, ResultFilter } from "../../store.ts";
@@ -24,7 +24,7 @@ import { matches } from "../../rows/filters.ts";
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
 type Details = Way & Pick<Outcome, "detail">;
 
-/** What is kept of an attempt, whoever made it. */
+/** The stored part of an attempt, whoever made it. */
 export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
   readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
 }
@@ -56,7 +56,7 @@ export class Attempts {
     );
     const last = `FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1`;
     this.#last = db.prepare(`SELECT * ${last}`);
-    // Lists and jobs ask it of each row they look at: a whole row would cost several times as much.
+    // Lists and jobs need this for each row that they look at, and a whole row would cost several times as much.
     this.#lastResult = db.prepare(`SELECT number, error, status_code ${last}`);
     this.#keepFirst = db.prepare(
       `UPDATE delivery SET status = ${DELIVERED}, attempts = 1, due_at = NULL, url = ?, started_at = ?, duration_ms = ?,
@@ -73,8 +73,8 @@ export class Attempts {
   }
 
   /**
-   * Writes a plain first success into its delivery's row, which is delivered by it; false where that row is not as it was
-   * when the attempt began.
+   * Writes a plain first success into its delivery's row, and makes the delivery `delivered`. Returns false if that row
+   * has changed since the attempt began.
    */
   deliverFirst(event: number, endpoint: number, { url, startedAt, outcome, secretVersion }: NewAttempt): boolean {
     const started = Math.round(startedAt);
@@ -93,7 +93,10 @@ export class Attempts {
     return changes === 1;
   }
 
-  /** An attempt that is there already stays as it is. All of a delivery's attempts are in one place: a first one moves. */
+  /**
+   * Leaves an attempt that exists already unchanged. Moves a first attempt out of the delivery's row, so that all
+   * attempts of a delivery are in one place.
+   */
   add(event: number, endpoint: number, { claim, url, startedAt, outcome, secretVersion }: NewAttempt): void {
     const plain = isByStatus(outcome) && claim.trigger !== "test";
     const started = Math.round(startedAt);
@@ -170,7 +173,7 @@ export class Attempts {
   }
 }
 
-/** Whether its delivery's row can tell all there is to tell of the attempt. */
+/** Returns true if the delivery's row can contain everything about the attempt. */
 export function isPlainFirst(event: number, { claim, startedAt, outcome }: NewAttempt): boolean {
   const { number, trigger, round } = claim;
   return (

@@ -1,33 +1,34 @@
 /**
- * Why a delivery did not arrive, as one number in its row: for lists and reports to find it by an index that no plain
- * success has an entry in. It says the delivery's state and what its last attempt failed of; NULL of what arrived, or
- * has not been attempted. What was interrupted says nothing of the receiver: the attempt before it does.
+ * The cause of a delivery's failure as one number in its row, so that lists and reports find it by an index in which no
+ * plain success has an entry. The number holds the delivery's state and the error of its last attempt. It is NULL if
+ * the delivery arrived or was not attempted. An interrupted attempt tells nothing about the receiver, so the attempt
+ * before it counts.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../../domain/deliveries/attempt.ts";
 import type { Meta } from "../engine/meta.ts";
 import { CANCELLED, DELIVERED, FAILED, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 
-/* These numbers are on disk: a status, five more for a test's, then the error's place (from 1) and the status code. */
+/* These numbers are on disk: a status, plus five for a test, then the error's place (from 1) and the status code. */
 const STATE = 1_000_000;
 const ERROR = 1000;
 const TEST = 5;
 
 const IS_TEST = `iif(trigger = ${triggerCode("test")}, ${TEST}, 0)`;
 
-/** In SQL: what is set of a delivery that is cancelled, and of one that gets a new round. */
+/** SQL that cancels a delivery, and SQL that starts a new round. */
 export const CANCEL = `status = ${CANCELLED}, due_at = NULL,
   cause = coalesce(cause, (status + ${IS_TEST}) * ${STATE}) + (${CANCELLED} - status) * ${STATE}`;
 export const RESTART = `status = ${WAITING}, round = round + 1, retry = 0,
   cause = cause + (${WAITING} - status) * ${STATE}`;
 
-/** In SQL: before deliveries that have failed are removed, so that they count as failures no more. */
+/** SQL to run before failed deliveries are removed, so that they no longer count as failures. */
 export const UNCOUNT = "UPDATE delivery SET failed_at = NULL, failing_since = NULL WHERE failed_at IS NOT NULL AND";
 
 export interface Cause {
   readonly status: number;
   readonly test: boolean;
-  /** Null where no attempt failed. */
+  /** Null if no attempt failed. */
   readonly error: AttemptError | null;
   readonly statusCode: number | null;
 }
@@ -64,7 +65,7 @@ interface Walked {
   readonly wanted: number;
 }
 
-/** Deliveries that one step of the walk looks at. */
+/** The number of deliveries that one step of the walk looks at. */
 const STEP = 2000;
 
 export class Causes {
@@ -95,7 +96,7 @@ export class Causes {
     this.#walkOf = db.prepare(`${walk} WHERE event = ?`);
   }
 
-  /** Inside a transaction: for each delivery that was changed by anything but a first success. */
+  /** Call it inside a transaction, for each delivery changed by anything but a first success. */
   note(event: number, endpoint: number): void {
     const row = this.#row.get(event, endpoint);
     if (row === undefined) return;
@@ -107,7 +108,7 @@ export class Causes {
     this.#set.run(cause, failed ? lastAt : null, failed ? firstAt : null, event, endpoint);
   }
 
-  /** Notes some of the causes that are missing, newest first; false at the end. Inside a transaction. */
+  /** Notes some of the missing causes, newest first. Returns false at the end. Call it inside a transaction. */
   noteSome(meta: Meta): boolean {
     const from = meta.causesNoted;
     if (from === null) return false;
@@ -126,19 +127,19 @@ export class Causes {
   }
 }
 
-/** An endpoint and a cause that some of its deliveries have. */
+/** An endpoint, and a cause that some of its deliveries have. */
 export interface Group {
   readonly endpoint: number;
   readonly cause: number;
 }
 
-/** More than there are of causes: an endpoint and a cause are read as one number. */
+/** More than the number of causes, so that an endpoint and a cause fit into one number. */
 const CAUSES = 2 * TEST * STATE;
 const NEXT = `SELECT endpoint * ${CAUSES} + cause FROM delivery INDEXED BY delivery_cause WHERE cause IS NOT NULL`;
 
 /**
- * Which causes there are, told by a look at the index for each. Not by a comparison of both columns at once: SQLite would
- * begin at the rows that have the same two, and walk over all of them.
+ * Lists the causes that exist, with one look at the index for each. It does not compare two columns at once, because
+ * SQLite would start at the rows with the same two values and walk over all of them.
  */
 export class CauseList {
   readonly #all: Statement<[object], number>;
@@ -170,7 +171,7 @@ export class CauseList {
       .pluck();
   }
 
-  /** Of one endpoint, or of all. */
+  /** Lists the causes of one endpoint, or of all. */
   groups(endpoint: number | null, limit = Number.MAX_SAFE_INTEGER): Group[] {
     const after = endpoint === null ? -1 : endpoint * CAUSES;
     const last = endpoint === null ? Number.MAX_SAFE_INTEGER : (endpoint + 1) * CAUSES - 1;
@@ -178,7 +179,7 @@ export class CauseList {
     return numbers.map((number) => ({ endpoint: Math.floor(number / CAUSES), cause: number % CAUSES }));
   }
 
-  /** That have any; at most so many. */
+  /** Returns endpoints that have causes, at most `limit`. */
   endpoints(limit: number): number[] {
     return this.#endpoints.all(limit);
   }

@@ -1,6 +1,6 @@
 /**
- * Events whose data says something. SQLite tells most of them by their bytes, where they lie in its pages; JSON is read
- * only where they have a trace of what is sought. A look at each row by itself would take twenty times as long.
+ * Finds events by their data. SQLite rejects most events by their bytes, without copying them out of its pages; JSON is
+ * parsed only if the bytes contain a trace of the value. Looking at each row by itself would take twenty times as long.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -9,12 +9,12 @@ import { meets, tracesOf, type DataCondition } from "../../../domain/events/data
 import type { PageQuery, Searched } from "../../store.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
 
-/** Events by which it is told what is rare in them, and how much of each. */
+/** The number of events that are sampled to find rare characters, and the bytes taken from each. */
 const SAMPLE = 32;
 const SAMPLE_BYTES = 2048;
-/** What it takes to read an event's JSON in vain, in places where GLOB begins in vain. */
+/** The cost of parsing an event's JSON in vain, as a multiple of the cost when GLOB starts a match in vain. */
 const READ_IN_VAIN = 200;
-/** Of the envelope's id, which stands first. */
+/** The end of the envelope's id, which comes first. */
 const ID_END = 7 + 30;
 const DATA = ',"data":';
 
@@ -27,9 +27,9 @@ export interface Within {
 
 export interface Hits {
   readonly keys: readonly number[];
-  /** The last one that was looked at. */
+  /** The last event that was looked at. */
   readonly reached: number;
-  /** Fewer than the limit: there are no more. */
+  /** The number of events looked at. If it is below the limit, no more are left. */
   readonly looked: number;
 }
 
@@ -51,7 +51,7 @@ export class DataSearch {
     return this.#times.now.madeAt(event);
   }
 
-  /** What the event says; null once that was erased, or where it is lost. */
+  /** Returns the event's data, or null if it was erased or is lost. */
   data(event: number): Buffer | null {
     const { body = null, large = null, data = null } = this.#body.get(event) ?? {};
     if (body === null || large !== null) return data;
@@ -59,7 +59,7 @@ export class DataSearch {
     return start < 0 ? null : body.subarray(start + DATA.length, -1);
   }
 
-  /** The beginnings of a few, one after the other. */
+  /** Returns the beginnings of a few events, joined together. */
   sample(order: PageQuery["order"], { key, end }: Within): Buffer {
     const [beyond, before, way] = BEYOND[order];
     const sql = `SELECT substr(coalesce(${LARGE_DATA}, body), 1, ${SAMPLE_BYTES}) FROM event
@@ -68,11 +68,11 @@ export class DataSearch {
     return Buffer.concat(bodies.filter((body) => body !== null));
   }
 
-  /** Those that fit one of the patterns of GLOB. */
+  /** Finds events that match one of the GLOB patterns. */
   step(order: PageQuery["order"], { limit, ...within }: Within, patterns: readonly string[]): Hits {
     const [beyond, before, way] = BEYOND[order];
     const all = `FROM event NOT INDEXED WHERE key ${beyond} @key`;
-    // Where to stop is looked for first, because a LIMIT around the bodies would have each of them handed on.
+    // Find the last key first, because a LIMIT around the bodies would copy each of them.
     const stop = `SELECT key ${all} AND key ${before} @end ORDER BY key ${way} LIMIT 1 OFFSET @limit - 1`;
     const { tenant, ...keys } = within;
     const reached = this.#statement(stop).get({ ...keys, limit }) as number | undefined;
@@ -96,7 +96,7 @@ export class DataSearch {
     return known;
   }
 
-  /** For one page of a list. */
+  /** Starts a search for one page of a list. */
   for(conditions: readonly DataCondition[]): PageSearch {
     return new PageSearch(conditions, this);
   }
@@ -112,13 +112,13 @@ export class PageSearch {
 
   constructor(conditions: readonly DataCondition[], events: DataSearch) {
     this.#conditions = conditions;
-    // The longest value tells most events from what is sought.
+    // The longest value excludes the most events.
     const [first] = conditions.toSorted((one, other) => other.value.length - one.value.length);
     this.#traces = tracesOf(first!);
     this.#events = events;
   }
 
-  /** Of one event. */
+  /** Tests one event. */
   has(event: number): boolean {
     if (event !== this.#last.event) {
       this.#looked++;
@@ -129,7 +129,7 @@ export class PageSearch {
     return this.#last.has;
   }
 
-  /** Of the events beyond a key. */
+  /** Tests the events after a key. */
   step(order: PageQuery["order"], within: Within): Hits {
     if (this.#patterns === null) {
       const sample = this.#events.sample(order, within);
@@ -147,8 +147,9 @@ export class PageSearch {
 }
 
 /**
- * The end of a trace that begins with a rare character and is rare itself: all customers' ids may begin in one way, and
- * all their addresses end in another. GLOB is fast where the character after the asterisk is ASCII and no sign of its own.
+ * Returns a pattern for the end of a trace that begins with a rare character and is rare itself: all customers' ids may
+ * begin in the same way, and all their addresses may end in the same way. GLOB is fast if the character after the
+ * asterisk is ASCII and not special.
  */
 function patternOf(trace: Buffer, sample: Buffer): string {
   const starts = [...trace.keys()].filter(

@@ -1,6 +1,6 @@
 /**
- * What publishers find their events by: their own id of it, and tags. They have a table of their own, so that an event
- * without any costs nothing more.
+ * The labels by which publishers find their events: their own id for it, and tags. They have their own table, so that
+ * an event without labels costs nothing more.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { EventLabels } from "../../../domain/events/event.ts";
@@ -25,7 +25,7 @@ export class Labels {
       .pluck();
   }
 
-  /** Inside the transaction of the publish. */
+  /** Call it inside the transaction of the publish. */
   add(event: number, tenant: number, labels: EventLabels): void {
     for (const { kind, label } of labelRows(labels)) this.#insert.run(kind, label, tenant, event);
   }
@@ -40,12 +40,12 @@ export class Labels {
     return soughtLabels(filter).every((some) => rows.some((row) => some.some((one) => isSame(one, row))));
   }
 
-  /** With the event, and with what it says. */
+  /** Called when the event or its data is removed. */
   drop(event: number): void {
     this.#drop.run(event);
   }
 
-  /** In key order; null where nothing is sought by a label, or too many tenants have it. */
+  /** Returns sources in key order. Returns null if no label is sought, or if too many tenants have it. */
   sources(filter: LabelFilter, tenant: number | null, of: "pairs" | "events", most: number): Source[] | null {
     const [some] = soughtLabels(filter);
     if (some === undefined) return null;
@@ -59,7 +59,7 @@ export class Labels {
     return found;
   }
 
-  /** A look at the index for each. */
+  /** Finds each tenant with one look at the index. */
   *#tenants(kind: number, label: string): Generator<number> {
     for (let after = -1; ;) {
       const next = this.#nextTenant.get(kind, label, after) ?? null;

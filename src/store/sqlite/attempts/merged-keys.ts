@@ -1,6 +1,6 @@
 /**
- * Keys of deliveries, or of events, that several indexes hold, merged. Each has its own in order, and no more of it is
- * read than the page needs: of a tenant with many endpoints it takes a look at each, and then the rows that are shown.
+ * Merges the keys of deliveries, or of events, from several indexes. Each index has its own in order, and no more of it
+ * is read than the page needs: for a tenant with many endpoints, one look at each of them, and then the rows shown.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { PageQuery } from "../../store.ts";
@@ -13,12 +13,12 @@ type Order = PageQuery["order"];
 export interface Source {
   readonly from: string;
   readonly where: string;
-  /** In SQL: the columns with these keys. */
+  /** SQL for the columns that have these keys. */
   readonly event: string;
   readonly endpoint: string;
-  /** The two are of several tables, which no index spans. */
+  /** True if the two columns are in different tables, which no index spans. */
   readonly isAcross?: boolean;
-  /** Its own parameters. */
+  /** The source's own parameters. */
   readonly bound: Readonly<Record<string, number | string>>;
 }
 
@@ -38,7 +38,7 @@ export const FAILED_OF_ENDPOINT: OfEndpoint = (endpoint) => ({
   where: `status = ${FAILED} AND endpoint = @endpoint`,
   bound: { endpoint },
 });
-/** In SQL. */
+/** SQL for failed attempts. */
 export const FAILURES = {
   from: "attempt INDEXED BY attempt_endpoint_failed",
   where: "outcome <> 0 AND endpoint = @endpoint",
@@ -57,7 +57,7 @@ export const ALL_FAILURES: Source = {
   bound: {},
 };
 
-/** Every delivery there is, and every event. */
+/** All deliveries, and all events. */
 export const ALL_DELIVERIES: Source = { ...DELIVERY, from: "delivery", where: "TRUE", bound: {} };
 export const ALL_EVENTS: Source = { ...ofEvents("events", null, "TRUE"), bound: {} };
 
@@ -66,7 +66,7 @@ export function ofCause(endpoint: number, cause: number): Source {
   return { ...DELIVERY, from, where: "endpoint = @endpoint AND cause = @cause", bound: { endpoint, cause } };
 }
 
-/** Events, or their deliveries: 0 stands for the endpoint of an event without any. */
+/** Sources of events, or of their deliveries. Endpoint 0 stands for an event without deliveries. */
 export function ofEvents(of: "pairs" | "events", index: string | null, where: string): Omit<Source, "bound"> {
   const from = `event e ${index === null ? "NOT INDEXED" : `INDEXED BY ${index}`}`;
   if (of === "events") return { from, where, event: "e.key", endpoint: "0" };
@@ -75,8 +75,8 @@ export function ofEvents(of: "pairs" | "events", index: string | null, where: st
 }
 
 /**
- * Of an endpoint, of a tenant, or all there is; sorted for each page. What is held is of disabled endpoints, where nothing
- * else waits; a test may be fresh at any.
+ * Open deliveries of an endpoint, of a tenant, or of all; they are sorted for each page. Held deliveries belong to
+ * disabled endpoints, which have no other waiting ones. A test may be fresh at any endpoint.
  */
 export function openOf(
   { endpoint, tenant }: { endpoint: number | null; tenant: number | null },
@@ -104,16 +104,16 @@ export interface Pair {
   readonly endpoint: number;
 }
 
-/** Beyond `(key, minor)` and before the event `end`. */
+/** The rows after `(key, minor)` and before the event `end`. */
 export interface Place {
   readonly key: number;
   readonly minor: number;
   readonly end: number;
-  /** For the deliveries of one. */
+  /** Only the deliveries of this event. */
   readonly event?: number | undefined;
 }
 
-/** One source's rows, as far as they are read. */
+/** The rows of one source, as far as they are read. */
 interface Head {
   readonly read: (after: Pick<Place, "key" | "minor">) => Pair[];
   rows: Pair[];
@@ -121,7 +121,7 @@ interface Head {
   isWhole: boolean;
 }
 
-/** At once of one source; those that turn out to have more are asked again. */
+/** The number of rows first read from one source. A source that turns out to have more is read again. */
 const LEAST = 4;
 
 export class MergedKeys {
@@ -132,7 +132,7 @@ export class MergedKeys {
     this.#db = db;
   }
 
-  /** Each pair once; or each event once, with no endpoint. */
+  /** Returns each pair once, or, for events, each event once with endpoint 0. */
   rows(sources: readonly Source[], of: "pairs" | "events", order: Order, place: Place, limit: number): Pair[] {
     const size = sources.length <= 2 ? limit : Math.max(LEAST, Math.ceil(limit / sources.length) + 1);
     const heads = sources.map((source): Head => {
@@ -179,7 +179,7 @@ export class MergedKeys {
           ? beyondAcross(order, event, endpoint)
           : beyond(order, event, endpoint);
     const keys = of === "events" ? [event] : [event, endpoint];
-    // An index of several tables has each pair once.
+    // A join of several tables has each pair once anyway.
     const once = isAcross === true || event === "e.key" ? "" : `GROUP BY ${keys.join()}`;
     const sql = `SELECT ${event} AS event, ${of === "pairs" ? endpoint : "0"} AS endpoint FROM ${from}
       WHERE ${where} AND ${within}
@@ -190,7 +190,7 @@ export class MergedKeys {
   }
 }
 
-/** How many rows it has between these keys, exclusive; no more than the limit. */
+/** Counts the source's rows between these keys, exclusive. Counts no further than the limit. */
 export function countOf(
   db: Database,
   statements: Map<string, Statement<[object], number>>,
@@ -201,7 +201,7 @@ export function countOf(
   return numbers(db, statements, `SELECT count(*) FROM (${rows})`).get({ ...within, ...bound })!;
 }
 
-/** The events of these rows, each once; no more than the limit. */
+/** Returns the events of these rows, each once. Returns no more than the limit. */
 export function keysIn(
   db: Database,
   statements: Map<string, Statement<[object], number>>,
@@ -232,8 +232,8 @@ function isAhead(one: Pair, other: Pair): boolean {
 }
 
 /**
- * What lies beyond `(@key, @minor)` and before the event `@end`. One bound on each side, because SQLite starts from one
- * and would skip row by row what another excludes.
+ * SQL for the rows after `(@key, @minor)` and before the event `@end`. There is one bound on each side, because SQLite
+ * starts from one bound, and would skip row by row what another one excludes.
  */
 export function beyond(order: Order, key: string, minor: string): string {
   return order === "oldest"
@@ -241,7 +241,7 @@ export function beyond(order: Order, key: string, minor: string): string {
     : `(${key}, ${minor}) < (@key, @minor) AND ${key} > @end`;
 }
 
-/** The same where the second column is of another table, which no index spans. It may be NULL in an outer join. */
+/** The same if the second column is in another table, which no index spans. It may be NULL in an outer join. */
 export function beyondAcross(order: Order, key: string, minor: string): string {
   return order === "oldest"
     ? `${key} >= @key AND ${key} < @end AND (${key} > @key OR ${minor} > @minor)`

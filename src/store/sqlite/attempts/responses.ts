@@ -1,8 +1,8 @@
 /**
- * The bodies that receivers answered with are forgotten before the rest of the attempt. No index says where they are,
- * because every attempt would pay for it: a walk in the order of events passes each attempt once, and another each
- * delivery whose row tells its first. Those that began long after their event, which the walk may have passed by then,
- * are noted when they are recorded.
+ * Removes response bodies before the rest of the attempt is removed. No index finds them, because every attempt would
+ * pay for it. Instead a walk in the order of events passes each attempt once, and another walk passes each delivery
+ * whose row keeps its first attempt. Attempts that began long after their event, which the walk may have passed by
+ * then, are noted when they are recorded.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -10,7 +10,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Meta } from "../engine/meta.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 
-/** The first attempts are made by then, and few others: each later one costs a row. */
+/** First attempts are made within this time, and few others. Each later attempt costs a row. */
 const LATE_MS = 3_600_000;
 
 interface Row {
@@ -46,7 +46,7 @@ export class Responses {
       `SELECT event, endpoint, number FROM attempt WHERE (event, endpoint, number) > (?, ?, ?) AND event < ?
        ORDER BY event, endpoint, number LIMIT ?`,
     );
-    // That there was more than is shown is what "truncated" says.
+    // "truncated" means that the response had more than is shown.
     this.#forget = db.prepare(
       `UPDATE attempt SET body = NULL, truncated = 1
        WHERE event = ? AND endpoint = ? AND number = ? AND body IS NOT NULL AND started_at < ?`,
@@ -58,12 +58,12 @@ export class Responses {
     this.#forgetFirst = db.prepare("UPDATE delivery SET body = NULL, truncated = 1 WHERE event = ? AND endpoint = ?");
   }
 
-  /** For each attempt that is recorded with a body, inside its transaction. */
+  /** Called for each recorded attempt that has a body, inside its transaction. */
   noteIfLate(startedAt: number, event: number, endpoint: number, number: number): void {
     if (startedAt > this.#times.now.madeAt(event) + LATE_MS) this.#note.run(startedAt, event, endpoint, number);
   }
 
-  /** Inside a transaction; how many attempts or deliveries were looked at, at most 500. */
+  /** Call it inside a transaction. Returns the number of attempts or deliveries looked at, at most 500. */
   forget(before: number): number {
     const late = this.#late.all(before, CHUNK);
     for (const { started_at, event, endpoint, number } of late) {
@@ -79,7 +79,7 @@ export class Responses {
     return rows.length < CHUNK ? rows.length + this.#forgetFirsts(end, CHUNK - rows.length) : CHUNK;
   }
 
-  /** How many attempts were looked at; the limit, when there may be more. */
+  /** Returns the number of attempts looked at, or the limit if there may be more. */
   #forgetFirsts(end: number, limit: number): number {
     const rows = this.#walkFirst.all(...this.#meta.firstResponsesForgotten, end, limit);
     for (const { event, endpoint, has } of rows) if (has === 1) this.#forgetFirst.run(event, endpoint);

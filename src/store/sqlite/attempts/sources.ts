@@ -1,4 +1,4 @@
-/** Which indexes find the rows of a list: the narrowest that hold all of them, each in key order. */
+/** Chooses the indexes that find the rows of a list: the narrowest that contain all of them, each in key order. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -27,21 +27,21 @@ import { seeksLabel } from "../../rows/labels.ts";
 import { CANCELLED, DELIVERED, FAILED, statusOf, WAITING } from "../../rows/codes.ts";
 import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
 
-/** Open deliveries that are sorted for a page. */
+/** The largest number of open deliveries that are sorted for a page. */
 const FEW = 5000;
-/** Indexes, or parts of one, that are merged for a page. */
+/** The largest number of indexes, or parts of one, that are merged for a page. */
 const MOST_SOURCES = 2000;
-/** Endpoints, or tenants, that are looked at one by one for a page. */
+/** The largest number of endpoints, or tenants, that are looked at one by one for a page. */
 const MOST_OWNERS = 1000;
-/** What is narrow has fewer rows. */
+/** A narrow source has fewer rows than this. */
 const NARROW = 1000;
-/** Parts of an index that are counted to tell whether they are narrow. */
+/** If a choice has more parts than this, they are not counted, and it does not count as narrow. */
 const MOST_COUNTED = 64;
 const MUCH = 4;
 
 export type Order = PageQuery["order"];
 
-/** Numbers; null stands for any. */
+/** Numbers of names; null stands for any. */
 export interface Whose {
   readonly tenant: number | null;
   readonly endpoint: number | null;
@@ -56,7 +56,7 @@ export interface Sought extends ResultFilter, LabelFilter {
   readonly until?: number;
 }
 
-/** What a list is of: of deliveries, or of their events. */
+/** The rows of a list: deliveries, or events. */
 export type Of = "pairs" | "events";
 
 export class Sources {
@@ -92,8 +92,8 @@ export class Sources {
   }
 
   /**
-   * Each holds some of what is sought, in key order, and together they hold all of it; null when no index is narrower
-   * than all there is, none when nothing can be what is sought.
+   * Each source contains some of the rows sought, in key order, and together they contain all of them. Null means that
+   * no index is narrower than everything; an empty list means that no row can match.
    */
   of(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
     if (sought.event !== undefined) return [OF_EVENT];
@@ -108,7 +108,10 @@ export class Sources {
     return found.find((sources) => sources.length === 0) ?? this.#narrowest(found, sought);
   }
 
-  /** As `of`, where they hold nothing else but tests; null where each row has to be looked at. */
+  /**
+   * Does the same as `of` if the sources contain only matching rows and tests. Returns null if each row must be looked
+   * at.
+   */
   exactly(sought: Sought, whose: Whose, of: Of): readonly Source[] | null {
     if (sought.event !== undefined || sought.test === true || seeksResult(sought) || seeksLabel(sought)) return null;
     const { tenant, endpoint, types } = whose;
@@ -123,7 +126,7 @@ export class Sources {
     return of === "pairs" && found.some(({ isAcross }) => isAcross) ? null : found;
   }
 
-  /** The first, of which most rows are what is sought, unless another one is much smaller. */
+  /** Returns the first choice, in which most rows match, unless another one is much smaller. */
   #narrowest(found: readonly (readonly Source[])[], sought: Sought): readonly Source[] {
     if (found.length === 1) return found[0]!;
     const within = { ...this.#times.now.within(sought), limit: NARROW };
@@ -136,7 +139,7 @@ export class Sources {
     return smaller.toSorted((a, b) => a.rows - b.rows)[0]?.sources ?? first!.sources;
   }
 
-  /** By status, error and status code: null where most deliveries may have them. */
+  /** Chooses by status, error and status code. Returns null if most deliveries may match. */
   #ofResults(sought: Sought, whose: Whose, of: Of): Source[] | null {
     const statuses: readonly (string | undefined)[] =
       sought.status === undefined ? [undefined] : severalOf(sought.status);
@@ -162,7 +165,10 @@ export class Sources {
     return open !== null && this.#isFew(open) ? [open] : this.#byEndpoint(whose, FAILURES_OF_ENDPOINT, ALL_FAILURES);
   }
 
-  /** Of those whose last attempt failed so, or which were cancelled; null where not all of them can be told. */
+  /**
+   * Finds deliveries whose last attempt failed in this way, or that were cancelled. Returns null if the causes do not
+   * cover all of them.
+   */
   #ofCauses(sought: Sought, states: readonly number[], whose: Whose, isHeld: boolean): Source[] | null {
     const isToldElse = sought.error !== undefined && isOneOf("interrupted", sought.error);
     if (isToldElse || this.#meta.causesNoted !== null) return null;
@@ -170,7 +176,7 @@ export class Sources {
     const disabled = isHeld ? new Set(this.#disabled.all()) : null;
     const endpoints = all?.filter((number) => disabled?.has(number) ?? true);
     if (endpoints === undefined) return null;
-    // What is being cancelled is shown so before its rows say it.
+    // Deliveries that are being cancelled are shown as cancelled before their rows say so.
     const cancelling = new Set(states.includes(CANCELLED) ? this.#cancelling.all(whose.tenant) : []);
     const found: Source[] = [];
     for (const endpoint of endpoints) {
@@ -201,14 +207,14 @@ export class Sources {
     return [{ ...own, bound: { tenant } }];
   }
 
-  /** Null where a tenant is not given, and there are many. */
+  /** Returns null if no tenant is given and there are many. */
   #ofTypes({ tenant, types }: Whose, of: Of): Source[] | null {
     const tenants = tenant === null ? this.#tenants.all(MOST_OWNERS + 1) : [tenant];
     if (tenants.length * types!.size > MOST_SOURCES) return null;
     return tenants.flatMap((number) => [...types!].map((type) => this.#ofType(number, type, of)));
   }
 
-  /** All that the tenant has; null where that is everything. */
+  /** Returns everything that the tenant has; null if no tenant is given. */
   #ofTenant({ tenant }: Whose, of: Of): Source[] | null {
     if (tenant === null) return null;
     const endpoints = of === "events" ? null : this.#endpointsOf(tenant);
@@ -225,28 +231,31 @@ export class Sources {
     return { ...ofEvents(of, "event_tenant_type", where), bound: { tenant, type } };
   }
 
-  /** Of one endpoint, of each that the tenant has, or of all where it has too many. */
+  /** Returns sources for one endpoint, for each of the tenant's endpoints, or for all if the tenant has too many. */
   #byEndpoint({ tenant, endpoint }: Whose, ofOne: OfEndpoint, ofAll: Source): Source[] {
     if (endpoint !== null) return [ofOne(endpoint)];
     const endpoints = tenant === null ? null : this.#endpointsOf(tenant);
     return endpoints === null ? [ofAll] : endpoints.map(ofOne);
   }
 
-  /** Null where there are too many. */
+  /** Returns null if there are too many. */
   #endpointsOf(tenant: number | null): number[] | null {
     const all =
       tenant === null ? this.#causes.endpoints(MOST_OWNERS + 1) : this.#endpoints.all(tenant, MOST_OWNERS + 1);
     return all.length > MOST_OWNERS ? null : all;
   }
 
-  /** A few can all be sorted: no index holds them in key order, because each retry would pay for it. */
+  /**
+   * Returns true if few enough are open to be sorted. No index has them in key order, because each retry would pay for
+   * it.
+   */
   #isFew(open: Source): boolean {
     const within = { low: -1, high: Number.MAX_SAFE_INTEGER, limit: FEW + 1 };
     return countOf(this.#db, this.#counts, open, within) <= FEW;
   }
 }
 
-/** In which states a delivery may be where its event, or itself, is shown so. */
+/** Returns the states that a delivery may have if it, or its event, is shown with this status. */
 function statesOf(status: string | undefined, of: Of): number[] {
   const all = [WAITING, DELIVERED, FAILED, CANCELLED];
   if (status === undefined) return all;

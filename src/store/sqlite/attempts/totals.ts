@@ -1,4 +1,4 @@
-/** How many rows a list has in all, where indexes alone can tell: no row is looked at, but those of tests. */
+/** Counts the rows of a list if indexes alone can tell, without looking at rows other than tests. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -6,7 +6,7 @@ import { countOf, keysIn, type Source } from "./merged-keys.ts";
 import type { Of, Sought, Sources, Whose } from "./sources.ts";
 import { FAILED } from "../../rows/codes.ts";
 
-/** Tests that are looked at: they stand in the indexes beside the rest. */
+/** The largest number of tests that are looked at, because the indexes contain them too. */
 const MOST_TESTS = 1000;
 
 interface TestRow {
@@ -42,7 +42,7 @@ export class Totals {
       .pluck();
   }
 
-  /** At most `limit`; null where each row would have to be looked at. */
+  /** Returns at most `limit`, or null if each row would have to be looked at. */
   of(sought: Sought, whose: Whose, of: Of, limit: number): number | null {
     const { low, high } = this.#times.now.within(sought);
     const exact = this.#sources.exactly(sought, whose, of);
@@ -64,7 +64,7 @@ export class Totals {
     return found;
   }
 
-  /** One event may have failed at several endpoints. */
+  /** Counts an event once, because it may have failed at several endpoints. */
   #events(sources: readonly Source[], within: Within): number {
     const found = new Set<number>();
     for (const source of sources) {
@@ -79,7 +79,7 @@ export class Totals {
     return statement.all({ low, high, limit: MOST_TESTS + 1, ...(tenant !== null && { tenant }) });
   }
 
-  /** As many as the sources have of it. */
+  /** Returns the number of the test's rows in the sources. */
   #rowsOf({ key, type }: TestRow, { status }: Sought, { endpoint, types }: Whose, of: Of): number {
     if (types !== null && !types.has(type)) return 0;
     if (status === "unmatched") return 0;

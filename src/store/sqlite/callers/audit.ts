@@ -1,4 +1,4 @@
-/** Who did what: rows that are only added, and removed when they are old. */
+/** The audit log. Rows are only added, and removed when they are old. */
 import type { Database, Statement } from "better-sqlite3";
 import type { AuditAction, AuditEntry, AuditRecord } from "../../../domain/caller.ts";
 import type { AuditQuery, AuditStore, Caller, Page } from "../../store.ts";
@@ -34,7 +34,7 @@ export class SqliteAudit implements AuditStore {
   readonly #insert: Statement<unknown[]>;
   readonly #count: Statement<[number, number, number]>;
   readonly #prune: Statement<[number, number]>;
-  /** By the prefix of an id: the tenant that it belongs to. */
+  /** Finds the tenant to which an object belongs, by the prefix of its id. */
   readonly #owners: ReadonlyMap<string, (id: string) => string | undefined>;
 
   constructor(engine: Engine, reader: Reader) {
@@ -150,7 +150,7 @@ function eventOwner(event: { key: number; random: string } | null, select: Selec
   return event === null ? undefined : select.get(event.key, event.random);
 }
 
-/** A delivery's id holds the beginning of what is random in its event's. */
+/** A delivery's id contains the beginning of the random part of its event's id. */
 function eventOfDelivery(id: string): { key: number; random: string } | null {
   const parsed = parseDeliveryId(id);
   return parsed === null ? null : { key: parsed.event, random: parsed.check };

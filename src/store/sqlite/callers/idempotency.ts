@@ -1,4 +1,4 @@
-/** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
+/** Idempotency keys, and the responses that they stand for. Requests without a key do not come here. */
 import type { Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
@@ -63,17 +63,17 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   async prune(now: number): Promise<number> {
-    // Asked each minute: a commit, which writes, is only for when there is something to do.
+    // This runs every minute, so commit only if there is something to remove.
     if (!this.#engine.read(() => this.#expired.get(now) !== undefined)) return 0;
     return this.#engine.commit.run(() => this.#prune.run(now).changes, CHUNK_SIZE);
   }
 
-  /** A commit of what may be refused, and is done once under an idempotency key. */
+  /** Commits work that may be refused, once per idempotency key. */
   async commit<T>(once: Once<T> | undefined, now: number, work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
     return this.#engine.commitOrRefuse(() => this.#once(once, now, work), size);
   }
 
-  /** The answer; null when the key is free, an error when it was used for something else. */
+  /** Returns the response, null if the key is free, or an error if another request used it. */
   #find(tenant: string, request: Idempotency, now: number): string | IdempotencyMismatch | null {
     const row = this.#row(tenant, request.key, now);
     if (row === undefined) return null;
@@ -89,18 +89,21 @@ export class IdempotencyKeys implements IdempotencyStore {
     return row.fingerprint.equals(this.#box.mark(fingerprint));
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   #remember(tenant: string, { key, fingerprint, expiresAt }: Idempotency, answer: string): void {
-    // A body may hold a weak secret, and its plain hash would let whoever reads the file or a backup guess it.
+    // A body may contain a weak secret, which its plain hash would allow a reader of the file or a backup to guess.
     const mark = this.#box.mark(fingerprint);
     const row: Row = [this.#tenants.number(tenant), key, mark, expiresAt, answer];
     if (this.#insert.run(...row).changes === 1) return;
-    // What is there has expired, or belongs to an item of the batch that this is the key of.
+    // The row has expired, or belongs to an item of the batch that has this key.
     this.#delete.run(row[0], key);
     this.#insert.run(...row);
   }
 
-  /** Inside a transaction: does the work once. A refusal is answered, not thrown, as everywhere in a shared commit. */
+  /**
+   * Does the work once, inside a transaction. Returns a refusal instead of throwing it, as everywhere in a shared
+   * commit.
+   */
   #once<T>(request: Once<T> | undefined, now: number, work: () => T | WebhookdError): T | WebhookdError {
     if (request === undefined) return work();
     const known = this.#find(request.tenant, request, now);
@@ -111,7 +114,10 @@ export class IdempotencyKeys implements IdempotencyStore {
     return result;
   }
 
-  /** By the place of the draft, what its key was used for; null if it has none, or a free one. Inside a transaction. */
+  /**
+   * Returns, for each draft, what its key was used for; null if it has no key, or a free one. Call it inside a
+   * transaction.
+   */
   remembered(drafts: readonly EventDraft[], now: number): readonly (Remembered<Publication> | null)[] {
     return drafts.map(({ tenant, idempotency }) => {
       const row = idempotency === undefined ? undefined : this.#row(tenant, idempotency.key, now);
@@ -120,7 +126,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     });
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   published(request: KeyedRequest, { id, type, createdAt, deliveries }: Publication): void {
     this.#remember(request.tenant, request, JSON.stringify([id, type, createdAt, deliveries]));
   }

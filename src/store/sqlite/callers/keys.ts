@@ -11,15 +11,15 @@ import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 interface End {
   readonly number: number;
   readonly id: string;
-  /** When it stops working; null for never. */
+  /** The time at which it stops working; null for never. */
   readonly ended_at: number | null;
 }
 
 const TOUCH_EVERY_MS = 60_000;
-/** Keys that live for minutes come and go; past this many the memory of them, or of their use, starts anew. */
+/** Many keys live for minutes only. The caches of keys and of their use are cleared at this size. */
 const MAX_REMEMBERED = 10_000;
 
-/** Their rows. */
+/** Reads and writes the rows of API keys. */
 export class Keys {
   readonly #db: Database;
   readonly #insert: Statement<unknown[]>;
@@ -35,7 +35,7 @@ export class Keys {
   readonly #linksOfTenant: Statement<[number, string], number>;
   readonly #linksOfMaker: Statement<[number, string], number>;
   readonly #touched = new Map<string, number>();
-  /** Every request asks for its key. Only this process writes keys, and what it writes it forgets here. */
+  /** Every request needs its key. Only this process writes keys, and it removes a changed key from here. */
   readonly #known = new Map<string, ApiKey>();
 
   constructor(db: Database) {
@@ -73,7 +73,7 @@ export class Keys {
     return this.#links.get(now)!;
   }
 
-  /** Beside a new one. */
+  /** Counts the links that exist already, for a new one. */
   linksBeside({ tenant, portal }: NewApiKey, now: number): LinksAlive {
     const maker = portal?.madeBy ?? null;
     return {
@@ -125,7 +125,7 @@ export class Keys {
     return this.#revoke.run({ now, id }).changes > 0 || this.#select.get(id) !== undefined;
   }
 
-  /** Whether this use is to be written: one a minute for each key. */
+  /** Returns true at most once a minute for each key, so that not every use is written. */
   isWorthNoting(id: string, now: number): boolean {
     const last = this.#touched.get(id);
     if (last !== undefined && Math.abs(now - last) < TOUCH_EVERY_MS) return false;
@@ -139,7 +139,7 @@ export class Keys {
     this.#touch.run(now, id);
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   prune(before: number, from: string | null): Pruned {
     const candidates = this.#ends.all(from === null ? -1 : Number(from), CHUNK);
     let pruned = 0;
@@ -165,7 +165,7 @@ export class Keys {
     return statement;
   }
 
-  /** What was read may have been undone. */
+  /** The cached keys may come from a transaction that was undone. */
   forget(): void {
     this.#known.clear();
   }
@@ -222,7 +222,7 @@ export class SqliteKeys implements KeyStore {
   touch(id: string, now: number): void {
     if (!this.#keys.isWorthNoting(id, now)) return;
     const work = this.#engine.commit.run(() => this.#keys.touch(id, now), { events: 0, deliveries: 1, patient: true });
-    // Whoever published or recorded beside it hears of the fault.
+    // A failed commit rejects for the other work in it too, so ignore the error here.
     work.catch(() => {});
   }
 }

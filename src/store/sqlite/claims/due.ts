@@ -1,4 +1,4 @@
-/** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
+/** Reads due deliveries. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, Owed } from "../../store.ts";
@@ -41,12 +41,12 @@ interface AheadRow {
   readonly first: 0 | 1;
 }
 
-/** In SQL, of a delivery `d` and its event `e`: a `ClaimRow`. */
+/** SQL for the columns of a `ClaimRow`, from a delivery `d` and its event `e`. */
 export const CLAIM = `d.event, d.due_at, d.attempts, d.round, d.retry, d.trigger, e.random, e.trace, e.body_hash, e.body,
   ${LARGE_DATA} AS data`;
 
 const LADDER = triggerCode("ladder");
-/** Rows that one look for first attempts passes. */
+/** The number of rows read in one search for first attempts. */
 const LOOKED_AT = 1024;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
 const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
@@ -89,7 +89,7 @@ export class Due {
       )
       .pluck();
     const owed = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
-    // Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting.
+    // Hops from endpoint to endpoint along the index, so the steps follow the number of endpoints, not the backlog.
     this.#earliest = db
       .prepare<[number, number], [id: string, dueAt: number]>(
         `WITH RECURSIVE hop (number) AS (
@@ -125,7 +125,7 @@ export class Due {
     return { claims: rows.map((row) => claimOf(endpoint, row)), nextDueAt };
   }
 
-  /** As `page`, of first attempts alone, among the next thousand rows. */
+  /** Does the same as `page` for first attempts only, among the next thousand rows. */
   first(endpointId: string, after: Position, until: number, limit: number): DuePage {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { ...NOTHING, reached: null };
@@ -145,7 +145,7 @@ export class Due {
     return { claims, nextDueAt: null, reached };
   }
 
-  /** Null when it does not wait. */
+  /** Returns null if the delivery does not wait. */
   claim(event: number, endpoint: number): Claim | null {
     const row = this.#one.get(event, endpoint);
     const entry = this.#index.byNumber(endpoint);

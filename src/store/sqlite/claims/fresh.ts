@@ -1,31 +1,33 @@
 /**
- * Fresh deliveries: memory has them from their commit on, and only a start reads them again. No index names them, because
- * each would pay for an entry that is gone a moment later. They lie above a mark instead, an event's key that is kept
- * with them: it moves on with every few thousand deliveries that are published.
+ * Fresh deliveries. Memory has them from their commit on, and only a start reads them again. No index contains them,
+ * because each of them would pay for an entry that is removed a moment later. Instead they lie above a mark: the key of
+ * an event, which is stored, and moves up with every few thousand deliveries that are published.
  *
- * What stays fresh for much longer than others would hold the mark back. It is written down as waiting, which it may be
- * at any time: memory has it all the same, and what reads finds it there.
+ * A delivery that stays fresh for much longer than others would hold the mark back, so it is written as waiting. This
+ * is allowed at any time: memory has the delivery all the same, and a read finds it there.
  *
- * No index says either what above the mark is settled: delivered at once, or cancelled. Each commit notes what it settled
- * in a row of another table, so that a lost page of deliveries does not make it look owed.
+ * No index tells either which deliveries above the mark are settled, which means delivered at once or cancelled. Each
+ * commit notes those that it settled in a row of another table, so that they do not look pending if a page of
+ * deliveries is lost.
  *
- * When the clock is set, the due times of what waits move with it, and those of what is fresh do not. So whatever turns
- * from fresh to waiting is due by the clock as it is then: with its old due time, an hour set back would be an hour lost.
+ * When the clock is set, the due times of waiting deliveries move with it, and those of fresh ones do not. So a
+ * delivery that turns from fresh to waiting is due by the clock at that moment: with its old due time, setting the
+ * clock back by an hour would delay it by an hour.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { CHUNK } from "../engine/group-commit.ts";
 import { FRESH, WAITING } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 
-/** Deliveries after which the mark moves, if a second is longer. */
+/** The mark moves after this many deliveries, or after a second, whichever is sooner. */
 const STEP = 4096;
-/** Steps that a delivery may stay fresh for. */
+/** The number of steps for which a delivery may stay fresh. */
 const PATIENCE = 4;
 
-/** What lies above the mark, as far as it was looked at. */
+/** The deliveries above the mark, as far as they were looked at. */
 interface Stretch {
   readonly rows: number;
-  /** The first event that has a fresh delivery. */
+  /** The first event with a fresh delivery. */
   readonly fresh: number | null;
   readonly last: number | null;
 }
@@ -42,17 +44,17 @@ export class FreshMark {
   readonly #settle: Statement<[number, number, Buffer]>;
   readonly #forgetSettled: Statement<[number]>;
   readonly #transaction: <T>(work: () => T) => T;
-  /** Deliveries that were written since the mark moved, and the event of the last. */
+  /** The number of deliveries written since the mark moved, and the event of the last one. */
   #since = 0;
   #latest = 0;
   #second = Number.NaN;
   #sinceStep = 0;
   /** The latest event at each of the last steps. */
   readonly #steps: number[] = [];
-  /** Events and endpoints by turns, and where the last of them is. */
+  /** Events and endpoints in turn, and the index of the last event. */
   #settled: number[] = [];
   #last = 0;
-  /** Null when it must be read again. */
+  /** Null if it must be read again. */
   #mark: number | null = null;
 
   constructor(db: Database, step = STEP) {
@@ -79,25 +81,28 @@ export class FreshMark {
     this.#transaction = (work) => db.transaction(work).immediate();
   }
 
-  /** The last event, or where the mark is, if those below it are gone: what comes next must lie above both. */
+  /** Returns the last event, or the event before the mark if events there are gone. The next key must be above both. */
   get lastEvent(): number {
     return Math.max(this.#lastEvent.get() ?? 0, this.#from.get()! - 1);
   }
 
-  /** So many deliveries of this event were written. */
+  /** Counts the deliveries of this event that were written. */
   written(event: number, deliveries: number): void {
     this.#latest = event;
     this.#since += deliveries;
   }
 
-  /** This delivery was delivered at once, or cancelled: its own row alone says so. Inside a transaction. */
+  /**
+   * Notes that this delivery was delivered at once or cancelled, which otherwise only its own row tells. Call it inside
+   * a transaction.
+   */
   settled(event: number, endpoint: number): void {
     if (event < (this.#mark ??= this.#from.get()!)) return;
     if (this.#settled.length === 0 || event > this.#settled[this.#last]!) this.#last = this.#settled.length;
     this.#settled.push(event, endpoint);
   }
 
-  /** Inside each transaction, after its work. */
+  /** Called inside each transaction, after its work. */
   flush(): void {
     const settled = this.#settled;
     if (settled.length === 0) return;
@@ -105,7 +110,7 @@ export class FreshMark {
     this.#settled = [];
   }
 
-  /** Inside each transaction, before its work. */
+  /** Called inside each transaction, before its work. */
   write(now: number): void {
     const second = Math.floor(now / 1000);
     if (this.#since < this.#step && (second === this.#second || this.#since === 0)) return;
@@ -113,7 +118,7 @@ export class FreshMark {
     this.move(now);
   }
 
-  /** As far as it can. Inside a transaction. */
+  /** Moves the mark as far as possible. Call it inside a transaction. */
   move(now: number): void {
     const limit = this.#since + 2 * this.#step;
     this.#sinceStep += this.#since;
@@ -134,15 +139,15 @@ export class FreshMark {
     if (to > from) this.#moveTo(to);
   }
 
-  /** What else is remembered here is not wrong after a transaction was undone. */
+  /** Keeps the other fields, which are still right after a transaction was undone. */
   forget(): void {
     this.#settled = [];
     this.#mark = null;
   }
 
   /**
-   * Those of a process that ended: memory had them, so they are as few as memory allows. From now on they wait on disk
-   * like all others. Not inside a transaction.
+   * Makes the fresh deliveries of a process that ended wait on disk like all others. They are as few as memory allows,
+   * because memory had them. Do not call it inside a transaction.
    */
   release(now: number): void {
     const chunk = () => {

@@ -1,4 +1,4 @@
-/** What is marked of a delivery beside its row: an attempt that was asked for by hand, and one that careful mode began. */
+/** Marks on a delivery beside its row: an attempt that was requested by hand, and one that careful mode has begun. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Send } from "../../../domain/deliveries/delivery.ts";
 import type { AttemptRequest, EventDelivery, Suspect } from "../../store.ts";
@@ -30,8 +30,8 @@ interface Wanted {
 }
 
 /**
- * Single attempts that were asked for and not made yet. The delivery's own row stays as it is, so a failure has nothing
- * to restore: what is owed beside it is all there is to a request.
+ * Single attempts that were requested and not made yet. The delivery's own row is not changed by a request, so a failed
+ * attempt has nothing to restore.
  */
 export class ManualAttempts {
   readonly #index: EndpointIndex;
@@ -46,7 +46,10 @@ export class ManualAttempts {
   readonly #isErased: Statement<[number], number>;
   readonly #claim: Statement<[number, number], Row>;
   readonly #page: Statement<[number, number, number], { event: number; endpoint: number; random: string }>;
-  /** How many are owed, so that recording asks nothing while there are none; null when it must be counted again. */
+  /**
+   * The number of requested attempts, so that recording asks nothing while there are none. Null if it must be counted
+   * again.
+   */
   #owed: number | null = null;
 
   constructor(db: Database, index: EndpointIndex) {
@@ -91,7 +94,7 @@ export class ManualAttempts {
     return { result: "requested", endpoint: entry.id, delivery: id };
   }
 
-  /** An urgent one is waited for, and goes past the backlog. Inside a transaction. */
+  /** Somebody waits for an urgent attempt, so it goes before the backlog. Call it inside a transaction. */
   owe(event: number, endpoint: number, urgent: boolean): void {
     const { changes } = this.#add.run(event, endpoint, +urgent);
     if (urgent && changes === 0) this.#hurry.run(event, endpoint);
@@ -102,13 +105,13 @@ export class ManualAttempts {
     return this.#isOwed.get(event, endpoint) !== undefined;
   }
 
-  /** Null when none is owed, or when a fresh delivery's own attempt must end first. */
+  /** Returns null if no attempt is requested, or if a fresh delivery's own attempt must end first. */
   claim(event: number, number: number): Claim | null {
     const row = this.#claim.get(event, number);
     const endpoint = this.#index.byNumber(number);
     if (row === undefined || endpoint.deleted || isBeingCancelled(endpoint, event, row.status)) return null;
     const { test, urgent, due_at: dueAt } = row;
-    // What is not due is due never, and nobody reads it.
+    // Infinity stands for no due time. Nobody reads it here.
     const claim = claimOf(endpoint, { ...row, due_at: dueAt ?? Number.POSITIVE_INFINITY });
     const trigger = test === 1 ? "test" : "manual";
     return { ...claim, trigger, fresh: urgent === 1 };
@@ -127,29 +130,29 @@ export class ManualAttempts {
     }));
   }
 
-  /** It was made, or is not wanted any more; whether one was owed. Inside a transaction. */
+  /** The attempt was made, or is no longer wanted. Returns true if one was requested. Call it inside a transaction. */
   drop(event: number, endpoint: number): boolean {
     return this.#delete(this.#drop, event, endpoint);
   }
 
-  /** A job does not want it any more, which leaves what an operator asked for. Inside a transaction. */
+  /** A job no longer wants the attempt. Keeps an attempt that an operator requested. Call it inside a transaction. */
   withdraw(event: number, endpoint: number): void {
     this.#delete(this.#withdraw, event, endpoint);
   }
 
-  /** Its endpoint was disabled or deleted: nothing more is sent that was asked for before. */
+  /** The endpoint was disabled or deleted, so attempts requested before that are not made. */
   dropOf(endpoint: number): void {
     if (this.#some() > 0) this.#dropOf.run(endpoint);
     this.#owed = null;
   }
 
-  /** Drops those that cannot be made any more. */
+  /** Drops requests for attempts that cannot be made any more. */
   dropVain(): void {
     if (this.#some() > 0) this.#dropVain.run();
     this.#owed = null;
   }
 
-  /** What was counted may have been undone. */
+  /** The count may come from a transaction that was undone. */
   forget(): void {
     this.#owed = null;
   }
@@ -166,7 +169,10 @@ export class ManualAttempts {
   }
 }
 
-/** Cancelled already, though its row does not say so yet: what was held for the endpoint is rewritten by and by. */
+/**
+ * Returns true if the delivery is cancelled although its row does not say so yet, because held deliveries are rewritten
+ * in steps.
+ */
 function isBeingCancelled({ cancelTo }: EndpointEntry, event: number, status: number): boolean {
   return status <= WAITING && event <= (cancelTo ?? -1);
 }
@@ -180,8 +186,8 @@ interface StartedRow {
 }
 
 /**
- * Careful mode: after deaths of the process in quick succession, deliveries are marked before they are dialled, so that
- * the next start knows what was on the wire when the process died.
+ * Careful mode: after the process died several times in quick succession, deliveries are marked before their attempt
+ * starts, so that the next start knows what was on the wire when the process died.
  */
 export class Started {
   readonly #meta: Meta;
@@ -193,7 +199,7 @@ export class Started {
   readonly #all: Statement<[], StartedRow>;
   readonly #begin: () => void;
   #begun = false;
-  /** Whether any delivery may be marked. */
+  /** True if some delivery may be marked. */
   #some: boolean;
   readonly careful: boolean;
 
@@ -209,10 +215,10 @@ export class Started {
     );
     this.#clear = db.prepare("DELETE FROM started WHERE event = ? AND endpoint = ?");
     this.#all = db.prepare("SELECT event, endpoint, interruptions FROM started");
-    // Only those of the last life: others still wait for their turn to be tried alone.
+    // Only accuse deliveries of the last process: others still wait to be tried alone.
     const accuse = db.prepare("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
     const any = db.prepare("SELECT 1 FROM started LIMIT 1");
-    // A life that neither lasted nor ended cleanly died young.
+    // A process that neither ran for a minute nor ended cleanly died young.
     const deaths = meta.young ? meta.quickDeaths + 1 : 0;
     this.#begin = db.transaction(() => {
       meta.beginLife(deaths);
@@ -222,19 +228,19 @@ export class Started {
     this.careful = deaths >= QUICK_DEATHS;
   }
 
-  /** Writes down that this life began. Not inside a transaction. */
+  /** Records that this process has begun. Do not call it inside a transaction. */
   begin(): void {
     if (this.#begun) return;
     this.#begin();
     this.#begun = true;
   }
 
-  /** What was on the wire at a death, and which of it has ended since. */
+  /** Returns the deliveries that were on the wire when a process died, and those of them that have ended since. */
   suspects(): { readonly suspects: Suspect[]; readonly ended: (readonly [event: number, endpoint: number])[] } {
     const suspects: Suspect[] = [];
     const ended: (readonly [event: number, endpoint: number])[] = [];
     for (const { event, endpoint, interruptions } of this.#all.all()) {
-      // One that was asked for is tried as such: its delivery need not be due.
+      // A requested attempt is tried as such, because its delivery need not be due.
       const claim = this.#manual.claim(event, endpoint) ?? this.#due.claim(event, endpoint);
       if (claim === null) ended.push([event, endpoint]);
       else suspects.push({ claim, interruptions });
@@ -243,7 +249,7 @@ export class Started {
   }
 
   mark(sends: readonly Send[]): void {
-    // Or it would be taken for one of the last life's.
+    // Otherwise the mark would be attributed to the last process.
     if (!this.#begun) throw storageFull();
     this.#some = true;
     for (const { event, endpoint } of sends) {
@@ -252,12 +258,12 @@ export class Started {
     }
   }
 
-  /** Its attempt was recorded. */
+  /** Called when the attempt was recorded. */
   ended(event: number, endpoint: number): void {
     if (this.#some) this.#clear.run(event, endpoint);
   }
 
-  /** This life has lasted, or ends cleanly: its death, if any, is no sign of a deadly delivery. */
+  /** The process has run for a minute, or ends cleanly: if it dies now, no delivery is to blame. */
   outlive(): void {
     this.#meta.outlive();
   }

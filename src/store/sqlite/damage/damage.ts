@@ -1,11 +1,11 @@
-/** What is damaged in a database, and what can be read of it: a walk along a key that steps over damaged pages. */
+/** Finds damage in a database, and reads past it: walks along a key and steps over damaged pages. */
 import type { Database, Statement } from "better-sqlite3";
 import { isDamage } from "../engine/condition.ts";
 
 export type Row = readonly unknown[];
 type Key = readonly number[];
 
-/** Rows whose first key lies in here could not be read; ends are readable, or where the table ends. */
+/** A range of first keys whose rows could not be read. Its ends are readable, or are the ends of the table. */
 export interface Gap {
   readonly after: number;
   readonly before: number;
@@ -19,10 +19,13 @@ export class ReadableRows {
   readonly #keys: number;
   readonly #places: readonly number[];
   readonly #from: Statement<unknown[], Row>;
-  /** By how many keys are given: the first row from there on that has the same keys before the last one. */
+  /**
+   * One statement for each number of given keys. It finds the first row from there on with the same keys before the
+   * last.
+   */
   readonly #probes: readonly Statement<unknown[], Row>[];
 
-  /** `keys` are integers, the least of the first is 0. */
+  /** `keys` are integers, and the first is never below 0. */
   constructor(db: Database, table: string, { columns, keys }: { columns: readonly string[]; keys: readonly string[] }) {
     const order = `ORDER BY ${keys.join(", ")}`;
     const select = `SELECT ${columns.join(", ")} FROM ${table}`;
@@ -55,7 +58,7 @@ export class ReadableRows {
     }
   }
 
-  /** The first key after this one from which on rows can be read; null when there is none. */
+  /** Returns the first key after this one from which rows can be read, or null if there is none. */
   #next(last: Key): Key | null {
     for (let level = last.length - 1; level >= 0; level--) {
       const found = this.#beyond(last.slice(0, level), last[level]!);
@@ -64,7 +67,7 @@ export class ReadableRows {
     return null;
   }
 
-  /** Among those with these keys before it: in steps that double, then back in halves. */
+  /** Searches among rows with the same leading keys: in steps that double, then by halves. */
   #beyond(same: Key, last: number): Key | null {
     let unreadable = last;
     let readable = last + 1;
@@ -99,9 +102,9 @@ export class ReadableRows {
 
 export interface Looked {
   readonly pages: number;
-  /** Of the whole file. */
+  /** The number of pages of the whole file. */
   readonly of: number;
-  /** By table or index; empty where nothing says which of its pages it is. */
+  /** Damaged pages by table or index. The list is empty if it is unknown which of its pages are damaged. */
   readonly damaged: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -115,14 +118,14 @@ interface PageRow {
   readonly pagetype: string;
 }
 
-/** Pages between two looks at the clock. */
+/** The number of pages between two looks at the clock. */
 const STRIDE = 64;
-/** The largest come last. */
+/** The largest tables come last. */
 const LARGE = /^(event|delivery|attempt|large_data)/;
 
 /**
- * Looks for damaged pages, as many as there is time for: a store of any size starts soon. Nothing else may use the
- * connection meanwhile.
+ * Looks for damaged pages for as long as there is time, so that a store of any size starts soon. Nothing else may use
+ * the connection meanwhile.
  */
 export function lookForDamage(db: Database, { budgetMs, monotonic }: Looking): Looked {
   const end = monotonic() + budgetMs;
@@ -140,7 +143,7 @@ export function lookForDamage(db: Database, { budgetMs, monotonic }: Looking): L
         if (++seen % STRIDE === 0 && monotonic() >= end) return { pages: seen, of, damaged };
       }
     } catch (error) {
-      // The disk does not give the page back, and nothing says which it is.
+      // The disk does not return the page, and nothing tells which page it is.
       if (!isDamage(error)) throw error;
       note(name);
     }
@@ -151,7 +154,7 @@ export function lookForDamage(db: Database, { budgetMs, monotonic }: Looking): L
 
 function areFreePagesSound(db: Database): boolean {
   try {
-    // Only this form looks at them.
+    // Only this form of the check looks at free pages.
     return db.pragma("quick_check(sqlite_schema)", { simple: true }) === "ok";
   } catch (error) {
     if (isDamage(error)) return false;
@@ -165,7 +168,7 @@ function treesOf(db: Database): string[] {
   return ["sqlite_schema", ...names.filter((name) => !isLarge(name)), ...names.filter(isLarge)];
 }
 
-/** An index that has every row of the table, if there is one: it tells how many rows there were. */
+/** An index that contains every row of the table, if there is one, tells how many rows there were. */
 export const WHOLE_INDEXES: Readonly<Record<string, string>> = {
   event: "event_tenant_type",
   delivery: "delivery_endpoint",

@@ -1,42 +1,42 @@
 /**
- * Looks through a write-ahead log that nothing has opened yet, for committed transactions that SQLite will not take. It
- * reads up to the first frame whose checksum is wrong, and says nothing of what stands behind, which the next commit
+ * Searches a write-ahead log, before anything opens it, for committed transactions that SQLite will ignore. SQLite
+ * reads up to the first frame with a wrong checksum, and says nothing about the frames after it, which the next commit
  * overwrites. https://www.sqlite.org/fileformat2.html#walformat
  *
- * A tail that is not whole is no damage. A process that dies, or the power cut, may leave a part of the last
- * transaction, in any order of its pages: nobody was told that it was committed. And behind the end stand frames of the
- * rounds before, with other salts, and pages of transactions that were undone, which have no commit among them.
+ * An incomplete tail is no damage. A crash or a power cut may leave a part of the last transaction, with its pages in
+ * any order; nobody was told that it was committed. After the end there are also frames of earlier rounds, with other
+ * salts, and pages of transactions that were undone, which have no commit among them.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/** What stands behind the damage, all of it lost. */
+/** The transactions after the damage, all of which are lost. */
 export interface LostLog {
-  /** Commits of the present round. Each is of one transaction: a group of requests. */
+  /** Commits of the present round. Each is one transaction: a group of requests. */
   readonly transactions: number;
-  /** Pages that they wrote. */
+  /** The number of pages that they wrote. */
   readonly pages: number;
 }
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const MAGIC = 0x377f0682;
-/** Of a log whose header does not say it. */
+/** The page size if the header does not tell. */
 const PAGE_BYTES = 8192;
-/** SQLite writes a page of a transaction again in place only if the transaction does not fit into its cache. */
+/** SQLite rewrites a page of a transaction in place only if the transaction does not fit into its cache. */
 const SMALL_PAGES = 256;
 
 /**
- * Null where nothing that was committed can have been lost. `sameBoot`: the kernel that the last process wrote to is
- * still the one that runs, so that what was written is there in the order in which it was written.
+ * Returns null if no committed transaction can be lost. `sameBoot` is true if the kernel to which the last process
+ * wrote is still running, so that the file has everything in the order in which it was written.
  */
 export function lookForLostLog(file: string, { sameBoot }: { readonly sameBoot: boolean }): LostLog | null {
   const log = readLog(file);
   if (log === null) return null;
   try {
     const { transactions, pages, first } = behindDamage(log);
-    // Before the second transaction began, the first one was durable, and may have been acknowledged.
+    // The first transaction was durable before the second one began, and may have been acknowledged.
     if (transactions >= 2) return { transactions, pages };
-    // The last one may never have been durable. Without a power cut it was written whole, or has no commit yet.
+    // The last transaction may never have been durable. Without a power cut it was written whole, or has no commit yet.
     return transactions === 1 && sameBoot && first <= SMALL_PAGES ? { transactions, pages } : null;
   } finally {
     closeSync(log.fd);
@@ -50,12 +50,12 @@ interface Log {
   readonly frames: number;
   readonly pageBytes: number;
   readonly bigEndian: boolean;
-  /** The round's, in every frame of it; null where the header is damaged. */
+  /** The salts of the round, which are in each of its frames. Null if the header is damaged. */
   readonly salts: Sums | null;
   readonly sums: Sums;
 }
 
-/** Null where there is none, or none that was ever begun. */
+/** Returns null if there is no log, or none that was ever begun. */
 function readLog(file: string): Log | null {
   let fd: number;
   try {
@@ -85,7 +85,7 @@ function readLog(file: string): Log | null {
   return { fd, frames, pageBytes, bigEndian, salts: isWhole ? pairAt(header, 16) : null, sums };
 }
 
-/** `first`: the pages of the first transaction that is not whole, up to its commit. */
+/** `first` is the number of pages of the first incomplete transaction, up to its commit. */
 function behindDamage({ fd, frames, pageBytes, bigEndian, ...header }: Log) {
   const frame = Buffer.from(new ArrayBuffer(FRAME_HEADER_BYTES + pageBytes));
   let salts = header.salts;
@@ -94,7 +94,7 @@ function behindDamage({ fd, frames, pageBytes, bigEndian, ...header }: Log) {
   const found = { transactions: 0, pages: 0, first: 0 };
   for (let at = 0; at < frames; at++) {
     readSync(fd, frame, 0, frame.length, HEADER_BYTES + at * frame.length);
-    // Without a header the first frame must say which round this is.
+    // Without a header, the first frame must tell which round this is.
     salts ??= pairAt(frame, 8);
     const isOfRound = isEqual(pairAt(frame, 8), salts);
     const isCommit = isOfRound && frame.readUInt32BE(4) > 0;

@@ -1,4 +1,4 @@
-/** Writes what can be read of a damaged database into a new one. */
+/** Copies what can be read of a damaged database into a new one. */
 import type { Database, Statement } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
 import type { LostRows } from "../../store.ts";
@@ -11,13 +11,16 @@ import { ReadableRows, WHOLE_INDEXES, type Gap, type Row } from "./damage.ts";
 import { instantOf, CANCELLED, DELIVERED, FAILED, FRESH, WAITING } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 
-/** A store goes on without some of their rows, and of events'. Of all others a missing row would be wrong in silence. */
+/**
+ * A store can go on without some rows of these tables and of an event's tables. A missing row of any other table would
+ * cause silent errors.
+ */
 const MAY_LOSE = "event large_data large_batch late_attempt health counter settled idempotency audit".split(" ");
-/** What belongs to an event that could not be read is of no use, and would be counted as owed for ever. */
+/** Rows that belong to an unreadable event are useless, and would count as pending forever. */
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
-/** Late attempts are noted anew where a row of these is lost. */
+/** If a row of these is lost, late attempts are noted again. */
 const LATE_FROM = new Set(["event", "attempt", "late_attempt"]);
-/** In SQL, of an event whose data was in a row that could not be read. */
+/** SQL that is true for an event whose data was in a row that could not be read. */
 const LACKS_DATA = "large IS NOT NULL AND large NOT IN (SELECT num FROM large_data)";
 const IS_OF_NONE = "num NOT IN (SELECT large FROM event WHERE large IS NOT NULL)";
 const COUNTS = "failure_count";
@@ -36,14 +39,14 @@ interface Loss {
 
 export interface Salvaging {
   readonly from: Database;
-  /** Empty; durable once it is closed and synced. */
+  /** An empty database. It is durable once it is closed and synced. */
   readonly to: Database;
-  /** For messages. */
+  /** Named in messages. */
   readonly file: string;
   readonly migrations: readonly Migration[];
 }
 
-/** What could not be read. Throws `StoreRefused` where that is something that no store goes on without. */
+/** Returns what could not be read. Throws `StoreRefused` if no store can go on without it. */
 export function salvage({ from, to, file, migrations }: Salvaging): LostRows[] {
   shapePages(to);
   to.pragma("journal_mode = OFF");
@@ -78,10 +81,14 @@ export function hopeless(file: string, what: string): StoreRefused {
   );
 }
 
-/** Tables now, and what makes their indexes once they are full: that is several times as fast. */
+/**
+ * Creates the tables, and returns the SQL for their indexes. Building them once the tables are full is several times as
+ * fast.
+ */
 function makeTables(to: Database, migrations: readonly Migration[]): string[] {
   applySteps(to, 0, { migrations });
-  // What the steps wrote there of an empty store would stay in place of what is copied: a mark below all events.
+  // The steps wrote the facts of an empty store, such as a mark below all events, which would stay instead of the
+  // copied ones.
   to.exec("DELETE FROM meta");
   const indexes = to
     .prepare<[], { name: string; sql: string }>(
@@ -105,7 +112,7 @@ function tablesOf(db: Database): Table[] {
   });
 }
 
-/** Empty when nothing of it is lost. */
+/** Returns an empty list if nothing is lost. */
 function copyTable({ name, columns, keys }: Table, { from, to, file }: Omit<Salvaging, "migrations">): Loss[] {
   const insert = to.prepare(`INSERT OR IGNORE INTO ${name} VALUES (${columns.map(() => "?").join(", ")})`);
   const walk = keys.length === 0 ? null : new ReadableRows(from, name, { columns, keys });
@@ -133,7 +140,7 @@ function copyTable({ name, columns, keys }: Table, { from, to, file }: Omit<Salv
   return [{ table: name, gaps }];
 }
 
-/** A page that looks like one may hold rows that no table takes. */
+/** A damaged page may look readable and contain rows that the table refuses. */
 function put(insert: Statement<unknown[]>, row: Row): boolean {
   try {
     insert.run(...row);
@@ -144,14 +151,17 @@ function put(insert: Statement<unknown[]>, row: Row): boolean {
   }
 }
 
-/** As an index that can be read has them, or as deliveries count theirs; null where nothing says how many there were. */
+/**
+ * Compares with a readable index, or with the counts that deliveries keep. Returns null if nothing tells how many rows
+ * there were.
+ */
 function lostRows({ table, gaps }: Loss, from: Database, to: Database): number | null {
   const number = (db: Database, sql: string, ...keys: number[]) =>
     db
       .prepare<number[], number>(sql)
       .pluck()
       .get(...keys)!;
-  // They were noted anew, or are of no event.
+  // They were noted again, or belong to no event.
   if (table === "late_attempt" || table === "large_batch") return 0;
   if (table === "large_data") return number(to, `SELECT count(*) FROM event WHERE ${LACKS_DATA}`);
   try {
@@ -176,7 +186,7 @@ function lostRows({ table, gaps }: Loss, from: Database, to: Database): number |
   }
 }
 
-/** When the events were received that it is about: their keys hold the instant. */
+/** Returns when the events that this is about were received: their keys contain the time. */
 function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "until"> {
   if (gaps.length === 0 || !["event", "delivery", "attempt"].includes(table)) return { from: null, until: null };
   const last = gaps.at(-1)!.before;
@@ -188,7 +198,7 @@ function spanOf(table: string, gaps: readonly Gap[]): Pick<LostRows, "from" | "u
 
 export interface Rebuilding {
   readonly from: Database;
-  /** Has all that could be read of the tables. */
+  /** Contains everything that could be read of the tables. */
   readonly to: Database;
   readonly gaps: readonly Gap[];
 }
@@ -206,7 +216,7 @@ interface Last {
 
 const SUCCEEDED = 0;
 const REFUSED = 1;
-/** Attempts that were asked for by hand, and tests, use no rung. */
+/** Attempts that were requested by hand, and tests, use no rung. */
 const LAST_ON_LADDER = 1;
 
 export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
@@ -237,7 +247,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   )) {
     const made = last.all(event, endpoint);
     if (made.length === 0 && !open.has(`${event} ${endpoint}`)) {
-      // It was delivered at once, or cancelled, and its row alone said which: that is lost.
+      // It was delivered at once or cancelled, and only its lost row told which.
       if (event < mark || settled.has(`${event} ${endpoint}`)) continue;
       open.set(`${event} ${endpoint}`, { status: FRESH, dueAt: instantOf(event) });
     }
@@ -253,7 +263,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   }
 }
 
-/** Deliveries above the mark that are not owed, as `event endpoint`. */
+/** Deliveries above the mark that are not pending, as `event endpoint`. */
 function settledIn(to: Database): Set<string> {
   const all = new Set<string>();
   const rows = to.prepare<[], Buffer>("SELECT deliveries FROM settled").pluck();
@@ -264,7 +274,7 @@ function settledIn(to: Database): Set<string> {
   return all;
 }
 
-/** `made` is all that was attempted, the latest first. */
+/** `made` has all attempts, the latest first. */
 function rungAfter(made: readonly Last[]): number {
   const counted = made.filter(
     ({ outcome, round, trigger }) => outcome === REFUSED && round === made[0]!.round && trigger <= LAST_ON_LADDER,
@@ -272,7 +282,7 @@ function rungAfter(made: readonly Last[]): number {
   return Math.max(0, ...counted.map(({ retry }) => retry + 1));
 }
 
-/** As much of it as can be read. */
+/** Yields as many rows as can be read. */
 function* inGaps<T extends [number, ...unknown[]]>(db: Database, gaps: readonly Gap[], select: string): Generator<T> {
   for (const { after, before } of gaps) {
     try {

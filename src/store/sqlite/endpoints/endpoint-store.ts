@@ -1,4 +1,4 @@
-/** Endpoints: what changes them and tells how they fare, with what follows from a change. */
+/** Endpoints: changes to them, the consequences of a change, and their health. */
 import type {
   DamagedTarget,
   DisabledReason,
@@ -43,7 +43,7 @@ export class SqliteEndpoints implements EndpointStore {
     this.#parts = parts;
   }
 
-  /** Takes up the sweeps that a stop of the process cut short. */
+  /** Continues the sweeps that a stop of the process cut short. */
   start(): void {
     for (const endpoint of this.#parts.sweep.unswept()) this.#cancelBehind(endpoint);
   }
@@ -127,7 +127,7 @@ export class SqliteEndpoints implements EndpointStore {
       return deleted;
     });
     if (number === null) return false;
-    // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
+    // The endpoint is deleted. Report so even if its deliveries cannot be rewritten now.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
   }
@@ -169,13 +169,16 @@ export class SqliteEndpoints implements EndpointStore {
     }
   }
 
-  /** Leaves what is still to be written to the last commit. */
+  /** Leaves what is still unsaved to the last commit. */
   close(): void {
     this.#closed = true;
     while (this.#parts.health.hasChanges) this.saveHealth().catch(() => {});
   }
 
-  /** What was asked for before an endpoint was disabled is owed no more; what failed before it was enabled is over. */
+  /**
+   * Drops attempts that were requested before the endpoint was disabled, and forgets failures from before it was
+   * enabled.
+   */
   #heeding<T>(id: string, change: () => T): T {
     const { health, index, manual } = this.#parts;
     const before = index.byId(id);
@@ -186,7 +189,7 @@ export class SqliteEndpoints implements EndpointStore {
     return result;
   }
 
-  /** A chunk a turn, so that a million deliveries delay nobody else's commit. */
+  /** Cancels a chunk per turn, so that a million deliveries delay nobody else's commit. */
   async #cancelOpen(endpoint: number): Promise<void> {
     const { sweep } = this.#parts;
     let walked: Walked | null = null;
@@ -196,12 +199,12 @@ export class SqliteEndpoints implements EndpointStore {
     } while (walked !== null);
   }
 
-  /** While nobody waits for it. */
+  /** Runs in the background, while nobody waits for it. */
   #cancelBehind(endpoint: number): void {
     this.#cancelOpen(endpoint).catch(() => this.#cancelLater(endpoint));
   }
 
-  /** A full disk stops it for a moment, a stop of the process until the next start. */
+  /** A full disk delays the sweep for a moment; a stop of the process delays it until the next start. */
   #cancelLater(endpoint: number): void {
     if (!this.#closed) this.#engine.clock.after(CANCEL_AGAIN_MS, () => this.#cancelBehind(endpoint));
   }

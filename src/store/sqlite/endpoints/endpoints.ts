@@ -1,4 +1,4 @@
-/** Endpoints: their rows, and their secrets sealed. */
+/** The rows of endpoints, with their sealed secrets. */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import type {
@@ -26,12 +26,12 @@ import {
 } from "../../rows/endpoint-row.ts";
 import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
 
-/** Endpoints that are named where a type is still in use. */
+/** The number of endpoints that are named if a type is still in use. */
 const NAMED = 3;
 
 interface Updated {
   readonly endpoint: Endpoint;
-  /** It was disabled before. */
+  /** True if it was disabled before. */
   readonly resumed: boolean;
 }
 
@@ -93,7 +93,7 @@ export class Endpoints {
     );
   }
 
-  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  /** Returns a refusal instead of throwing it, because that would undo the work of others in the transaction. */
   add(endpoint: NewEndpoint, maxPerTenant: number, now: number): Endpoint | WebhookdError {
     const tenant = this.#tenants.number(endpoint.tenant);
     if (this.#count.get(tenant)! >= maxPerTenant) {
@@ -113,7 +113,7 @@ export class Endpoints {
     return this.#view(this.#select.get(endpoint.id)!);
   }
 
-  /** As `add` answers a refusal. Null when there is no such endpoint. */
+  /** Returns a refusal as `add` does, and null if there is no such endpoint. */
   update(
     tenant: string | null,
     id: string,
@@ -163,13 +163,13 @@ export class Endpoints {
     return row === undefined ? null : (this.#tenants.nameIfAny(row.tenant) ?? null);
   }
 
-  /** Of a deleted one too: its history stays. */
+  /** Finds a deleted endpoint too, because its history stays. */
   numberOf(tenant: string | null, id: string): number | null {
     const row = this.#selectEver.get(id);
     return row === undefined || !this.#isOf(tenant, row) ? null : row.number;
   }
 
-  /** Null when there is no such tenant. */
+  /** Returns null if there is no such tenant. */
   list(query: EndpointQuery): Walk<ListedRow, Endpoint> | null {
     const tenant = query.tenant === null ? null : this.#tenants.find(query.tenant);
     if (tenant === undefined) return null;
@@ -197,7 +197,7 @@ export class Endpoints {
     };
   }
 
-  /** Makes it as if it were not there, but for its history; its number, or null when there is no such endpoint. */
+  /** Hides the endpoint but keeps its history. Returns its number, or null if there is no such endpoint. */
   softDelete(tenant: string | null, id: string, now: number): number | null {
     const row = this.#select.get(id);
     if (row === undefined || !this.#isOf(tenant, row)) return null;
@@ -232,7 +232,7 @@ export class Endpoints {
   #listStatement({ sort, order, tenant, uid }: EndpointQuery): Statement<unknown[], ListedRow> {
     const [compare, way] = order === "oldest" ? [">", "ASC"] : ["<", "DESC"];
     const place = sort === undefined ? "NULL" : SORTED_BY[sort];
-    // Where the last one stands is looked up: its row stays for days, even if it was deleted.
+    // Look up the place of the last one, because its row stays for days even if it was deleted.
     const last = `SELECT ${SORTED_BY.host}, l.number FROM endpoint l WHERE l.number = @key`;
     const beyond =
       sort === undefined
@@ -249,7 +249,7 @@ export class Endpoints {
     return statement;
   }
 
-  /** `match` in lower case. */
+  /** `match` is in lower case. */
   #says({ id, url, uid, description, tenant }: EndpointRow, match: string): boolean {
     const texts = [id, url, uid, description, this.#tenants.nameIfAny(tenant)];
     return texts.some((text) => text?.toLowerCase().includes(match) === true);
@@ -265,7 +265,7 @@ export class Endpoints {
     return new WebhookdError("already_created", `the uid belongs to endpoint ${owner}`);
   }
 
-  /** The daemon's own endpoint is found by its tenant's name alone. */
+  /** Only its tenant's name finds the daemon's own endpoint. */
   #isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
     const owner = this.#tenants.nameIfAny(row.tenant);
     return tenant === null ? owner !== ALERT_TENANT : owner === tenant;
@@ -284,7 +284,7 @@ export class Endpoints {
   }
 }
 
-/** A refusal as a value; anything else that is thrown is a bug. */
+/** Returns a refusal as a value. Anything else that is thrown is a bug. */
 export function attempt<T>(run: () => T): T | WebhookdError {
   try {
     return run();

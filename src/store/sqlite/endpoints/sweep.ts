@@ -1,4 +1,4 @@
-/** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
+/** Cleans up after an endpoint: cancels its open deliveries, and removes its row once its history is gone. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
@@ -10,7 +10,7 @@ import { firstKeyAt, instantOf, WAITING } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { IS_FRESH } from "../numbers/fragments.ts";
 
-/** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
+/** The place of a walk over an endpoint's open deliveries, and the event up to which it goes. */
 export interface Walked {
   readonly upTo: number;
   readonly dueAt: number;
@@ -54,15 +54,15 @@ export class Sweep {
       .pluck();
   }
 
-  /** Endpoints whose sweep a stop of the process cut short. */
+  /** Returns the endpoints whose sweep a stop of the process cut short. */
   unswept(): number[] {
     return this.#unswept.all();
   }
 
   /**
-   * Cancels some of what the endpoint has open of events up to its mark, and takes the mark away at the end; where to go
-   * on, null at the end. Inside a transaction. Nothing gets behind the walk: what is marked and not cancelled yet only
-   * ever moves to a later due time, and no replay touches it.
+   * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns
+   * the place to go on, or null at the end. Call it inside a transaction. No delivery can move behind the walk: one
+   * that is still to be cancelled only moves to later due times, and no replay touches it.
    */
   cancelOpen(endpoint: number, from: Walked | null): Walked | null {
     const marked = this.#marked.get(endpoint);
@@ -101,10 +101,10 @@ interface LeftUrl {
   readonly isTaken: number;
 }
 
-/** Until then an attempt to a URL that its endpoint has left may still be recorded. */
+/** For this long, an attempt to a URL that its endpoint no longer has may still be recorded. */
 const URL_KEPT_MS = 86_400_000;
 
-/** Rows of deleted endpoints that nothing names any more, and the URLs that they and others had. */
+/** Removes the rows of deleted endpoints that nothing names any more, and the URLs that endpoints no longer have. */
 export class OldEndpoints {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
@@ -129,7 +129,7 @@ export class OldEndpoints {
     this.#dropHealth = db.prepare("DELETE FROM health WHERE endpoint = ?");
     this.#drop = db.prepare("DELETE FROM endpoint WHERE number = ?");
     this.#oldestEvent = db.prepare<[], number | null>("SELECT min(key) FROM event").pluck();
-    // The last number is not given again as long as its row is there.
+    // SQLite does not reuse the highest number while its row exists.
     this.#leftUrls = db.prepare(
       `SELECT num, name, name IN (SELECT url FROM endpoint WHERE deleted_at IS NULL) AS isTaken
        FROM url INDEXED BY url_left WHERE left_at < ? AND num < (SELECT max(num) FROM url) LIMIT ${CHUNK}`,
@@ -138,7 +138,7 @@ export class OldEndpoints {
     this.#dropUrl = db.prepare("DELETE FROM url WHERE num = ?");
   }
 
-  /** Inside a transaction. The numbers of those that are gone. */
+  /** Call it inside a transaction. `numbers` has the endpoints removed. */
   prune(before: number, from: string | null): Pruned & { readonly numbers: readonly number[] } {
     const candidates = this.#deleted.all(before, from === null ? -1 : Number(from));
     const over = candidates.filter(({ isOver }) => isOver === 1);
@@ -152,8 +152,8 @@ export class OldEndpoints {
   }
 
   /**
-   * Inside a transaction: at most 500 URLs that no endpoint has and no attempt was made to, because all events are gone
-   * that were there when the last endpoint left them.
+   * Removes at most 500 URLs that no endpoint has and no attempt names, because all events are gone that existed when
+   * the last endpoint left them. Call it inside a transaction.
    */
   pruneUrls(now: number): void {
     const oldest = this.#oldestEvent.get();

@@ -1,14 +1,20 @@
-/** Whether the store can take what it is given: free space, the last commit's fate, and faults that end the process. */
+/**
+ * Tells if the store can accept work, from the free space, the result of the last commit, and faults that end the
+ * process.
+ */
 import type { Database, Statement } from "better-sqlite3";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { RAISE_LIMIT, StoreRefused, isFull, reachedLimit } from "../../files/refused.ts";
 import type { Space } from "../../store.ts";
 import { storageFull, storageUnavailable } from "../../files/unavailable.ts";
 
-/** `PRAGMA synchronous`. */
+/** The value of `PRAGMA synchronous`. */
 const FULL = 2;
 
-/** Under this much of the disk itself even a small floor is passed: the WAL needs room that the freelist cannot give. */
+/**
+ * Publishes are refused when less than this is free on the disk itself, however much the freelist has, because the WAL
+ * cannot grow into the database's free pages.
+ */
 const LEAST_DISK_BYTES = 128 * 1024 * 1024;
 
 export type StatFs = (path: string) => Promise<{ readonly bavail: number; readonly bsize: number }>;
@@ -17,9 +23,11 @@ export interface ConditionOptions {
   readonly dir: string;
   readonly floorBytes: number;
   readonly statfs: StatFs;
-  /** The code with which the system refuses to write there now, such as EDQUOT; null when it takes what is written. */
+  /**
+   * Returns the code with which the system refuses to write there now, such as EDQUOT, or null if it accepts writes.
+   */
   readonly probe?: (dir: string) => string | null;
-  /** Called once, for an error after which the process must end. */
+  /** Called once, with an error after which the process must end. */
   readonly onFault: (error: Error) => void;
 }
 
@@ -39,12 +47,14 @@ export class Condition {
   #failed = false;
   #damaged = false;
   #unwritable = false;
-  /** The disk said so itself. */
+  /** The disk refused a write because it is full. */
   #full = false;
   #low = false;
-  /** What stood against the last commit, if it was the limit for files. */
+  /** The file size limit, if the last failed commit reached it; otherwise null. */
   #limit: string | null = null;
-  /** What the last process left could not be taken up for want of space, and nothing new may come before it. */
+  /**
+   * True while the last process's work cannot be taken over for want of space. Nothing new may be stored before that.
+   */
   behind = false;
 
   constructor(db: Database, options: ConditionOptions) {
@@ -59,22 +69,25 @@ export class Condition {
     return this.#full || this.#low || this.behind ? "disk_full" : "ready";
   }
 
-  /** Whether the database is to be mended before anything more is written to it. */
+  /** True if the database must be repaired before anything more is written to it. */
   get damaged(): boolean {
     return this.#damaged;
   }
 
-  /** Throws when nothing more may be read or written. */
+  /** Throws if nothing more may be read or written. */
   requireUsable(): void {
     if (this.#failed) throw storageUnavailable();
   }
 
-  /** Throws when nothing new may be stored; what follows from what is stored may still be written. */
+  /** Throws if nothing new may be stored. Changes that follow from stored events may still be written. */
   requireSpace(): void {
     if (this.#full || this.#low || this.behind) throw this.#noSpace();
   }
 
-  /** Inside a transaction, before its commit: one that is not synced would be answered all the same. */
+  /**
+   * Called inside a transaction, before its commit, because a commit that is not synced would be acknowledged all the
+   * same.
+   */
   requireDurable(): void {
     if (this.#synchronous.get() !== FULL) throw notDurable();
   }
@@ -97,7 +110,7 @@ export class Condition {
     this.#unwritable = false;
   }
 
-  /** What the caller is to be told when the storage is at fault; null for any other error. */
+  /** Returns the error for the caller if the storage is at fault, and null for any other error. */
   failed(error: unknown): WebhookdError | null {
     const fault = this.#faultOf(error);
     if (fault === null) return null;
@@ -124,7 +137,7 @@ export class Condition {
       : storageFull(cause);
   }
 
-  /** Nothing was written, for want of space. */
+  /** Returns true if nothing was written because there is no space. */
   isFull(error: unknown): boolean {
     return isFull(error, this.#options.dir, this.#options.probe);
   }
@@ -134,7 +147,7 @@ export class Condition {
     return this.isFull(error) ? "full" : storageFault(error);
   }
 
-  /** From now on nothing is read or written; whether it could be until now. */
+  /** Allows no more reads and writes. Returns true if they were possible until now. */
   close(): boolean {
     const usable = !this.#failed;
     this.#failed = true;
@@ -145,22 +158,22 @@ export class Condition {
 /**
  * - `full`: nothing was written; it passes when there is space again.
  * - `unavailable`: nothing was written (another program holds the file, the disk is read-only); it may pass.
- * - `damaged`: pages are not what was written there.
- * - `fatal`: what is on the disk is no longer known. A failed fsync must not be tried again, because the kernel may
+ * - `damaged`: pages do not contain what was written there.
+ * - `fatal`: the contents of the disk are no longer known. A failed fsync must not be retried, because the kernel may
  *   have dropped the pages and would report success.
  */
 export type StorageFault = "full" | "unavailable" | "damaged" | "fatal";
 
 /**
- * Pages that are not what was written there, or that the disk does not give back (EIO): nothing that stays in this file
- * can be trusted to be written.
+ * True if pages do not contain what was written there, or if the disk does not return them (EIO). Nothing more may be
+ * written to such a file.
  */
 export function isDamage(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /^SQLITE_(CORRUPT|NOTADB|IOERR_CORRUPTFS)/.test(code);
 }
 
-/** Null when the error says nothing about the storage: it is our own bug. */
+/** Returns null if the error is not about the storage, so that it is our own bug. */
 export function storageFault(error: unknown): StorageFault | null {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "SQLITE_FULL") return "full";

@@ -1,6 +1,6 @@
 /**
- * What the rooms of the store stand on: one connection to one file, what condition that is in, and the two ways to it.
- * A read sees what is committed; a write rides in the commit that all writes of a turn share. It knows of no noun.
+ * The base of the SQLite store: one connection to one file, its condition, and the two ways to use it. A read sees what
+ * is committed; a write shares one commit with all other writes of its turn. The engine knows nothing about events.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
@@ -15,27 +15,27 @@ import { Cursors } from "../../rows/cursors.ts";
 
 export interface EngineOptions {
   readonly dir: string;
-  /** Bytes of free space under which nothing new is stored. */
+  /** Nothing new is stored when fewer bytes than this are free. */
   readonly diskFloor: number;
   readonly box: Box;
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;
   readonly statfs: StatFs;
-  /** Runs something in a later turn of the event loop, after the I/O that is ready. */
+  /** Runs a function in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
   readonly shares: TenantShares;
-  /** Called once, for an error after which the process must end. */
+  /** Called once, with an error after which the process must end. */
   readonly onFault: (error: Error) => void;
 }
 
 const NOTE_EVERY_MS = 1000;
 
-/** Memory of rows, which is thrown away when a commit is undone. */
+/** Memory that mirrors rows, and is discarded when a commit is undone. */
 interface Mirror {
   forget(): void;
-  /** Inside each transaction, before its work. */
+  /** Called inside each transaction, before its work. */
   write?(now: number): void;
-  /** The same after its work. */
+  /** Called inside each transaction, after its work. */
   flush?(): void;
 }
 
@@ -55,7 +55,7 @@ export class Engine {
   readonly pages: Pages;
   /** The latest instant that was known before this process wrote anything. */
   readonly lastInstant: number;
-  /** The instant on the disk; null when it must be read again. */
+  /** The instant on the disk; null if it must be read again. */
   #noted: number | null = null;
   readonly #mirrors: Mirror[] = [];
 
@@ -106,7 +106,10 @@ export class Engine {
     }
   };
 
-  /** A commit of what may be refused. A refusal is answered within it, not thrown: that would undo the work of others. */
+  /**
+   * Commits work that may be refused. A refusal is returned from the commit, because throwing it would undo the work of
+   * others.
+   */
   async commitOrRefuse<T>(work: () => T | WebhookdError, size?: WorkSize): Promise<T> {
     const result = await this.commit.run(work, size);
     if (result instanceof WebhookdError) throw result;
@@ -118,44 +121,44 @@ export class Engine {
     return memory;
   }
 
-  /** The rest of what is asked comes in a later turn: others want to commit meanwhile. */
+  /** Resolves in a later turn, so that other work can commit before a long task goes on. */
   turn(): Promise<void> {
     return new Promise((resolve) => this.defer(resolve));
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   setInstant(now: number): void {
     this.meta.lastInstant = now;
     this.#noted = now;
   }
 
-  /** Writes at most once a second, and not at all while the clock is behind what it was. */
+  /** Writes at most once a second, and not at all while the clock is behind the latest instant. */
   #noteInstant(now: number): void {
     this.#noted ??= this.meta.lastInstant;
     if (now >= this.#noted + NOTE_EVERY_MS) this.setInstant(now);
   }
 }
 
-/** Small ones keep each of them short. */
+/** The number of pages from which the log is moved. A small number keeps each move short. */
 const FULL_PAGES = 500;
 
 /**
- * Moves what is in the log into the database, beside commits. That it could not, SQLite would tell nobody either, and
- * acknowledgements go on: `WalWatch` looks at what comes of it.
+ * Moves the log's contents into the database between commits. Ignores a failed move, as SQLite does, so that
+ * acknowledgements go on: `WalWatch` notices the growing log.
  */
 export class Log {
   readonly #look: Statement<[], [busy: number, pages: number, moved: number]>;
   readonly #move: Statement<[]>;
   readonly #requireUsable: () => void;
 
-  /** After a fault nothing more may be moved: `requireUsable` throws then. */
+  /** `requireUsable` throws after a fault, because nothing more may be moved then. */
   constructor(db: Database, requireUsable: () => void) {
     this.#requireUsable = requireUsable;
     this.#look = db.prepare<[], [number, number, number]>("PRAGMA wal_checkpoint(NOOP)").raw();
     this.#move = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   }
 
-  /** Whether there is so much in it that it should be moved. */
+  /** True if the log has so many pages that it should be moved. */
   isFull(pages = FULL_PAGES): boolean {
     const found = this.#tried(() => this.#look.get());
     return found !== undefined && found[1] >= pages && found[2] < found[1];
@@ -175,15 +178,15 @@ export class Log {
   }
 }
 
-/** Rows of a statement: as many as a commit of batches has, and as one has that is of single publishes. */
+/** Rows per statement: the large ones suit commits of batches, the small ones commits of single publishes. */
 const SIZES = [32, 8, 1];
 
-/** Rows that are added to one table, many a statement: a call into SQLite costs as much as a small row. */
+/** Inserts many rows with each statement, because a call into SQLite costs as much as a small row. */
 export class RowBatch<Row extends unknown[]> {
   readonly #statements: readonly { readonly values: number; readonly insert: Statement<unknown[]> }[];
   #values: unknown[] = [];
 
-  /** `row` is what stands for one row after VALUES, with a question mark for each value that is given. */
+  /** `row` is the text of one row after VALUES, with a question mark for each value. */
   constructor(db: Database, insert: string, row: string) {
     const width = row.split("?").length - 1;
     this.#statements = SIZES.map((rows) => ({
@@ -192,7 +195,10 @@ export class RowBatch<Row extends unknown[]> {
     }));
   }
 
-  /** Only inside a transaction. Nobody reads the row there before `flush`, which its end does at the latest. */
+  /**
+   * Call it only inside a transaction. The row is not visible before `flush`, which runs at the end of the transaction
+   * at the latest.
+   */
   add(...row: Row): void {
     this.#values.push(...row);
   }
@@ -206,7 +212,7 @@ export class RowBatch<Row extends unknown[]> {
     this.#values = [];
   }
 
-  /** The transaction was undone before it was flushed. */
+  /** Called when the transaction was undone before it was flushed. */
   forget(): void {
     this.#values = [];
   }

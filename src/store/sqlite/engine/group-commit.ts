@@ -1,13 +1,13 @@
 /**
- * One transaction for all the writes that gathered in a turn of the event loop, so that they share one fsync; each is
- * answered after the commit, with its own result. Publishes come by turns of their tenants: what one tenant has waiting
- * delays another's by the commit that is under way. What fills the log is moved into the database in a turn of its own,
- * when those are answered that were committed, and something small went before it. After small publishes, what is large
- * and a move wait for one turn more: that is when the senders write. While another tenant publishes, what is large has a
- * commit and a move to itself, and the next waits for as long as these took.
+ * Commits all writes that gathered in a turn of the event loop as one transaction, so that they share one fsync. Each
+ * gets its own result after the commit. Tenants take turns to publish, so that one tenant's backlog delays another only
+ * by the commit under way. A full log is moved into the database in a turn of its own, after one more commit of small
+ * work. After small publishes, large work and the move wait for one more turn, in which the senders write. While
+ * several tenants publish, each large publish has a commit and a move to itself, and the next one waits for as long as
+ * these took.
  *
- * There is no timer while work keeps coming: the fsync itself is when the next batch gathers. Only work that comes right
- * after a commit waits a moment for company, and results of attempts, whose loss costs a duplicate, for a publish.
+ * There is no timer while work keeps coming: the next batch gathers during the fsync. Only work that arrives right
+ * after a commit waits a moment for more work. Results of attempts, whose loss costs a duplicate, wait for a publish.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
@@ -18,40 +18,45 @@ import type { Condition } from "./condition.ts";
 const MAX_EVENTS = 256;
 const MAX_DELIVERIES = 5000;
 const MAX_BYTES = 1024 * 1024;
-/** What is more than that is large: to write it, and to move it from the log, takes milliseconds. */
+/** Publishes of more bytes are large: writing them, and moving them out of the log, takes milliseconds. */
 export const LARGE_BYTES = 192 * 1024;
-/** Of the daemon's own work, such as results of attempts: a commit holds up everything else while it is made. */
+/**
+ * The limit on the daemon's own work in a commit, such as results of attempts, because a commit delays everything else.
+ */
 const MAX_OWN = 1000;
-/** What a row costs, in bytes that are written. */
+/** The cost of a row, in bytes written. */
 const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
 export const PATIENT_MS = 50;
-/** So many results are a load of their own: what waits for them, in memory above all, must not wait long. */
+/** With so many results, waiting too long would fill up memory. */
 const LOAD = 16;
 const LOAD_PATIENT_MS = 5;
 
 export interface WorkSize {
   readonly events: number;
   readonly deliveries: number;
-  /** Of a publish: whose turn it takes, and the bytes of its events. What has no tenant comes before all of them. */
+  /**
+   * Present for publishes: the tenant whose turn it is, and the bytes of its events. Other work comes before all of
+   * them.
+   */
   readonly published?: { readonly tenant: string; readonly bytes: number };
-  /** May wait for other work to share its commit. */
+  /** True if the work may wait for other work to share its commit. */
   readonly patient?: boolean;
 }
 
 export interface GroupCommitOptions {
   readonly clock: Clock;
   readonly condition: Condition;
-  /** Runs something in a later turn of the event loop, after the I/O that is ready. */
+  /** Runs a function in a later turn of the event loop, after the I/O that is ready. */
   readonly defer: (run: () => void) => void;
   readonly shares: TenantShares;
   readonly log: { isFull(pages?: number): boolean; move(): void };
   /** Runs inside each transaction, before its work. */
   readonly onBegin: () => void;
-  /** The same after its work. */
+  /** Runs inside each transaction, after its work. */
   readonly onEnd: () => void;
-  /** Memory that mirrors rows must be thrown away: they were undone. */
+  /** Called when a transaction was undone, so that memory that mirrors its rows must be discarded. */
   readonly onRollback: () => void;
 }
 
@@ -68,20 +73,20 @@ interface Published extends Waiting {
 
 const isSmallPublish = ({ events, published: of }: Work) => events > 0 && of !== undefined && of.bytes <= LARGE_BYTES;
 
-/** Rows that a step of long work touches at most: it must not hold up the commits of others. */
+/** The largest number of rows that a step of long work touches, so that it does not delay the commits of others. */
 export const CHUNK = 500;
 export const CHUNK_SIZE: WorkSize = { events: 0, deliveries: CHUNK };
 const SMALL: WorkSize = { events: 0, deliveries: 1 };
 
 export class GroupCommit {
-  /** How long commits took, the failed ones too. */
+  /** The durations of commits, including failed ones. */
   readonly times = new Histogram(TIMES_MS);
   readonly #db: Database;
   readonly #options: GroupCommitOptions;
   readonly #begin: Statement<[]>;
   readonly #commit: Statement<[]>;
   readonly #rollback: Statement<[]>;
-  /** The daemon's own, in the order of its calls. */
+  /** The daemon's own work, in the order of its calls. */
   #queue: Work[] = [];
   readonly #published: TenantTurns<Published>;
   readonly #rests: Rests;
@@ -89,14 +94,14 @@ export class GroupCommit {
   #deliveries = 0;
   #bytes = 0;
   #lastEnd = Number.NEGATIVE_INFINITY;
-  /** A commit is deferred to a coming turn; nothing brings it sooner. */
+  /** True if a commit is deferred to the next turn, so that nothing more needs to schedule it. */
   #deferred = false;
   #waiting = 0;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** Commits since the log was seen full; null while it is not. */
+  /** The commits since the log was found full; null if it is not full. */
   #sinceFull: number | null = null;
-  /** In the coming turn what was just published is sent, and what takes long would come before it. */
+  /** True if the next turn must not run long work, because the events just published are sent in it. */
   #holdsLong = false;
 
   constructor(db: Database, options: GroupCommitOptions) {
@@ -109,7 +114,7 @@ export class GroupCommit {
     this.#rollback = db.prepare("ROLLBACK");
   }
 
-  /** `run` is synchronous and writes; it may run twice, because the work of others can undo its transaction. */
+  /** `run` is synchronous and writes. It may run twice, because the work of others can undo its transaction. */
   run<T>(run: () => T, size: WorkSize = SMALL): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { events, deliveries, published } = size;
@@ -125,7 +130,9 @@ export class GroupCommit {
     });
   }
 
-  /** Alone in a transaction, after everything that gathered: what follows it is the first to see what it did. */
+  /**
+   * Runs alone in a transaction, after all work that gathered, so that no other work comes between it and what follows.
+   */
   runNow<T>(work: () => T): T {
     this.flush();
     const begun = this.#options.clock.monotonic();
@@ -138,7 +145,7 @@ export class GroupCommit {
     }
   }
 
-  /** Commits everything that gathered, now. */
+  /** Commits all work that gathered, now. */
   flush(): void {
     while (this.#waiting > 0) this.#commitBatch(this.#take());
   }
@@ -166,7 +173,7 @@ export class GroupCommit {
     const batch = (this.#sinceFull ?? 0) === 0 ? this.#take(mostBytes) : [];
     if (batch.length > 0) {
       this.#commitBatch(batch);
-      // For one turn, or what is large would never come beside many small publishes.
+      // Hold large work for one turn only, or it would never be committed beside many small publishes.
       this.#holdsLong = !isHeld && batch.some(isSmallPublish);
     } else if (isFull && !isHeld) {
       const begun = clock.monotonic();
@@ -210,7 +217,10 @@ export class GroupCommit {
     for (const { published } of batch.filter(isSmallPublish)) this.#rests.small(published!.tenant, this.#lastEnd);
   }
 
-  /** What is large is moved before more of it comes, if anyone else is there: two of them would take twice as long. */
+  /**
+   * Plans to move a large commit out of the log before the next large one, if several tenants publish: moving two at
+   * once would take twice as long.
+   */
   #ended(begun: number, isLarge = false): void {
     this.#lastEnd = this.#options.clock.monotonic();
     this.times.add(this.#lastEnd - begun);
@@ -221,9 +231,9 @@ export class GroupCommit {
   }
 
   /**
-   * The daemon's own work as it came, then publishes by turns, up to the caps. A single piece of work may be larger than
-   * they are, unless `mostBytes` says less, and a publish is taken in every commit, or the daemon's own work could keep
-   * them all waiting.
+   * Takes the daemon's own work in its order, then publishes by turns, up to the limits. A single piece of work may
+   * exceed them, unless it is larger than `mostBytes`. Every commit takes a publish, or the daemon's own work could
+   * delay all of them forever.
    */
   #take(mostBytes = Number.POSITIVE_INFINITY): Work[] {
     let [events, deliveries, bytes] = [0, 0, 0];
@@ -283,7 +293,10 @@ export class GroupCommit {
     }
   }
 
-  /** One of the batch threw: each has its own transaction now, so that only that one is refused. */
+  /**
+   * Runs in a transaction of its own. If one piece of work in a batch throws, all are run again in this way, so that
+   * only that one is refused.
+   */
   #alone(work: Work): void {
     try {
       work.resolve(this.#transaction([work.run])[0]);

@@ -1,4 +1,4 @@
-/** Facts about the store as a whole, by name. */
+/** Facts about the store as a whole, stored by name. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Pause } from "../../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../../files/refused.ts";
@@ -18,7 +18,7 @@ export class Meta {
     this.#delete = db.prepare("DELETE FROM meta WHERE name = ?");
   }
 
-  /** What lets a later start tell that it has the right key, before a thousand signatures are wrong. */
+  /** Stores a check value, so that a later start can tell if it has the right key before it signs anything. */
   setKey(box: Box): void {
     this.#upsert.run("key_id", box.keyId);
     this.#upsert.run("key_check", box.sealCheck());
@@ -33,7 +33,7 @@ export class Meta {
     );
   }
 
-  /** Marks that were made before the key was changed are told again by it. */
+  /** Stores the key of the marks, so that marks made before a change of `secret.key` are still recognized. */
   keepMarks(box: Box | null): void {
     if (box === null) this.#delete.run("marks");
     else this.#upsert.run("marks", box.sealMarks());
@@ -52,7 +52,7 @@ export class Meta {
     return String(this.#select.get("key_id"));
   }
 
-  /** The latest wall clock that a commit has seen, within a second; 0 in a new store. */
+  /** The latest wall-clock time that a commit has seen, within a second; 0 in a new store. */
   get lastInstant(): number {
     return Number(this.#select.get("last_instant") ?? 0);
   }
@@ -61,7 +61,7 @@ export class Meta {
     this.#upsert.run("last_instant", now);
   }
 
-  /** Whether the process that had the store last died within its first minute. */
+  /** True if the last process that had the store died within its first minute. */
   get young(): boolean {
     return this.#select.get("young") === 1;
   }
@@ -79,7 +79,7 @@ export class Meta {
     this.#upsert.run("young", 0);
   }
 
-  /** The attempt, by its key, up to which the answers were forgotten. */
+  /** The key of the attempt up to which response bodies were removed. */
   get responsesForgotten(): [event: number, endpoint: number, number: number] {
     const text = this.#select.get("responses_forgotten") ?? "-1,-1,-1";
     return String(text).split(",").map(Number) as [number, number, number];
@@ -89,7 +89,10 @@ export class Meta {
     this.#upsert.run("responses_forgotten", key.join(","));
   }
 
-  /** The delivery, by its key, up to which the answers to first attempts were forgotten that its row tells. */
+  /**
+   * The key of the delivery up to which response bodies were removed from first attempts that are kept in the row of
+   * their delivery.
+   */
   get firstResponsesForgotten(): [event: number, endpoint: number] {
     const text = this.#select.get("first_responses_forgotten") ?? "-1,-1";
     return String(text).split(",").map(Number) as [number, number];
@@ -100,8 +103,8 @@ export class Meta {
   }
 
   /**
-   * Deliveries of events from this key on have their causes; those before it may not have them yet, in a store that was
-   * repaired. Null when all have them.
+   * The lowest event key from which all deliveries have their causes. Earlier ones may lack them in a store that was
+   * repaired. Null if all have them.
    */
   get causesNoted(): number | null {
     const event = this.#select.get("causes_noted");
@@ -131,7 +134,7 @@ export class Meta {
     this.#upsert.run("last_backup", JSON.stringify(backup));
   }
 
-  /** Another process is moving the store. */
+  /** Present while another process moves the store. */
   get openMove(): OpenMove | null {
     const id = this.#select.get("moving_out");
     if (id === undefined) return null;
@@ -139,7 +142,7 @@ export class Meta {
     return { since: since === undefined ? null : Number(since) };
   }
 
-  /** The damage of the database that this one was repaired from. */
+  /** The damage of the database from which this one was repaired. */
   get damage(): Damage | null {
     const text = this.#select.get("damage") ?? "null";
     return JSON.parse(String(text)) as Damage | null;
@@ -149,13 +152,13 @@ export class Meta {
     this.#upsert.run("damage", JSON.stringify(damage));
   }
 
-  /** In a backup that nothing was opened on since: when it was made. Null in a store. */
+  /** The time at which a backup was made, if nothing has used it since. Null in a store. */
   get copiedAt(): number | null {
     const at = this.#select.get("copied_at");
     return at === undefined ? null : Number(at);
   }
 
-  /** In a backup: `secret.key`, sealed with a passphrase. */
+  /** In a backup, `secret.key` sealed with a passphrase. */
   get sealedKey(): string | null {
     const text = this.#select.get("sealed_key");
     return text === undefined ? null : String(text);
@@ -166,7 +169,7 @@ export class Meta {
     if (sealedKey !== null) this.#upsert.run("sealed_key", sealedKey);
   }
 
-  /** Makes a store of a backup: it begins with the brake on, because what was done after the copy is not in it. */
+  /** Makes a backup a store. It starts paused, because attempts made after the copy are not in it. */
   takeUp(pause: Pause): void {
     this.#delete.run("copied_at");
     this.#delete.run("sealed_key");

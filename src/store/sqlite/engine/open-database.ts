@@ -1,4 +1,4 @@
-/** Opens the database file: ours and no newer than we know, or not at all; durable settings on every open. */
+/** Opens the database file with durable settings, if it is ours and no newer than we know. */
 import { chmodSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import Sqlite, { type Database } from "better-sqlite3";
@@ -16,11 +16,11 @@ export interface DatabaseOptions {
   readonly nativeBinding?: NativeBinding | undefined;
   /** The schema that this program needs. */
   readonly wanted: number;
-  /** Whether a file without anything in it may become a store: a first start that was cut short leaves one. */
+  /** True if an empty file may become a store. A first start that was cut short leaves one. */
   readonly mayCreate: boolean;
 }
 
-/** `version` is the schema it has: 0 when it is empty, and never newer than the wanted one. */
+/** `version` is the schema of the file: 0 if it is empty, and never newer than the wanted one. */
 export function openDatabase(
   file: string,
   options: DatabaseOptions,
@@ -30,7 +30,7 @@ export function openDatabase(
     db = openFile(file, { timeout: BUSY_MS, nativeBinding: options.nativeBinding });
     requireSqlite(db);
     const version = schemaOf(db, file, options);
-    // Through its name, which opens nothing; SQLite gives `-wal` and `-shm` the same mode.
+    // chmod by name does not open the file. SQLite gives `-wal` and `-shm` the same mode.
     chmodSync(file, 0o600);
     configure(db);
     return { db, version };
@@ -40,7 +40,9 @@ export function openDatabase(
   }
 }
 
-/** The schema's number, 0 for an empty file. Only reads: what is not ours must not be changed. */
+/**
+ * Returns the schema's number, or 0 for an empty file. Only reads, because a file that is not ours must not be changed.
+ */
 export function schemaOf(
   db: Database,
   file: string,
@@ -66,32 +68,33 @@ export function schemaOf(
   return version;
 }
 
-/** Of an empty file, before the journal mode, or of the one that is made anew of this one: what its pages are like. */
+/** Sets how pages look. Call it for an empty file before the journal mode, or for a file that is to be written anew. */
 export function shapePages(db: Database): void {
   db.pragma("page_size = 8192");
-  // Keeps who points to each page, so that the last ones can be moved to where free ones are.
+  // Pages keep track of who points to them, so that the last ones can be moved into free ones.
   db.pragma("auto_vacuum = INCREMENTAL");
 }
 
 function configure(db: Database): void {
-  // Of a file that has pages it would write the same again.
+  // In a file that has pages this would write the same values again.
   if (pragma(db, "page_count") === 0) shapePages(db);
   if (db.pragma("journal_mode = WAL", { simple: true }) !== "wal") {
     throw new StoreRefused(74, "the data directory's file system has no shared memory", "use a local disk");
   }
-  // The library's default for WAL is NORMAL, under which a commit that was answered may be lost with the power.
+  // The library's default for WAL is NORMAL, under which a power cut may lose a commit that was acknowledged.
   db.pragma("synchronous = FULL");
-  // A checkpoint of SQLite's own runs inside a commit, and those who wait for it wait for both: ours come before it.
+  // SQLite's own checkpoint runs inside a commit and delays its callers, so ours come first.
   db.pragma("wal_autocheckpoint = 2000");
   db.pragma(`journal_size_limit = ${64 * 1024 * 1024}`);
-  // Events are written where the ones before them were. A start and each sweep fill it with pages from all over the
-  // index of what waits, so that it is memory that a daemon with nothing to do holds.
+  // Events are written next to the ones before them, so a larger cache would not help. A start and each sweep fill the
+  // cache with pages from all over the index of waiting deliveries, so an idle daemon would hold that memory for
+  // nothing.
   db.pragma("cache_size = -4096");
   db.pragma("temp_store = MEMORY");
   db.pragma("foreign_keys = ON");
 }
 
-/** Looked at after a transaction, because the library says FULL before the first one and means NORMAL. */
+/** Runs a transaction first, because before that the library reports FULL and means NORMAL. */
 export function requireDurable(db: Database): void {
   db.exec("BEGIN IMMEDIATE; COMMIT");
   if (pragma(db, "synchronous") !== 2) throw notDurable();
@@ -110,8 +113,8 @@ function pragma(db: Database, name: string): number {
 }
 
 /**
- * What an error while the store opens is to people; any error that is not the storage's stays as it is. `instead`: what
- * to do where the file is damaged.
+ * Explains to people an error while the store opens. Returns any error that is not the storage's unchanged. `instead`
+ * is what to do about a damaged file.
  */
 export function openingRefusal(error: unknown, file: string, instead = RESTORE): unknown {
   if (error instanceof StoreRefused) return error;
@@ -136,7 +139,7 @@ export function openingRefusal(error: unknown, file: string, instead = RESTORE):
   return error;
 }
 
-/** The SQLite addon, or its path, where it cannot be found in node_modules. */
+/** The SQLite addon, or its path, if node_modules does not contain it. */
 export type NativeBinding = string | object;
 
 const QUOTED_OR_PARAMETER = /'[^']*'|"[^"]*"|--.*|\?\d*|[@$]\w+/g;
@@ -147,13 +150,14 @@ export function openFile(
 ): Database {
   const { timeout, nativeBinding, readonly = false } = options;
   if (nativeBinding === undefined) return keepPlans(new Sqlite(file, { timeout, readonly }));
-  // The package takes the addon itself as well as its path; its types know of the path only.
+  // The package accepts the addon itself as well as its path, but its types know only the path.
   return keepPlans(new Sqlite(file, { timeout, readonly, nativeBinding: nativeBinding as string }));
 }
 
 /**
- * Where a bound value might change its plan, SQLite prepares a statement anew at each run, and does so for most that
- * have an ORDER BY, a LIMIT or a join: 5 to 50 µs a time, for plans that never differ. It looks through no unary plus.
+ * Hides parameters from SQLite's planner. If a bound value might change the plan, SQLite prepares the statement again
+ * at each run. It does so for most statements with an ORDER BY, a LIMIT or a join, and takes 5 to 50 µs each time, for
+ * plans that never differ. The planner does not look through a unary plus.
  */
 function keepPlans(db: Database): Database {
   const prepare = db.prepare.bind(db) as typeof db.prepare;
@@ -165,7 +169,7 @@ function hidden(part: string): string {
   return /^[?@$]/.test(part) ? `+${part}` : part;
 }
 
-/** `seed` runs in the same transaction. Whatever fails leaves the database as it was. */
+/** Runs `seed` in the same transaction. A failure leaves the database as it was. */
 export function applySteps(
   db: Database,
   version: number,

@@ -1,11 +1,11 @@
-/** Lists, a page at a time: rows are looked at in key order, a slice at a time. */
+/** Reads lists page by page: rows are read in key order, a slice at a time. */
 import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK } from "./group-commit.ts";
 
 /**
- * A long read in slices. Between two of them others have their turn: commits on the thread that writes, other callers in
- * the reader's. It yields nothing after a slice, or a piece that is wanted before the end.
+ * A long read in slices. Other work takes its turn between two slices: commits on the writer's thread, other callers on
+ * the reader's. It yields nothing after a slice, or a piece that the caller wants before the end.
  */
 export type Reading<T, Piece = never> = Generator<Piece | undefined, T, void>;
 
@@ -28,48 +28,56 @@ export async function readHere<T, Piece>(begin: () => Reading<T, Piece>, turns: 
   }
 }
 
-/** A page ends after so long, its rests not counted, wanted rows or not; the cursor goes on from there. */
+/** A page ends after this time, without counting pauses, even if it is not full. The cursor goes on from there. */
 const PAGE_MS = 500;
 
-/** Rows are counted for so long: a page must not wait for its total. */
+/** The time for counting rows, because a page must not wait for its total. */
 const COUNT_MS = 15;
-/** Between two looks at the clock. */
+/** The number of rows counted between two looks at the clock. */
 const COUNT_STEP = 200;
 
-/** Events in a slice of a search, by how long the one before took: they may be large. */
+/**
+ * The number of events in a slice of a search. It follows from the time of the slice before, because events may be
+ * large.
+ */
 const LEAST_SIFTED = 64;
 const MOST_SIFTED = 8000;
 const SLICE_MS = 8;
 
-/** Half at least: a slice that waited for a processor says nothing of the events. */
+/** Returns no less than half, because a slice that waited for a processor tells nothing about the events. */
 function paceOf(tookMs: number): number {
   return Math.max(0.5, Math.min(SLICE_MS / Math.max(tookMs, 1), 2));
 }
 
-/** How the rows of one list are found, and told from those that are not wanted. */
+/** Finds the rows of one list, and decides which of them are wanted. */
 export interface Walk<Row, T> {
-  /** Names the list in its cursors. */
+  /** The name of the list in its cursors. */
   readonly list: string;
-  /** Beyond these keys it begins. */
+  /** The keys after which the list begins. */
   readonly start: Keys;
-  /** At most `limit` rows beyond `after`, in the order of the list. An index must find them: no row is skipped here. */
+  /**
+   * Returns at most `limit` rows after `after`, in the order of the list. An index must find them, because no row is
+   * skipped here.
+   */
   rows(after: Keys, limit: number): readonly Row[];
   keysOf(row: Row): Keys;
   look(row: Row): Looked<T>;
-  /** Whether it is wanted, where that takes less than to look. */
+  /** Tells if a row is wanted, if that takes less than `look`. */
   has?(row: Row): boolean;
-  /** In place of `rows`, where what is sought is in no index: looks at so many rows beyond `after`. */
+  /** Used instead of `rows` if no index has the rows: looks at `size` rows after `after`. */
   sift?(after: Keys, size: number): Sifted<Row>;
-  /** How far this page has looked into events' data, where that is sought. */
+  /** Returns how far this page has searched the data of events, if the query searches it. */
   searched?(after: Keys): Searched;
-  /** How many are wanted, at most `limit`, where an index tells it; null where the rows have to be looked at. */
+  /**
+   * Returns the number of wanted rows, at most `limit`, if an index has it. Null means that the rows must be looked at.
+   */
   count?(limit: number): number | null;
 }
 
 export interface Looked<T> {
-  /** Null when the row is not wanted. */
+  /** Null if the row is not wanted. */
   readonly item: T | null;
-  /** How many rows of other tables it took to see that. */
+  /** The number of rows of other tables that were read for this. */
   readonly rows: number;
 }
 
@@ -91,7 +99,7 @@ interface Progress<T> {
   end: "none" | "of page" | "of list";
 }
 
-/** Pages of short lists, read on this thread. */
+/** Reads pages of short lists on this thread. */
 export class Pages {
   readonly #options: PagesOptions;
 
@@ -99,22 +107,22 @@ export class Pages {
     this.#options = options;
   }
 
-  /** Empty when there is nothing to walk. */
+  /** Returns an empty page if there is nothing to walk. */
   async of<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery): Promise<Page<T>> {
     return readHere(() => pageOf(walkOf, query, this.#options), this.#options);
   }
 }
 
-/** A name that nothing has ever had: there is no row to look at. */
+/** The page of a list whose name was never used, so that there are no rows to look at. */
 const NOTHING: Page<never> = { data: [], nextCursor: null };
 const NONE: Total = { count: 0 };
 
-/** Empty when there is nothing to walk. */
+/** Reads an empty page if there is nothing to walk. */
 export function* pageOf<Row, T>(walkOf: () => Walk<Row, T> | null, query: PageQuery, means: Means): Reading<Page<T>> {
   return (yield* pageOfSome(walkOf, query, means)) ?? (query.total === true ? { ...NOTHING, total: NONE } : NOTHING);
 }
 
-/** Null when there is nothing to walk. */
+/** Reads null if there is nothing to walk. */
 export function* pageOfSome<Row, T>(
   walkOf: () => Walk<Row, T> | null,
   query: PageQuery,
@@ -125,7 +133,8 @@ export function* pageOfSome<Row, T>(
   const sifts = walk.sift !== undefined;
   const progress: Progress<T> = { data: [], after: startOf(walk, query, cursors), looked: 0, end: "none" };
   let [spentMs, read] = [0, 0];
-  // One row more than the page needs says whether there is another page. Where few are wanted, more are read at once.
+  // Read one row more than the page needs, to find out if there is another page. If few rows are wanted, read more at
+  // once.
   for (let size = sifts ? LEAST_SIFTED : query.limit + 1; ;) {
     const begun = monotonic();
     read += size;
@@ -155,10 +164,10 @@ export function* pageOfSome<Row, T>(
   return { ...page, total: counted(walk.count?.(MOST_COUNTED + 1) ?? null) ?? (yield* count(walk, monotonic)) };
 }
 
-/** Rows that are read at once, at least. */
+/** The smallest number of rows that are read at once. */
 const FEWEST = 4;
 
-/** Rows among which so many wanted ones should be, if as many of them are wanted as up to here. */
+/** Returns the number of rows that should contain the missing ones, if the share of wanted rows stays the same. */
 function enough(missing: number, wanted: number): number {
   return Math.ceil((1.5 * missing) / wanted) + FEWEST;
 }
@@ -168,7 +177,7 @@ function counted(count: number | null): Total | null {
   return count > MOST_COUNTED ? { count: MOST_COUNTED, atLeast: true } : { count };
 }
 
-/** One row after the other, for as long as there is time. */
+/** Counts row after row until the time is up. */
 function* count<Row>(walk: Walk<Row, unknown>, monotonic: () => number): Reading<Total, never> {
   let [found, spentMs] = [0, 0];
   const has = walk.has?.bind(walk) ?? ((row: Row) => walk.look(row).item !== null);

@@ -1,18 +1,18 @@
 /**
- * The schema. Migrations are numbered steps that only go forward. A step that was released is never edited, and each
- * expands first: it adds what the new version needs and takes away nothing that the version before it reads; what is no
- * longer read goes in a later step.
+ * The schema. Migrations are numbered steps that only go forward. A released step is never edited. Each step only adds
+ * what the new version needs, and removes nothing that the version before it reads; a later step removes it.
  *
- * Keys are integers: a public id holds its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
- * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index holds only what waits,
- * so its size follows the backlog and not the history. What is fresh lies above a mark (`fresh_from` in `meta`).
+ * Keys are integers: a public id contains its key, but outsiders cannot read it (`codes.ts`). A delivery's `status` is
+ * 0 fresh, 1 waiting (both shown as pending), 2 delivered, 3 failed, 4 cancelled. A partial index contains only waiting
+ * deliveries, so its size follows the backlog and not the history. Fresh deliveries lie above a mark (`fresh_from` in
+ * `meta`).
  */
 
-/** "whkd" tells our file from any other SQLite database. */
+/** The bytes "whkd" distinguish our file from any other SQLite database. */
 export const APPLICATION_ID = 0x77686b64;
 
 export interface Migration {
-  /** A few words for the message where it fails. */
+  /** A few words for the message if the step fails. */
   readonly name: string;
   readonly sql: string;
 }
@@ -312,7 +312,7 @@ const JOBS = `
   CREATE INDEX job_delivery_released ON job_delivery (endpoint, event) WHERE released = 1;
 `;
 
-/** Counts all that have failed, in an empty table. */
+/** Counts all failed deliveries, in an empty table. */
 export const COUNT_FAILURES = `
   INSERT INTO failure_count (endpoint, cause, minutes, event, failed, count, first_at)
     SELECT endpoint, cause, 1, event / 122880000 AS came, failed_at / 60000 AS ended, count(*),
@@ -324,7 +324,7 @@ export const COUNT_FAILURES = `
     FROM failure_count WHERE minutes = 1 GROUP BY endpoint, cause, came, ended;
 `;
 
-/** In a trigger: a delivery leaves its counts. */
+/** The part of a trigger that removes a delivery from its counts. */
 const UNCOUNT = ([1, 60] as const).map((minutes) => {
   const at = `endpoint = old.endpoint AND cause = old.cause AND minutes = ${minutes}
       AND event = old.event / ${minutes * 122_880_000} AND failed = old.failed_at / ${minutes * 60_000}`;
@@ -435,7 +435,7 @@ const CALLERS = `
   CREATE INDEX audit_tenant ON audit (tenant);
 `;
 
-/** The step at place n takes a store from schema n to n + 1. */
+/** The step at index n takes a store from schema n to n + 1. */
 export const MIGRATIONS: readonly Migration[] = [
   {
     name: "the schema of 0.1.0",

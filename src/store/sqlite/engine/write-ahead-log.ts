@@ -1,7 +1,7 @@
 /**
- * The write-ahead log, which holds what is committed and not yet moved into the database. Where nothing can be moved
- * from it, acknowledgements go on and the log takes the disk, in silence, because SQLite tells nobody of a checkpoint
- * that failed within a commit.
+ * Watches the write-ahead log, which contains commits that are not in the database file yet. If it cannot be emptied,
+ * acknowledgements go on and the log silently fills the disk, because SQLite reports no checkpoint that fails within a
+ * commit.
  */
 import type { Database } from "better-sqlite3";
 import { StoreRefused } from "../../files/refused.ts";
@@ -10,16 +10,16 @@ import { isDamage } from "./condition.ts";
 export interface WalWatchOptions {
   readonly monotonic: () => number;
   readonly walBytes: () => Promise<number>;
-  /** `journal_size_limit`: it is cut to that when all of it was moved. */
+  /** `journal_size_limit`: the log is cut to this size once all of it was moved. */
   readonly limitBytes?: number;
 }
 
 const LIMIT_BYTES = 64 * 1024 * 1024;
-/** A checkpoint of a large log holds everything up. */
+/** A checkpoint of a large log delays everything else. */
 const TRY_EVERY_MS = 60_000;
 
 export class WalWatch {
-  /** What is the matter, in a sentence; null while the log is no larger than it may be. */
+  /** Describes the trouble in a sentence; null while the log is no larger than its limit. */
   trouble: string | null = null;
   readonly #db: Database;
   readonly #options: WalWatchOptions;
@@ -40,7 +40,7 @@ export class WalWatch {
     if (monotonic() - this.#triedAt < TRY_EVERY_MS) return;
     this.#triedAt = monotonic();
     const reason = this.#try();
-    // All was moved: the next commit begins the log anew, and the one after the next look finds it so.
+    // All was moved. The next commit restarts the log, and the look after that sees the smaller size.
     this.trouble =
       reason === null
         ? null
@@ -58,16 +58,16 @@ export class WalWatch {
   }
 }
 
-/** Moves all of the write-ahead log into the database; false while something else reads it. */
+/** Moves all of the write-ahead log into the database. Returns false if something else is reading it. */
 function empty(db: Database): boolean {
   const [{ busy }] = db.pragma("wal_checkpoint(TRUNCATE)") as [{ busy: number }];
   return busy === 0;
 }
 
 /**
- * After a process that did not close it. Should that have ended because an fsync of the log failed, the kernel still
- * shows what it did not write: commits that are appended to it would be lost with the next power cut. Answers why not all
- * of it could be moved, such as a full disk, or null.
+ * Call it after a process that did not close the log. If that process ended because an fsync of the log failed, the
+ * kernel may still show pages that were never written, and a power cut would lose commits appended to them. Returns why
+ * not all of the log could be moved, such as a full disk, or null.
  */
 export function emptyLogAfterKill(db: Database): string | null {
   try {
@@ -78,7 +78,7 @@ export function emptyLogAfterKill(db: Database): string | null {
   }
 }
 
-/** Before the last connection is closed. */
+/** Call it before the last connection is closed. */
 export function emptyLogAtStop(db: Database): void {
   try {
     empty(db);

@@ -1,4 +1,4 @@
-/** What is done to an event that was published: it is sent again, or taken back. */
+/** Changes to an event that was published: replay, cancel and erase. */
 import type { Database, Statement } from "better-sqlite3";
 import type {
   LeftAlone,
@@ -20,7 +20,7 @@ import { ATTEMPTS } from "../attempts/attempt-columns.ts";
 import { withoutAnswer, type AttemptRow } from "../../rows/attempt-row.ts";
 import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
 
-/** A new round for what failed: same event, same bytes, a fresh ladder. */
+/** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
 export class Replay {
   readonly #index: EndpointIndex;
   readonly #select: Statement<[number], { endpoint: number; status: number }>;
@@ -42,13 +42,13 @@ export class Replay {
       if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
       const endpoint = this.#index.byNumber(number);
       if (scope.endpoint !== undefined && scope.endpoint !== endpoint.id) continue;
-      // While what it was owed is being cancelled, a new round would be cancelled too.
+      // While the endpoint's old deliveries are being cancelled, a new round would be cancelled too.
       if (endpoint.deleted || !endpoint.enabled || endpoint.cancelTo !== null) {
         const reason = endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
         left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason });
         continue;
       }
-      // A test stays one attempt.
+      // A replayed test still gets only one attempt.
       this.#restart.run(triggerCode(event.test ? "test" : "replay"), now, event.key, number);
       waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now, ...(event.test && { isQuiet: true }) });
     }
@@ -71,7 +71,7 @@ type Place = readonly [endpoint: number, number: number];
 
 const FIRST: Place = [-1, -1];
 
-/** Nothing more of it is sent, and, when it is erased, nothing of what it said is kept. */
+/** Stops sending an event, and, when it is erased, removes its contents. */
 export class Withdraw {
   readonly #engine: Engine;
   readonly #parts: Parts;
@@ -97,7 +97,7 @@ export class Withdraw {
       .prepare<[number], number>(`SELECT 1 FROM delivery WHERE event = ? AND status <= ${WAITING} LIMIT 1`)
       .pluck();
     this.#asked = db.prepare<[number], number>("SELECT endpoint FROM manual_attempt WHERE event = ?").pluck();
-    // The hash goes too: what is short can be guessed from it.
+    // Remove the hash too, because short data can be guessed from it.
     this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'', large = NULL WHERE key = ?");
     this.#eraseLarge = db.prepare("DELETE FROM large_data WHERE num = (SELECT large FROM event WHERE key = ?)");
     this.#attempts = db.prepare(
@@ -113,7 +113,7 @@ export class Withdraw {
     );
   }
 
-  /** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
+  /** Cancels open deliveries and drops requested attempts, at one endpoint or at all. */
   async cancel(event: FoundEvent, only: number | null): Promise<Withdrawn> {
     const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
@@ -145,7 +145,7 @@ export class Withdraw {
     return { result: "withdrawn", deliveries, cancelled };
   }
 
-  /** `next` is where to go on; null when all were looked at. */
+  /** `next` is the place to go on; null when all were looked at. */
   #cancelSome({ id, key, test }: FoundEvent, after: number, only: number | null) {
     const { fresh, index, manual } = this.#parts;
     const rows = this.#page.all(key, after, CHUNK);
@@ -159,7 +159,8 @@ export class Withdraw {
         fresh.settled(key, endpoint);
         cancelled++;
       }
-      // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
+      // Name deliveries that were cancelled before, too: a call that was cut short after its commit has notified
+      // nobody.
       const isCancelled = open || status === CANCELLED;
       if (manual.drop(key, endpoint) || isCancelled) {
         const isQuiet = (test || !isCancelled) && { isQuiet: true as const };
@@ -170,8 +171,8 @@ export class Withdraw {
   }
 
   /**
-   * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
-   * for since the cancel is dropped.
+   * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
+   * attempts that were requested since the cancel.
    */
   #eraseBody({ id, key }: FoundEvent): readonly WithdrawnDelivery[] | null {
     if (this.#isOpen.get(key) !== undefined) return null;
@@ -190,7 +191,7 @@ export class Withdraw {
     }));
   }
 
-  /** Erases what some attempts were answered; where to go on, null when none is left. */
+  /** Erases the responses to some attempts. Returns the place to go on, null when none are left. */
   #eraseAnswers(key: number, after: Place): Place | null {
     const rows = this.#attempts.all(key, ...after, CHUNK);
     this.#overwriting(() => {
@@ -203,7 +204,7 @@ export class Withdraw {
     return last === undefined || rows.length < CHUNK ? null : [last.endpoint, last.number];
   }
 
-  /** Else the bytes would stay in the file until something else needs the room. */
+  /** Without this the bytes would stay in the file until its space is used again. */
   #overwriting(work: () => void): void {
     this.#engine.db.pragma("secure_delete = ON");
     try {

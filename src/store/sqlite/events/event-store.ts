@@ -1,4 +1,4 @@
-/** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
+/** The store of events: commits them with their deliveries, and replays, cancels and erases them. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { Keys } from "../numbers/keys.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
@@ -40,7 +40,7 @@ import {
   WAITING,
 } from "../../rows/codes.ts";
 
-/** A larger batch is written in parts. For less, the last of its commits would be most of the work. */
+/** A batch with more bytes is written in parts. For a smaller one, the last commit would be most of the work. */
 const WHOLE_BYTES = 256 * 1024;
 
 interface Parts {
@@ -52,7 +52,7 @@ interface Parts {
   readonly fresh: FreshMark;
   readonly labels: Labels;
   readonly large: LargeData;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
 }
@@ -151,7 +151,7 @@ type EventRow = [
 
 type DeliveryRow = [event: number, endpoint: number, status: number, trigger: number, dueAt: number];
 
-/** An event, and what it is owed to, in one transaction. */
+/** Writes an event and its deliveries in one transaction. */
 class Publish {
   readonly #index: EndpointIndex;
   readonly #idempotency: IdempotencyKeys;
@@ -197,15 +197,18 @@ class Publish {
     );
   }
 
-  /** Not inside a transaction: begins to count what is pending when the first who has a limit publishes. */
+  /**
+   * Starts to count pending deliveries when the first tenant with a limit publishes. Do not call it inside a
+   * transaction.
+   */
   limit(drafts: readonly EventDraft[]): void {
     if (this.#pending !== null || !drafts.some(({ tenant }) => this.#limitOf(tenant) > 0)) return;
     this.#pending = new Pending(this.#db);
   }
 
-  /** What each of them becomes, or the refusal of a publish of them. Inside a transaction. */
+  /** Returns what each draft becomes, or why the publish is refused. Call it inside a transaction. */
   route(drafts: readonly EventDraft[], now: number): readonly Routed<EndpointEntry, Publication>[] | WebhookdError {
-    // What came before it in the transaction counts too.
+    // Deliveries written earlier in the transaction count too.
     if (this.#pending !== null) this.#deliveries.flush();
     const isKeyed = drafts.some(({ idempotency }) => idempotency !== undefined);
     const remembered = isKeyed ? this.#idempotency.remembered(drafts, now) : null;
@@ -216,7 +219,7 @@ class Publish {
     return route(drafts, { recipients, remembered, backlogs });
   }
 
-  /** A refusal is answered, not thrown: it must not undo the work of others in the transaction. */
+  /** Returns a refusal instead of throwing it, because that would undo the work of others in the transaction. */
   publish(
     drafts: readonly EventDraft[],
     now: number,
@@ -287,7 +290,7 @@ class Publish {
     for (const endpoint of endpoints) {
       const isFresh = startsAtOnce(endpoint, test, hasRoom);
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
-      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
+      // Nobody would read this delivery after a crash. A requested attempt is made all the same.
       if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
       if (!isFresh) {
         waiting.push({ endpoint: endpoint.id, event, dueAt: now });

@@ -1,4 +1,4 @@
-/** Reads of events and what became of them. */
+/** Reads events with their deliveries and attempts. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -20,7 +20,7 @@ import type { Interned } from "../numbers/names.ts";
 import { LARGE_DATA } from "../numbers/fragments.ts";
 import { isOneOf, seeksResult, severalOf } from "../../rows/filters.ts";
 
-/** Deliveries shown inside an event. */
+/** The number of deliveries shown inside an event. */
 const MAX_SHOWN = 100;
 
 export interface EventRow {
@@ -79,7 +79,7 @@ export class Events {
     };
   }
 
-  /** The event, if there is one of exactly this id that the tenant may see. */
+  /** Returns the event with exactly this id, if the tenant may see it. */
   find(tenant: string | null, id: string): FoundEvent | null {
     const parsed = parseEventId(id);
     const row = parsed === null ? undefined : this.#select.get(parsed.key);
@@ -102,7 +102,7 @@ export class Events {
     };
   }
 
-  /** Null when it names what nothing has ever had. */
+  /** Returns null if the query names something that never existed. */
   list(query: EventQuery): Walk<EventRow, EventSummary> | null {
     const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
@@ -117,7 +117,7 @@ export class Events {
     const sources = this.#parts.sources.of(query, whose, "events");
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
-    // Where only the tenant or the type narrows it, to look at all there is takes less.
+    // If only the tenant or the type narrows the search, looking at all events takes less time.
     const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "events") === null;
     const sifts = search !== undefined && isWide();
     return {

@@ -1,7 +1,7 @@
 /**
- * The data of large batches, in rows beside their events. In one commit, it would hold up everyone for as long as the
- * disk takes to write it. So it is written before the events, in parts with a commit each; the events come with the last
- * commit, all at once, and refer to it. What was written for events that never came is removed.
+ * The data of large batches, in rows beside their events. In a single commit, the data would delay everybody for as
+ * long as the disk takes to write it. So it is written before the events, in parts with a commit each. The events come
+ * with the last commit, all at once, and refer to it. Data is removed if its events never came.
  */
 import type { Statement } from "better-sqlite3";
 import type { EventDraft } from "../../../domain/events/event.ts";
@@ -11,19 +11,19 @@ import { CHUNK_SIZE, LARGE_BYTES } from "../engine/group-commit.ts";
 import { bodyHash } from "../../rows/codes.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
-/** Rows that one commit removes: to free the pages of a row, SQLite reads them. */
+/** The rows that one commit removes, because SQLite reads the pages of a row to free them. */
 const REMOVED = 4;
 
-/** Where the data of one draft is. */
+/** The row that contains the data of one draft. */
 export interface DataRow {
   readonly num: number;
   readonly hash: Buffer;
 }
 
-/** What was written of a batch whose events are not there yet. */
+/** The rows written for a batch whose events are not committed yet. */
 export interface LargeBatch {
   readonly first: number;
-  /** By the place of the draft; undefined for one whose data was not written. */
+  /** Rows in the order of the drafts; undefined if a draft's data was not written. */
   readonly rows: readonly (DataRow | undefined)[];
 }
 
@@ -42,7 +42,7 @@ export class LargeData {
   #next: number;
   /** The first numbers of batches whose events may still come. */
   readonly #underWay = new Set<number>();
-  /** By tenant, the end of its last large batch. */
+  /** The end of each tenant's last large batch. */
   readonly #ends = new Map<string, Promise<unknown>>();
 
   constructor(engine: Engine) {
@@ -62,9 +62,9 @@ export class LargeData {
   }
 
   /**
-   * `commit` is the last commit; of null if nothing was written, because all of it repeats something. Nothing is written
-   * either if `route` throws a refusal. One batch of a tenant comes after the other: else the last commits of all of
-   * them would come at the end.
+   * Writes the data, then calls `commit` for the last commit, or with null if nothing was written because every draft
+   * repeats an earlier event. Writes nothing if `route` throws a refusal. A tenant's batches run one after the other,
+   * because otherwise the last commits of all of them would come at the end.
    */
   async publish<T>(
     drafts: readonly EventDraft[],
@@ -112,7 +112,7 @@ export class LargeData {
         throw error;
       }
     });
-    // All of them have ended before anything is removed.
+    // All of them must have ended before anything is removed.
     const results = await Promise.allSettled(commits);
     const failed = results.find((result) => result.status === "rejected");
     if (failed === undefined) return { first, rows };
@@ -120,26 +120,26 @@ export class LargeData {
     throw failed.reason;
   }
 
-  /** Its events are there and refer to its rows, but for those that are `left`. Inside a transaction. */
+  /** Marks the rows as used by their events, except those in `left`. Call it inside a transaction. */
   refer({ first }: LargeBatch, left: readonly DataRow[]): void {
     if (this.#end.run(first).changes !== 1) throw new Error("the data of a large batch is not there");
     for (const { num } of left) this.#begin.run(num, num);
   }
 
-  /** No more events of it come. */
+  /** No more events of the batch will come. */
   #finish(first: number): void {
     this.#underWay.delete(first);
     unawaited(this.dropLeft());
   }
 
-  /** Removes what no event refers to, of batches that were refused and of processes that ended. Never rejects. */
+  /** Removes rows that no event refers to, of refused batches and of processes that ended. Never rejects. */
   async dropLeft(): Promise<void> {
     const { commit, read } = this.#engine;
     try {
       const left = read(() => this.#left.all()).filter(({ first }) => !this.#underWay.has(first));
       for (const range of left) while ((await commit.run(() => this.#dropSome(range), CHUNK_SIZE)) === REMOVED);
     } catch {
-      // The disk may be full. This comes again at the next look at its space.
+      // The disk may be full. The next check of its space tries again.
     }
   }
 

@@ -1,4 +1,4 @@
-/** Events that are over and old go, with all that belongs to them, some rows at a time. */
+/** Removes events that are over and old, with all rows that belong to them, some rows at a time. */
 import { DROP_KEY_TIMES, OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -8,11 +8,11 @@ import { LateAttempts } from "../attempts/attempts-by-time.ts";
 import { Labels } from "../attempts/labels.ts";
 import { FAILED, WAITING } from "../../rows/codes.ts";
 
-/** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
+/** Most events have only one delivery. If events have more, the step ends early and leaves the rest to the next one. */
 const EVENTS = 100;
-/** Fewer than others' chunks: each row lies on a page of its own, and all of them are in somebody's commit. */
+/** Fewer rows than in other chunks, because each row is on a page of its own, and others wait for the same commit. */
 const ROWS = 200;
-/** The pages of a large body are read one by one when it is deleted, which may be from the disk. */
+/** When a large body is deleted, its pages are read one by one, perhaps from the disk. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 interface Candidate {
@@ -26,7 +26,7 @@ interface Deliveries {
   readonly rows: number;
   readonly open: number | null;
   readonly failed: number | null;
-  /** When the latest began of the first attempts that these rows tell. */
+  /** The start of the latest first attempt that is kept in these rows. */
   readonly last: number | null;
 }
 
@@ -75,8 +75,8 @@ export class Prune {
   }
 
   /**
-   * Inside a transaction. An event of many rows takes several steps: its own row goes last, so that a later step, or a
-   * later process, finds it again.
+   * Call it inside a transaction. An event with many rows takes several steps. Its own row is removed last, so that a
+   * later step, or a later process, finds it again.
    */
   prune(rules: PruneRules, from: string | null): Pruned {
     const times = this.#times.now;
@@ -104,7 +104,7 @@ export class Prune {
     return { pruned, next: isEnd ? null : String(candidates.at(-1)!.key) };
   }
 
-  /** How many rows belong to the event; null when it stays. */
+  /** Returns the number of rows that belong to the event, or null if it stays. */
   #ifOld(
     event: Candidate,
     madeAt: number,
@@ -112,12 +112,12 @@ export class Prune {
   ): { attempts: number; deliveries: number; failed: boolean } | null {
     const deliveries = this.#countDeliveries.get(event.key)!;
     if (deliveries.open === 1) return null;
-    // Nobody looks for a failed test as for a failed delivery.
+    // Nobody looks for a failed test as they do for a failed delivery.
     const before = deliveries.failed === 1 && event.test === 0 ? failed : delivered;
     if (madeAt >= before) return null;
-    // Somebody was told that it will be attempted once more, and a job waits for that.
+    // Somebody was told that it will be attempted again, and a job waits for that.
     if (deliveries.failed === 1 && this.#isAskedFor.get(event.key) !== undefined) return null;
-    // A replay makes an old event young: whoever made it wants to see what came of it.
+    // A replay makes an old event young, because whoever made it wants to see the result.
     const attempts = this.#countAttempts.get(event.key)!;
     return Math.max(attempts.last ?? 0, deliveries.last ?? 0) < before
       ? { attempts: attempts.rows, deliveries: deliveries.rows, failed: deliveries.failed === 1 }
@@ -125,7 +125,10 @@ export class Prune {
   }
 }
 
-/** Deletes the rows of an event: all of them where the step has room, because that costs a third of choosing some. */
+/**
+ * Deletes the rows of an event. Deletes them all if the step has capacity, because that takes a third of the time that
+ * choosing some takes.
+ */
 class Removal {
   readonly #all: Statement<[number]>;
   readonly #some: Statement<[number, number]>;

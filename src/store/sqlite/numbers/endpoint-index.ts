@@ -1,4 +1,7 @@
-/** What the way of an event needs to know of endpoints at every step, kept in memory so that no event asks the disk. */
+/**
+ * The facts about endpoints that every publish and attempt needs, kept in memory so that no event reads them from the
+ * disk.
+ */
 import type { Database, Statement } from "better-sqlite3";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import { recipientsOf } from "../../../domain/events/routing.ts";
@@ -12,11 +15,11 @@ export interface EndpointEntry {
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
   readonly secretVersion: number;
-  /** What is open of events up to this key counts as cancelled; null when a sweep has nothing left to rewrite. */
+  /** Open deliveries of events up to this key count as cancelled. Null once a sweep has rewritten them all. */
   readonly cancelTo: number | null;
 }
 
-/** Where the events of one type of one tenant go. */
+/** The recipients of one event type of one tenant. */
 export interface Route {
   readonly tenant: number;
   readonly type: number;
@@ -34,7 +37,7 @@ interface Row {
   readonly cancel_to: number | null;
 }
 
-/** Tenants whose routes are remembered. */
+/** The number of tenants whose routes are cached. */
 const MAX_TENANTS = 10_000;
 
 const COLUMNS = "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
@@ -48,7 +51,7 @@ export class EndpointIndex {
   readonly #countRoute: Statement<[string, string], number>;
   readonly #byId = new Map<string, EndpointEntry>();
   readonly #byNumber = new Map<number, EndpointEntry>();
-  /** By tenant, then by type. */
+  /** Routes by tenant, then by type. */
   readonly #routes = new Map<string, Map<string, Route>>();
 
   constructor(db: Database, tenants: Interned, types: Interned) {
@@ -81,14 +84,14 @@ export class EndpointIndex {
     return entry;
   }
 
-  /** Of a deleted one too; null when the tenant has, and had, no such endpoint. */
+  /** Finds deleted endpoints too. Returns null if the tenant never had such an endpoint. */
   numberOf(tenant: string | null, id: string): number | null {
     const entry = this.byId(id);
     if (entry === undefined || (tenant !== null && this.#tenants.name(entry.tenant) !== tenant)) return null;
     return entry.number;
   }
 
-  /** Only inside a transaction: the names may be new. */
+  /** Call it only inside a transaction, because the names may be new. */
   route(tenant: string, type: string): Route {
     let routes = this.#routes.get(tenant);
     if (routes === undefined) {
@@ -100,13 +103,13 @@ export class EndpointIndex {
     return route;
   }
 
-  /** About how many endpoints an event would go to; outside a transaction too. */
+  /** Returns roughly how many endpoints an event would go to. May be called outside a transaction. */
   about(tenant: string, type: string): number {
     const known = this.#routes.get(tenant)?.get(type);
     return known?.recipients.length ?? this.#countRoute.get(tenant, JSON.stringify(namesThatMatch(type)))!;
   }
 
-  /** The endpoint's row, or what it chose, was changed. */
+  /** Called when the endpoint's row, or its choice of types, was changed. */
   changed(tenant: string, id: string): void {
     this.#routes.delete(tenant);
     const entry = this.#byId.get(id);
@@ -138,7 +141,7 @@ export class EndpointIndex {
       tenant: row.tenant,
       enabled: row.enabled === 1,
       deleted: row.deleted_at !== null,
-      // What is not known loses nothing.
+      // An unknown value must not lose events, so it counts as "hold".
       whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
       secretVersion: row.secret_version,
       cancelTo: row.cancel_to,

@@ -1,4 +1,4 @@
-/** Keys that rise, whatever the clock does, and when the things were made that have them. */
+/** Makes keys that rise whatever the clock does, and tells when the objects that have them were made. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import {
@@ -13,7 +13,7 @@ import {
 
 type Kind = typeof OF_EVENTS | typeof OF_NUMBERS;
 
-/** As it is on the disk, also where another connection writes it. */
+/** The key times on the disk, which another connection may write. */
 export class StoredTimes {
   readonly #kind: Kind;
   readonly #all: Statement<[number], Slowdown>;
@@ -33,17 +33,17 @@ interface KeysParts {
   readonly db: Database;
   readonly clock: Pick<Clock, "now">;
   readonly kind: Kind;
-  /** The last one that was used. */
+  /** The last key that was used. */
   readonly last: number;
 }
 
-/** Those of one kind, for their only writer. */
+/** The keys of one kind, for their only writer. */
 export class Keys {
   readonly #clock: () => number;
   readonly #kind: Kind;
   readonly #note: Statement<[kind: number, key: number, at: number]>;
   readonly #keys: RisingKeys;
-  /** What is written, in this transaction or before it. */
+  /** The times that were written, in this transaction or before it. */
   #noted: KeyTimes | null;
 
   constructor({ db, clock, kind, last }: KeysParts) {
@@ -54,7 +54,7 @@ export class Keys {
     this.#note = db.prepare("INSERT INTO key_time (kind, key, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING");
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   next(now: number): number {
     const key = this.#keys.next(now, this.#clock);
     if (this.#keys.times !== this.#noted) this.#noteAll();

@@ -1,9 +1,9 @@
 import type { Database, Statement } from "better-sqlite3";
 
-/** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
+/** Publishers may name as many tenants as they like, so the cache is cleared at this size. */
 const MAX_REMEMBERED = 50_000;
 
-/** A table of names that rows refer to by number. What it remembers must be forgotten when a transaction is undone. */
+/** A table of names that rows refer to by number. Its cache must be cleared when a transaction is undone. */
 export class Interned {
   readonly #select: Statement<[string], number>;
   readonly #insert: Statement<[string]>;
@@ -17,7 +17,7 @@ export class Interned {
     this.#selectName = db.prepare<[number], string>(`SELECT name FROM ${table} WHERE num = ?`).pluck();
   }
 
-  /** The number of the name, made if there is none; only inside a transaction. */
+  /** Returns the number of the name, and adds the name if it is new. Call it only inside a transaction. */
   number(name: string): number {
     return this.find(name) ?? this.#remember(name, Number(this.#insert.run(name).lastInsertRowid));
   }
@@ -29,7 +29,7 @@ export class Interned {
     return stored === undefined ? undefined : this.#remember(name, stored);
   }
 
-  /** The numbers of those names that there are. */
+  /** Returns the numbers of those names that exist. */
   findSome(names: readonly string[]): Set<number> {
     return new Set(names.map((name) => this.find(name)).filter((number) => number !== undefined));
   }
@@ -48,7 +48,7 @@ export class Interned {
     return name;
   }
 
-  /** Its row is gone. */
+  /** Called when the row of the name was removed. */
   dropped(number: number, name: string): void {
     this.#numbers.delete(name);
     this.#names.delete(number);

@@ -1,6 +1,6 @@
 /**
- * What is read at length: it is asked of a reader and answered in slices, so that nobody's write waits for it. Reads of
- * one row, and of what memory has, need no reader.
+ * Long reads. A reader is asked, and answers in slices, so that no write waits for it. Reads of one row, or of memory,
+ * need no reader.
  */
 import { WebhookdError, type ErrorCode, type FieldError } from "../../../domain/errors.ts";
 import type { AuditRecord } from "../../../domain/caller.ts";
@@ -30,7 +30,7 @@ import type { NativeBinding } from "../engine/open-database.ts";
 import { readHere, type Reading } from "../engine/page.ts";
 import type { StoredCounts } from "../../rows/counts.ts";
 
-/** Arguments and answers are values, which a message can hold. */
+/** Arguments and results are plain values, which can be sent as messages. */
 export interface Questions {
   listEvents(query: EventQuery): Page<EventSummary>;
   listWholeEvents(query: EventQuery): Page<EventView>;
@@ -42,11 +42,11 @@ export interface Questions {
   failures(query: FailureQuery): FailureReport | null;
   sumMinutes(asked: MinutesAsked): readonly (StoredCounts | null)[];
   planJob(set: JobSet): JobPlan;
-  /** In pieces: a set may be as large as the store. */
+  /** Returns the set in pieces, because it may be as large as the store. */
   selectForJob(set: JobSet): void;
 }
 
-/** What comes before the answer. */
+/** The values that come before the answer. */
 export interface Pieces extends Record<keyof Questions, unknown> {
   selectForJob: readonly Selected[];
 }
@@ -64,29 +64,29 @@ export interface Asking<Q extends Question> {
 
 export interface Reader {
   ask<Q extends Question>(question: Q, asked: Asked<Q>, asking?: Asking<Q>): Promise<Answer<Q>>;
-  /** Nothing is read any more when it resolves. */
+  /** Once this resolves, nothing more is read. */
   close(): Promise<void>;
 }
 
-/** Parts of `step` minutes each, of the minutes from `first` until before `end`. */
+/** The minutes from `first` until before `end`, in parts of `step` minutes. */
 export interface MinutesAsked {
   readonly subject: number;
   readonly first: number;
   readonly end: number;
   readonly step: number;
-  /** Minutes that memory knows better. */
+  /** Minutes for which memory has newer counts. */
   readonly except: readonly number[];
 }
 
-/** A delivery that a job may be over. */
+/** A delivery that a job may include. */
 export interface Selected {
   readonly event: number;
   readonly endpoint: number;
-  /** Why nothing can be sent of it; null for what the job is over. */
+  /** The reason why it cannot be sent; null if the job includes it. */
   readonly left: LeftAlone["reason"] | null;
 }
 
-/** Whose turn it is: callers one after the other, and of each caller what came first. */
+/** Takes turns between callers. Each caller's tasks come in their order. */
 export class Turns<T> {
   readonly #callers = new Map<string, T[]>();
 
@@ -102,7 +102,7 @@ export class Turns<T> {
     else this.#callers.set(caller, left);
   }
 
-  /** It stays, and its caller goes to the end of the line. */
+  /** Returns the next task without removing it, and moves its caller to the end of the queue. */
   next(): T | undefined {
     const first = this.#callers.entries().next().value;
     if (first === undefined) return undefined;
@@ -113,7 +113,7 @@ export class Turns<T> {
   }
 }
 
-/** A reader on the thread that writes, which gives way after each slice: for tests, and where no thread is wanted. */
+/** A reader on the writer's thread, which gives way after each slice. Tests use it, and stores that want no thread. */
 export class ReaderHere implements Reader {
   readonly #engine: Engine;
   readonly #answers: () => Answers;
@@ -131,7 +131,7 @@ export class ReaderHere implements Reader {
       await this.#engine.turn();
       if (gone) throw callerGone();
     };
-    // Every answer is read in slices of the same kind; TypeScript sees a union of functions.
+    // Every answer is read in slices of the same kind, but TypeScript sees a union of functions.
     const begin = this.#answers()[question] as (asked: Asked<Q>) => Reading<Answer<Q>, Pieces[Q]>;
     try {
       return await readHere(() => begin(asked), { read, turn, ...asking });
@@ -143,17 +143,17 @@ export class ReaderHere implements Reader {
   async close(): Promise<void> {}
 }
 
-/** Nobody hears it. */
+/** The error for a caller that has gone and will not receive it. */
 export function callerGone(): WebhookdError {
   return new WebhookdError("request_timeout", "the client went away before it was answered");
 }
 
-// --- what the thread that writes and its reader say to each other: each message has a `kind` ---
+// --- messages between the writer's thread and its reader: each has a `kind` ---
 
 export interface ReaderThreadData {
   readonly database: string;
   readonly nativeBinding: NativeBinding | undefined;
-  /** What cursors are marked with. */
+  /** The key of the marks on cursors. */
   readonly markKey: Uint8Array;
 }
 
@@ -165,11 +165,11 @@ export type ToReader =
       readonly question: Question;
       readonly asked: Asked<Question>;
     }
-  /** The piece was taken. */
+  /** The piece was handled. */
   | { readonly kind: "more"; readonly id: number }
-  /** Nobody waits for it any more. */
+  /** Nobody waits for the answer any more. */
   | { readonly kind: "drop"; readonly id: number }
-  /** Nothing is to be read until `go`; the answer is `resting`. */
+  /** Nothing may be read until `go`. The reader replies with `resting`. */
   | { readonly kind: "rest" }
   | { readonly kind: "go" };
 
@@ -179,7 +179,7 @@ export type FromReader =
   | { readonly kind: "error"; readonly id: number; readonly error: SentError }
   | { readonly kind: "resting" };
 
-/** An error as a value: classes do not survive a message. */
+/** An error as a value, because classes do not survive a message. */
 export type SentError =
   | { readonly refused: ErrorCode; readonly detail: string; readonly errors: readonly FieldError[] }
   | { readonly name: string; readonly message: string; readonly code: string };

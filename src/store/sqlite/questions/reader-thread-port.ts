@@ -1,6 +1,6 @@
 /**
- * The reader's thread as the thread that writes sees it. It starts with the first question and ends after a minute
- * without one, because a daemon with nothing to do should hold no memory for it.
+ * The reader's thread, as the writer's thread sees it. It starts with the first question and ends after a minute
+ * without one, so that an idle daemon holds no memory for it.
  */
 import type { Worker } from "node:worker_threads";
 import type { Engine } from "../engine/engine.ts";
@@ -24,9 +24,12 @@ export type StartReader = (data: ReaderThreadData) => Pick<Worker, "postMessage"
 
 const IDLE_MS = 60_000;
 const LOOK_AT_LOG_MS = 1000;
-/** 16 MiB. Nothing can be moved from the log past what a reader still sees, and readers that follow each other see on. */
+/**
+ * 16 MiB. Pages that a reader still sees cannot be moved out of the log, and readers that follow each other without a
+ * pause would let it grow.
+ */
 const LOG_PAGES = 2048;
-/** Of all who are not named, such as the daemon's own jobs. */
+/** The caller of all work that names none, such as the daemon's own jobs. */
 const NOBODY = "";
 
 interface Waiting {
@@ -111,7 +114,7 @@ export class ReaderThreadPort implements Reader {
     if (message.kind === "answer") waiting?.resolve(message.answer);
     if (message.kind === "error") {
       const error = receivedError(message.error);
-      // Damage ends the process, whoever it was met by.
+      // Damage ends the process, whichever thread met it.
       const told = condition.failed(error) ?? error;
       waiting?.reject(told);
     }

@@ -1,4 +1,4 @@
-/** What a reader is asked, answered from one connection: on the thread that writes, or on the reader's own. */
+/** Answers the questions of a reader from one connection, on the writer's thread or on the reader's own. */
 import type { Database, Statement } from "better-sqlite3";
 import type {
   DataFilter,
@@ -32,7 +32,7 @@ import type { Cursors } from "../../rows/cursors.ts";
 import { Interned } from "../numbers/names.ts";
 import { MINUTE_MS } from "../../rows/counts.ts";
 
-/** Numbers and the names behind them, as far as they are remembered. */
+/** Numbers and the names that they stand for, as far as they are cached. */
 export interface Names {
   readonly tenants: Interned;
   readonly types: Interned;
@@ -56,7 +56,7 @@ export interface Rows extends Names {
   readonly sources: Sources;
 }
 
-/** For a connection that has nothing else. */
+/** Builds everything for a connection that has nothing else. */
 export function rowsIn(db: Database, names: Names): Rows {
   const attempts = new Attempts(db, { ...names, responses: new Responses(db, new Meta(db)) });
   const labels = new Labels(db);
@@ -86,7 +86,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
       for (const { tenant, id } of page.data) {
         yield;
         const event = events.get(tenant, id);
-        // It may have been removed since the page was read.
+        // The event may have been removed since the page was read.
         if (event !== null) whole.push(event);
       }
       return { ...page, data: whole } satisfies Page<EventView>;
@@ -116,7 +116,7 @@ export function answersFrom(db: Database, rows: Rows, means: Means): Answers {
   };
 }
 
-/** A search for data that other filters leave nothing to look at has been everywhere, too. */
+/** If other filters leave nothing to search, the search is complete too. */
 function* searchable<Row, T>(
   walkOf: () => Walk<Row, T> | null,
   query: PageQuery & DataFilter,
@@ -126,7 +126,7 @@ function* searchable<Row, T>(
   return query.data === undefined || page.searched ? page : { ...page, searched: { events: 0, until: null } };
 }
 
-/** In SQL: of `tenant`, the endpoints `e` that are not deleted. */
+/** SQL for the endpoints `e` of `tenant` that are not deleted. */
 const OF_TENANT = "e.tenant = tenant.num AND e.deleted_at IS NULL";
 
 interface TenantRow {
@@ -136,7 +136,10 @@ interface TenantRow {
   readonly published: number;
 }
 
-/** What tenants published, by minutes: the table is in their order, so each is sought by itself, without its endpoints. */
+/**
+ * Counts the events that tenants published, by minutes. The table is in the order of tenants, so each is looked up by
+ * itself, without its endpoints.
+ */
 const PUBLISHED = `
   WITH RECURSIVE minutes (minute) AS (SELECT @since UNION ALL SELECT minute + 1 FROM minutes LIMIT 61),
   busy AS (
@@ -145,7 +148,7 @@ const PUBLISHED = `
     WHERE c.published IS NOT NULL GROUP BY subject
   )`;
 
-/** Names that somebody has published or registered under. */
+/** Lists the names under which somebody has published or registered. */
 class TenantList {
   readonly #db: Database;
   readonly #endpoints: Statement<[number], number>;
@@ -210,7 +213,7 @@ class TenantList {
   }
 }
 
-/** Of one endpoint, what a job would be over. */
+/** The part of a job at one endpoint. */
 interface Tally {
   matched: number;
   timedOut: number;
@@ -223,7 +226,7 @@ interface PlannerParts {
   readonly selection: JobSelection;
 }
 
-/** What a job would be over, before it is made: counted in slices, or written down piece by piece. */
+/** Determines the set of a job before the job is created: counts it in slices, or returns it piece by piece. */
 class JobPlanner {
   readonly #parts: PlannerParts;
 
@@ -231,7 +234,7 @@ class JobPlanner {
     this.#parts = parts;
   }
 
-  /** A piece is as many pages as fit into a slice. */
+  /** A piece has as many pages as fit into a slice. */
   *select(set: JobSet): Reading<void, readonly Selected[]> {
     const pages = this.#parts.selection.of(set);
     for (let some = nextOf(pages); some !== null; some = nextOf(pages)) yield some;
@@ -269,7 +272,7 @@ class JobPlanner {
   }
 }
 
-/** Null at the end. */
+/** Returns null at the end. */
 function nextOf(pages: Generator<Selection, void>): readonly Selected[] | null {
   const selected: Selected[] = [];
   for (let looked = 0; looked < CHUNK;) {

@@ -1,4 +1,4 @@
-/** Attempts: one by its id, and those of an event, a delivery or an endpoint. */
+/** Reads attempts: one by its id, or those of an event, a delivery or an endpoint. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -36,7 +36,7 @@ export class AttemptLists {
       newest: db.prepare<unknown[], Row>(sql("newest", "DESC", "<")),
       oldest: db.prepare<unknown[], Row>(sql("oldest", "ASC", ">")),
     });
-    // An id holds the last bits of the number.
+    // An id contains the last bits of the number.
     this.#numbered = db.prepare(
       `SELECT * FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? AND number & 32767 = ? ORDER BY number DESC LIMIT 1`,
     );

@@ -1,4 +1,4 @@
-/** What may be asked of events and of what became of them, without changing it. Long lists are the reader's. */
+/** Reads of events, deliveries and attempts. The reader answers long lists. */
 import type {
   Attempt,
   AttemptQuery,

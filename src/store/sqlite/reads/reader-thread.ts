@@ -1,4 +1,4 @@
-/** Answers on a thread and a read-only connection of its own, a slice at a time, in turns over callers. */
+/** Answers questions on its own thread and read-only connection, a slice at a time, in turns between callers. */
 import { readlinkSync } from "node:fs";
 import { constants, getPriority, setPriority } from "node:os";
 import { basename } from "node:path";
@@ -12,10 +12,10 @@ import { answersFrom, namesIn, rowsIn } from "./answers.ts";
 import { markWith } from "../../rows/box.ts";
 import { Cursors } from "../../rows/cursors.ts";
 
-/** Only while somebody mends the log. */
+/** Only needed while somebody recovers the log. */
 const BUSY_MS = 1000;
 
-/** Where lists and publishes want the same core, a publish gets three times as much of it. */
+/** If lists and publishes compete for the same core, a publish gets three times as much of it. */
 const NICENESS = 5;
 
 type AnyReading = Reading<Answer<Question>, Pieces[Question]>;
@@ -27,13 +27,13 @@ interface Task {
   reading: AnyReading | null;
 }
 
-// Only Linux gives a thread a priority of its own, by an id that Node does not know.
+// Only Linux gives a thread its own priority, by an id that Node does not know.
 if (process.platform === "linux") {
   try {
     const thread = Number(basename(readlinkSync("/proc/thread-self")));
     setPriority(thread, Math.min(getPriority(thread) + NICENESS, constants.priority.PRIORITY_LOW));
   } catch {
-    // Without it, lists are answered as well.
+    // Lists work without it too.
   }
 }
 
@@ -58,8 +58,8 @@ let resting = false;
 let scheduled = false;
 
 /**
- * One transaction a slice: its rows fit together, all that was committed before is in it, and the write-ahead log can be
- * moved into the database soon after.
+ * Uses one transaction per slice, so that its rows fit together, it sees all earlier commits, and the write-ahead log
+ * can be moved into the database soon after.
  */
 function slice<T>(work: () => T): T {
   begin.run();

@@ -1,6 +1,6 @@
 /**
- * How `secret.key` gives way to another: the new one lies beside it as `secret.key.next` before anything is sealed with
- * it, and takes its name once the database's one commit is made. Whichever opens the key check value is the store's.
+ * Replaces `secret.key`. The new key is written beside it as `secret.key.next` before anything is sealed with it, and
+ * is renamed once the single commit in the database is made. The store's key is the one that opens the key check value.
  */
 import {
   accessSync,
@@ -35,12 +35,12 @@ const BUSY_MS = 5000;
 
 const nextOf = (file: string) => `${file}.next`;
 
-/** Whether this key is the store's. */
+/** Returns true if this key is the store's. */
 export function isKeyOf(check: string, key: Uint8Array): boolean {
   return new Box(key, () => new Uint8Array()).opensCheck(check);
 }
 
-/** What cannot be written could not give way after the commit either. */
+/** A file that cannot be written could not be replaced after the commit either. */
 export function requireWritable(file: string): void {
   try {
     accessSync(file, constants.W_OK);
@@ -51,7 +51,9 @@ export function requireWritable(file: string): void {
   }
 }
 
-/** What a running daemon was given from elsewhere, it would be given again at its next start. */
+/**
+ * A key file outside the data directory is supplied from elsewhere, and would be the old one again at the next start.
+ */
 function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
   const place = existsSync(file) ? dirname(realpathSync(file)) : realpathSync(dirname(file));
   if (place === realpathSync(dir)) return;
@@ -62,7 +64,7 @@ function requireWithin({ dir, secretKeyFile: file }: KeyPlace): void {
   );
 }
 
-/** What tells the store's key from others; null where there is no store. */
+/** Returns the value that identifies the store's key; null if there is no store. */
 export function keyCheckOf({ dir, nativeBinding }: KeyPlace): string | null {
   const database = join(dir, "webhookd.db");
   if (!existsSync(database)) return null;
@@ -78,7 +80,7 @@ export function keyCheckOf({ dir, nativeBinding }: KeyPlace): string | null {
   }
 }
 
-/** The new key is durable from here on; root gives it to whoever had the old one, or has the data. */
+/** The new key is durable when this returns. Root gives it to the owner of the old key, or else of the data. */
 export function stageKey({ dir, secretKeyFile }: KeyPlace, key: Buffer): void {
   const next = nextOf(secretKeyFile);
   writeSecretKey(next, key);
@@ -88,9 +90,9 @@ export function stageKey({ dir, secretKeyFile }: KeyPlace, key: Buffer): void {
 }
 
 /**
- * Under the lock: what a change left that was cut short, or has just committed. The key of before is kept beside the new
- * one under its id, because backups that it is not sealed in need it; its place, or null when nothing took its name.
- * `checkOf` reads the key check value where the database is open already.
+ * Call it under the lock. Finishes a change that was cut short or has just committed. Keeps the old key beside the new
+ * one, with its id in its name, because backups need it unless it is sealed in them. Returns its path, or null if the
+ * new key did not take the name. `checkOf` reads the key check value if the database is open already.
  */
 export function finishKeyChange(
   place: KeyPlace,
@@ -102,7 +104,7 @@ export function finishKeyChange(
   const check = checkOf();
   const opens = (path: string) => check !== null && existsSync(path) && isKeyOf(check, readSecretKey(path));
   if (!opens(next)) {
-    // Nothing was sealed with it. Without a key that opens the store, it stays for a person to look at.
+    // Nothing was sealed with it. If no key opens the store, keep the file for a person to look at.
     if (opens(file)) rmSync(next);
     return null;
   }
@@ -112,7 +114,7 @@ export function finishKeyChange(
   return { kept };
 }
 
-/** Beside where it was; twice is as good as once. */
+/** Keeps a copy beside the key file. Repeating it does no harm. */
 export function keepKey(file: string): string {
   const kept = `${file}.old-${idOf(file)}`;
   const { uid, gid } = statSync(file);
@@ -130,8 +132,8 @@ function idOf(file: string): string {
 }
 
 /**
- * Another key under a store in use. Whatever is asked of the store between two steps is sealed and opened with the key of
- * before; between the transaction and the change of the box there is no turn in which anything could be asked.
+ * Changes the key of a store in use. Until the transaction, everything is sealed and opened with the old key. No turn
+ * passes between the transaction and the change of the box, so that nothing can use the wrong key.
  */
 export class Rekey {
   readonly #engine: Engine;
@@ -149,7 +151,7 @@ export class Rekey {
     return this.#running;
   }
 
-  /** Null while none is being done. */
+  /** Null while no change is under way. */
   get running(): Promise<Rekeyed> | null {
     return this.#running;
   }
@@ -162,7 +164,7 @@ export class Rekey {
     const { box, commit, db, random, read } = this.#engine;
     const { secretKeyFile: file } = this.#place;
     refusing("key_not_changeable", () => this.#requireChangeable());
-    // One that failed after its commit left the store's only key beside the file.
+    // A change that failed after its commit left the store's only key beside the file.
     this.#takeName();
     refusing("key_not_changeable", () => this.#requireOwnKey());
     const key = Buffer.from(random(32));
@@ -173,7 +175,7 @@ export class Rekey {
       if (this.#closed) throw new WebhookdError("shutting_down", "the daemon is stopping; nothing was changed");
     }
     refusing("rekey_failed", () => stageKey(this.#place, key));
-    // What is staged stays if this fails: the next change, or start, knows whether it is needed.
+    // If this fails, the staged key stays: the next change, or start, finds out if it is needed.
     const done = commit.runNow(() => resealing.write());
     box.become(next);
     return { keyFile: file, keyId: box.keyId, kept: this.#takeName(), ...done };
@@ -210,7 +212,7 @@ export class Rekey {
   }
 }
 
-/** What the file system or a person has to mend is the caller's to know. */
+/** Turns a fault of the file system, or one that a person must repair, into an error for the caller. */
 function refusing(code: "key_not_changeable" | "rekey_failed", work: () => void): void {
   try {
     work();

@@ -1,4 +1,6 @@
-/** All that is sealed in a store: given anew where its key is lost, and sealed anew with another key. */
+/**
+ * The sealed values in a store. New secrets are made if the key is lost, and values are sealed again if it is replaced.
+ */
 import type { Database, Statement } from "better-sqlite3";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import { Meta } from "../engine/meta.ts";
@@ -17,7 +19,7 @@ interface Row {
   readonly headers: string;
 }
 
-/** An endpoint whose people have to be told. */
+/** An endpoint whose owner must be told. */
 export interface Affected {
   readonly endpoint: string;
   readonly tenant: string;
@@ -25,7 +27,7 @@ export interface Affected {
   readonly url: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** Names of headers whose values are lost; nothing is sent without them. */
+  /** The names of headers whose values are lost. Nothing is sent without them. */
   readonly lostHeaders: readonly string[];
 }
 
@@ -60,8 +62,9 @@ export class SealedRows {
   }
 
   /**
-   * A new secret for every endpoint. Header values stay as they are, sealed with the key that is lost: their endpoint is
-   * damaged, and nothing is sent to it, until they are given anew. What idempotency keys stood for cannot be told again.
+   * Gives every endpoint a new secret. Header values stay sealed with the lost key: their endpoint is damaged, and
+   * nothing is sent to it until they are set again. The responses under idempotency keys are dropped, because they
+   * cannot be matched any more.
    */
   reissue(box: Box, newSecret: () => string): void {
     this.#db.exec(
@@ -95,16 +98,16 @@ interface Anew extends Sealed {
 
 export interface Resealed {
   readonly resealed: number;
-  /** Endpoints of which something did not open before either. */
+  /** The endpoints with a sealed value that did not open before either. */
   readonly damaged: readonly string[];
 }
 
-/** Some 5 ms each. */
+/** The number of rows in a step, which takes about 5 ms. */
 const STEP = 16;
 
 /**
- * All that is sealed in a store, sealed anew with another key. To open and seal is what takes time, and goes before the
- * transaction in steps; within it what changed since is sealed again, and all is written.
+ * Seals all values in a store again with another key. Opening and sealing takes time, so it is done in steps before the
+ * transaction. Inside the transaction, rows that have changed since are sealed again, and all are written.
  */
 export class Resealing {
   readonly #db: Database;
@@ -112,7 +115,7 @@ export class Resealing {
   readonly #to: Box;
   readonly #select: Statement<[number, number], SealedRow>;
   readonly #set: Statement<[string, string | null, string, number]>;
-  /** By the endpoint's number. */
+  /** Keyed by the endpoint's number. */
   readonly #anew = new Map<number, Anew>();
   #last = 0;
 
@@ -127,7 +130,7 @@ export class Resealing {
     this.#set = db.prepare("UPDATE endpoint SET secret = ?, next_secret = ?, headers = ? WHERE number = ?");
   }
 
-  /** Seals some more, which nothing sees yet; false when there are none. */
+  /** Seals some more rows, without writing them. Returns false if none are left. */
   step(): boolean {
     const rows = this.#select.all(this.#last, STEP);
     for (const row of rows) this.#anew.set(row.number, this.#seal(row));
@@ -135,7 +138,7 @@ export class Resealing {
     return rows.length > 0;
   }
 
-  /** Inside a transaction: from its commit on the other key is the store's. */
+  /** Call it inside a transaction. From its commit on, the new key is the store's. */
   write(): Resealed {
     const damaged: string[] = [];
     const rows = this.#select.all(0, -1);
@@ -151,7 +154,7 @@ export class Resealing {
     return { resealed: rows.length, damaged };
   }
 
-  /** Throws unless all of it opens then; what did not open before stays as it is. */
+  /** Throws unless the new values open. A value that did not open before is left as it is. */
   #seal(row: SealedRow): Anew {
     let isWhole = true;
     const again = (sealed: string, place: string) => {

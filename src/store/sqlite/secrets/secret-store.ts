@@ -1,6 +1,6 @@
 /**
- * The secrets of an endpoint, and how one takes over from another: `docs/interface.md` §5. The switch is a commit of its own
- * that nothing takes back, so that signing needs no clock.
+ * The signing secrets of an endpoint, and their rotation: `docs/interface.md` §5. The switch is a commit of its own
+ * that nothing reverts, so that signing needs no clock.
  */
 import type { Statement } from "better-sqlite3";
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
@@ -85,7 +85,7 @@ export class SqliteSecrets implements SecretStore {
   }
 
   async switchDue(now: number): Promise<readonly string[]> {
-    // Asked each second: a commit, which writes, is only for when there is something to do.
+    // This runs every second, so commit only if there is something to do.
     if (this.#engine.read(() => this.#dueBy(now)).length === 0) return [];
     return this.#engine.commit.run(() => {
       const due = this.#dueBy(now);
@@ -103,7 +103,7 @@ export class SqliteSecrets implements SecretStore {
     const row = this.#find(tenant, id);
     if (row === null) return { result: "not_found" };
     const atOnce = next.switchesAt <= now;
-    // Nothing signs beside the next one, so only a change at once takes the place of what cannot be read.
+    // Nothing is signed with a damaged secret beside the next one, so only a change at once may replace it.
     const isDamaged = this.#read(row) === "damaged";
     if (isDamaged && !atOnce) return { result: "damaged" };
     if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
@@ -112,7 +112,7 @@ export class SqliteSecrets implements SecretStore {
     return this.#done(id);
   }
 
-  /** One that cannot be read takes over from nothing: its endpoint is damaged and waits, and those after it do not. */
+  /** Skips a secret that cannot be read: its endpoint is damaged and waits, but the endpoints after it must not. */
   #dueBy(now: number) {
     const due: { readonly row: Row; readonly next: string }[] = [];
     for (const row of this.#due.iterate(now)) {
@@ -140,12 +140,12 @@ export class SqliteSecrets implements SecretStore {
     return secretOf(secret, secretPlace(id), this.#box);
   }
 
-  /** Null too when it cannot be read. */
+  /** Also returns null if the secret cannot be read. */
   #next({ id, next_secret }: Row): string | null {
     return secretOf(next_secret, nextSecretPlace(id), this.#box);
   }
 
-  /** `end` answers false for what it cannot do with secrets that cannot be read. */
+  /** `end` returns false if it cannot proceed because secrets cannot be read. */
   #end(tenant: string | null, id: string, end: (row: Row) => boolean): Rotation {
     const row = this.#find(tenant, id);
     if (row === null) return { result: "not_found" };

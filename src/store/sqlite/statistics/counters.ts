@@ -1,6 +1,6 @@
 /**
- * Counters of a minute: of one endpoint, of one tenant, of all. Rows are whole sums, so that to write one a second time
- * does no harm: what an undone transaction had written is written again.
+ * Counters per minute for each endpoint, for each tenant, and for everything. A row has the whole sum, so writing it
+ * twice does no harm: rows that an undone transaction wrote are written again.
  */
 import type { Database, Statement } from "better-sqlite3";
 import { marksOf } from "../../../domain/tally.ts";
@@ -14,10 +14,13 @@ import type { Interned } from "../numbers/names.ts";
 import { Counts, MINUTE_MS, type StoredCounts } from "../../rows/counts.ts";
 
 const SECOND_MS = 1000;
-/** More rows than this wait for no new second: memory must not fill with them. */
+/**
+ * With more rows than this, a commit writes some at once instead of waiting for a new second, so that they do not fill
+ * up memory.
+ */
 const BACKLOG = 10 * CHUNK;
 
-/** What a row is about: an endpoint by its number, a tenant by minus its number, everything by 0. */
+/** The subject of a row: an endpoint by its number, a tenant by minus its number, everything by 0. */
 export type Subject = number;
 export const EVERYTHING: Subject = 0;
 
@@ -25,7 +28,7 @@ interface Row {
   readonly minute: number;
   readonly subject: Subject;
   readonly counts: Counts;
-  /** Whether what the disk has of this minute, from before a restart, is in it. */
+  /** True if the row includes the counts of this minute from before a restart. */
   whole: boolean;
   dirty: boolean;
 }
@@ -42,11 +45,11 @@ export class Counters {
   readonly #upsert: Statement<[number, Subject, string, string | null]>;
   readonly #prune: Statement<[number]>;
   #minute = Number.NaN;
-  /** Of that minute. */
+  /** The rows of that minute. */
   readonly #rows = new Map<Subject, Row>();
-  /** Of any minute, those first that have waited longest. */
+  /** Unsaved rows of any minute, the oldest first. */
   readonly #dirty = new Set<Row>();
-  /** By the last transaction. */
+  /** The rows that the last transaction wrote. */
   #written: Row[] = [];
   #second = Number.NaN;
 
@@ -59,7 +62,7 @@ export class Counters {
     this.#prune = db.prepare(`DELETE FROM counter WHERE minute < ? LIMIT ${CHUNK}`);
   }
 
-  // --- after the commit of what they count ---
+  // --- after the commit of the counted objects ---
 
   noteAttempts(attempts: readonly EndedAttempt[], recorded: readonly Recorded[], now: number): void {
     const { index } = this.#parts;
@@ -70,7 +73,7 @@ export class Counters {
     });
   }
 
-  /** Held for too long: deliveries that failed, by the numbers of their endpoints. */
+  /** Counts deliveries that failed because they were held for too long, by the numbers of their endpoints. */
   noteExpired(endpoints: readonly number[], now: number): void {
     const { index } = this.#parts;
     for (const number of endpoints) {
@@ -83,7 +86,7 @@ export class Counters {
 
   notePublished(drafts: readonly EventDraft[], publications: readonly Publication[], now: number): void {
     const { tenants } = this.#parts;
-    // A batch is mostly of one tenant and type: it is counted in one go.
+    // Count runs of the same tenant and type together, because most batches have only one.
     for (let at = 0; at < drafts.length;) {
       const { tenant, type } = drafts[at]!;
       let events = 0;
@@ -99,15 +102,15 @@ export class Counters {
     for (const subject of subjects) this.#row(subject, now).publish(type, events);
   }
 
-  // --- their rows ---
+  // --- the rows ---
 
-  /** Whether a commit would write something now. */
+  /** True if a commit would write rows now. */
   isDue(now: number): boolean {
     if (this.#dirty.size === 0) return false;
     return Math.floor(now / SECOND_MS) !== this.#second || this.#dirty.size > BACKLOG;
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   write(now: number): void {
     this.#written = [];
     if (!this.isDue(now)) return;
@@ -119,18 +122,18 @@ export class Counters {
     }
   }
 
-  /** Inside a transaction. */
+  /** Call it inside a transaction. */
   writeAll(): void {
     for (const row of this.#dirty) this.#save(row);
   }
 
-  /** What the transaction wrote was undone. */
+  /** The transaction's writes were undone. */
   forget(): void {
     if (this.#written.length > 0) this.#second = Number.NaN;
     for (const row of this.#written) this.#soil(row);
   }
 
-  /** What memory has of the subject and the disk has not, by the minute: all that there is of these minutes. */
+  /** Returns the counts of the subject by minute that are not saved yet. Each is complete for its minute. */
   unwritten(subject: Subject): Map<number, Counts> {
     const found = new Map<number, Counts>();
     for (const row of this.#dirty) {
@@ -143,7 +146,7 @@ export class Counters {
     return found;
   }
 
-  /** Inside a transaction; how many, at most 500. */
+  /** Call it inside a transaction. Returns the number of rows removed, at most 500. */
   prune(before: number): number {
     return this.#prune.run(Math.floor(before / MINUTE_MS)).changes;
   }
@@ -161,7 +164,7 @@ export class Counters {
     if (minute !== this.#minute) {
       this.#minute = minute;
       this.#rows.clear();
-      // None, unless the clock was set back.
+      // There are none, unless the clock was set back.
       for (const row of this.#dirty) if (row.minute === minute) this.#rows.set(row.subject, row);
     }
     let row = this.#rows.get(subject);
@@ -195,7 +198,7 @@ export class Counters {
   }
 }
 
-/** What is written, added up by parts of a period. */
+/** The saved counts, added up by parts of a period. */
 export class WrittenCounts {
   readonly #select: Statement<[number, Subject], StoredCounts>;
 
@@ -203,7 +206,7 @@ export class WrittenCounts {
     this.#select = db.prepare("SELECT attempts, published FROM counter WHERE minute = ? AND subject = ?");
   }
 
-  /** Null for a part of which nothing is written. */
+  /** Returns null for a part without saved counts. */
   *sum({ subject, first, end, step, except }: MinutesAsked): Reading<readonly (StoredCounts | null)[]> {
     const parts: (Counts | null)[] = Array.from({ length: Math.ceil((end - first) / step) }, () => null);
     const known = new Set(except);

@@ -1,7 +1,7 @@
 /**
- * What does not arrive, by endpoint and cause. Triggers count each delivery that fails among those whose events came in
- * one minute and that failed in one minute, and the same by hours. So a report adds up counts, however many have failed;
- * it looks at deliveries only in the minute in which its period begins.
+ * Reports failures by endpoint and cause. Triggers count the failed deliveries for each minute of their events and
+ * minute of their failure, and the same by hours. So a report adds up counts, however many deliveries have failed, and
+ * looks at deliveries only in the minute in which its period begins.
  */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
@@ -19,13 +19,13 @@ const MINUTE_MS = 60_000;
 const HOUR = 60;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Those of a group that are of events above a key. */
+/** The deliveries of a group whose events are above a key. */
 interface Above extends Group {
   readonly low: number;
-  /** The first whole minute above it, which begins with this key: deliveries before it are counted one by one. */
+  /** The first whole minute above `low`, which begins with `key`. Deliveries before it are counted one by one. */
   readonly minute: number;
   readonly key: number;
-  /** The first whole hour after that, from which on hours are counted; never, where parts are made of minutes. */
+  /** The first whole hour after that, from which hours are counted. Never if the parts consist of minutes. */
   readonly hour: number;
 }
 
@@ -34,12 +34,12 @@ interface Found {
   readonly of: Pick<Failure, "endpoint" | "status" | "error" | "statusCode">;
   readonly count: number;
   readonly series: readonly number[];
-  /** The minute, or the first one of the hour, in which one failed last. */
+  /** The minute, or the first minute of the hour, in which one failed last. */
   readonly last: number;
 }
 
 interface First {
-  /** Of counts that know it; of the others it is not before `notBefore`. */
+  /** The minimum of the counts that know it. The others are not before `notBefore`. */
   readonly firstAt: number | null;
   readonly notBefore: number | null;
 }
@@ -63,7 +63,9 @@ const HOURS = `failure_count WHERE ${OF_GROUP} AND minutes = ${HOUR} AND event >
 const MINUTES = `failure_count WHERE ${OF_GROUP} AND minutes = 1 AND event >= @minute AND event < @hour * ${HOUR}`;
 const ONES = `delivery INDEXED BY delivery_cause
   WHERE ${OF_GROUP} AND event > @low AND event < @key AND failed_at IS NOT NULL`;
-/** A count and the minute in which its deliveries failed, as one number: rows of one column take half the time. */
+/**
+ * A count and the minute in which its deliveries failed, as one number, because rows of one column take half the time.
+ */
 const COUNTS = 2 ** 27;
 const COUNT = "minutes, event, failed, first_at AS firstAt, first_gone AS firstGone";
 
@@ -131,12 +133,12 @@ export class Failures {
     );
   }
 
-  /** In one slice, or what moves from one group to another meanwhile would count in both. */
+  /** Runs in one slice, because a delivery that moved between groups in the meantime would count in both. */
   // eslint-disable-next-line require-yield -- answers are read in slices, and this one takes one
   *report(query: FailureQuery): Reading<FailureReport | null> {
     const all = this.#groups(query);
     if (all === null) return null;
-    // After a repair, causes are noted again bit by bit, newest first.
+    // After a repair, causes are noted again step by step, newest first.
     const known = this.#meta.causesNoted;
     const low = Math.max(this.#times.now.firstKeyAt(query.since), known ?? 0) - 1;
     const troubles = new Map<string, Found[]>();
@@ -157,16 +159,16 @@ export class Failures {
     return { since, total: troubles.size, groups: groups.largest(query.limit, (group) => this.#sampleOf(group)) };
   }
 
-  /** Null where there is none. */
+  /** Returns null if there are none. */
   #found(group: Group, low: number, query: FailureQuery): Found | null {
     const { status: state, test, error, statusCode } = causeOf(group.cause);
     if (test || error === null || (state !== WAITING && state !== FAILED)) return null;
     const entry = this.#parts.index.byNumber(group.endpoint);
-    // What waits for what is deleted, or of events up to `cancelTo`, counts as cancelled.
+    // A delivery that waits for a deleted endpoint, or for an event up to `cancelTo`, counts as cancelled.
     if (state === WAITING && entry.deleted) return null;
     const status = state === FAILED ? "failed" : entry.enabled ? "pending" : "held";
     const [from, step] = [query.from / MINUTE_MS, query.stepMs / MINUTE_MS];
-    // Parts of whole hours are made of hours.
+    // Parts of whole hours are computed from hours.
     const byHours = from % HOUR === 0 && step % HOUR === 0;
     const above = aboveKey(group, state === FAILED ? low : Math.max(low, entry.cancelTo ?? -1), byHours);
     const series = Array<number>(query.parts).fill(0);
@@ -182,9 +184,9 @@ export class Failures {
     return { above, of: { endpoint: entry.id, status, error, statusCode }, count: all, series, last };
   }
 
-  /** When the first of them began to fail, and when the last one did, with its event. */
+  /** Returns when the first of them began to fail, and when the last one failed, with its event. */
   #ends({ above, last }: Pick<Found, "above" | "last">): Pick<Failure, "firstAt" | "lastAt" | "event"> {
-    // A count of nothing would be a mistake of ours, and no reason to answer nothing: without a sample it is left out.
+    // An empty count would be our mistake, and no reason to return nothing: the report then has no sample.
     const latest = this.#last.get({ ...above, to: (last + HOUR) * MINUTE_MS }) ?? { event: 0, lastAt: -1 };
     const first = (isWhole(above) ? this.#firstOfHours : this.#firstOf).get(above)!;
     const [firstAt, notBefore] = [first.firstAt ?? NEVER, first.notBefore ?? NEVER];
@@ -192,7 +194,10 @@ export class Failures {
     return { ...latest, firstAt: this.#earlier(above, this.#counts.all({ ...above, before: firstAt }), firstAt) };
   }
 
-  /** What is first of counts that do not know it, if it is before that instant: deliveries of a minute say it. */
+  /**
+   * Returns the earliest time in counts that do not know theirs, if it is before `before`. For a minute, it is read
+   * from the deliveries.
+   */
   #earlier(group: Group, counts: readonly Count[], before: number): number {
     let first = before;
     for (const count of counts.toSorted((a, b) => a.firstAt - b.firstAt)) {
@@ -210,7 +215,7 @@ export class Failures {
     return first;
   }
 
-  /** Null when the tenant has, and had, no such endpoint. */
+  /** Returns null if the tenant never had such an endpoint. */
   #groups({ tenant, endpoint }: FailureQuery): Group[] | null {
     const { index, tenants } = this.#parts;
     if (endpoint !== undefined) {
@@ -229,7 +234,7 @@ export class Failures {
   }
 }
 
-/** Whether hours are all there is to count. */
+/** Returns true if only hours have to be counted. */
 function isWhole({ low, minute, key, hour }: Above): boolean {
   return key === low + 1 && minute === hour * HOUR;
 }

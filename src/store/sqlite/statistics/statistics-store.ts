@@ -1,4 +1,4 @@
-/** What was counted, what there is, and what does not arrive. */
+/** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
 import type {
   Caller,
   CensusStep,
@@ -76,7 +76,7 @@ export class SqliteStatistics implements StatisticsStore {
 
   async save(): Promise<void> {
     const { commit, clock } = this.#engine;
-    // Each transaction begins with it.
+    // Each transaction begins by writing the counters.
     if (this.#parts.counters.isDue(clock.now()))
       await commit.run(() => undefined, { events: 0, deliveries: 0, patient: true });
   }
@@ -110,7 +110,7 @@ export class SqliteStatistics implements StatisticsStore {
     );
   }
 
-  /** All that was counted, with the last commit. */
+  /** Writes all counters with the last commit. */
   close(): void {
     this.#engine.commit.run(() => this.#parts.counters.writeAll()).catch(() => {});
   }
@@ -127,14 +127,14 @@ type Counting = { -readonly [K in keyof Numbers]: Numbers[K] } & { readonly due:
 
 const DUE_MINUTES = 60;
 
-/** One index to walk: a row's first columns are the keys that it is sorted by. */
+/** One index to walk. A row's first columns are the keys by which it is sorted. */
 interface Part {
   readonly keys: number;
   readonly rows: Statement<number[], number[]>;
   count(row: readonly number[], counts: Counting, minute: number): void;
 }
 
-/** What there is of deliveries and endpoints, counted along indexes some rows at a time. */
+/** Counts deliveries and endpoints along indexes, some rows at a time. */
 export class Census {
   readonly #parts: readonly Part[];
 
@@ -142,7 +142,7 @@ export class Census {
     const part = (keys: number, sql: string, count: Part["count"]): Part => {
       return { keys, count, rows: db.prepare<number[], number[]>(`${sql} LIMIT ${CHUNK}`).raw() };
     };
-    /** Whether it is one that will be sent. */
+    /** Counts an open delivery. Returns true if it will be sent. */
     const open = (event: number, number: number, counts: Counting) => {
       const { deleted, enabled, cancelTo } = index.byNumber(number);
       if (deleted || event <= (cancelTo ?? -1)) return false;
