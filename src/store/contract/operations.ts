@@ -148,7 +148,7 @@ export interface UpkeepStore {
    * wrong, which is always a bug. A store without such counters returns none.
    */
   mendPending(): Promise<readonly string[]>;
-  /** Saves the health of at most 500 endpoints that has changed. A crash loses changes that were not saved. */
+  /** Saves at most 500 changed health records. A crash loses changes that were not saved. */
   saveHealth(): Promise<void>;
   /** Checks the free space again. Below the floor, publishes are refused and deliveries go on. */
   checkSpace(): Promise<Space>;

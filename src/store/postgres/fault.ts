@@ -1,19 +1,19 @@
 /**
- * What an error of PostgreSQL, or on the way there, means for webhookd: one row for each kind, by its SQLSTATE or the
- * system's code. The server's own words are shown beside it, in the server's language, so that no row depends on them
- * but where one code means several things.
+ * Explains the errors of PostgreSQL, and of the network to it. There is one row for each kind of error, by its SQLSTATE
+ * or the system's code. The server's own message is shown beside it, in the server's language. So a row depends on the
+ * message only if one code has several meanings.
  */
 import { CommitInDoubt, NotReplicated } from "./engine/commit.ts";
 
 export interface Fault {
   /**
    * - `full`: nothing was stored; it passes when there is space.
-   * - `unavailable`: callers are answered 503, and it may pass by itself or by somebody's doing.
-   * - `outrun`: somebody else was faster, so all is done again.
-   * - `unknown`: it says nothing about the storage, so it is held to be a bug of ours while the daemon runs.
+   * - `unavailable`: callers get a 503; it may pass by itself, or somebody must act.
+   * - `outrun`: another commit was faster, so everything is done again.
+   * - `unknown`: it is not about the storage, so it counts as our own bug while the daemon runs.
    */
   readonly is: "full" | "unavailable" | "outrun" | "unknown";
-  /** What happened, and what to do about it, for whoever runs webhookd. */
+  /** Tells the operator what happened, and what to do about it. */
   readonly what: string;
   readonly todo: string;
 }
@@ -23,7 +23,10 @@ interface Row extends Fault {
   readonly said?: RegExp;
 }
 
-/** Of each process: one writes, one renews the lease, one is for short questions, two are for lists, one feels the pulse. */
+/**
+ * The connections of each process: one writes, one renews the lease, one is for short queries, two are for lists, one
+ * is for the pulse.
+ */
 export const CONNECTIONS = 6;
 
 const WAIT = "nothing: the process tries again by itself";
@@ -145,7 +148,7 @@ const NOT_REPLICATED: Fault = {
   todo: "see whether the standby is connected (pg_stat_replication), and who cancels statements of webhookd",
 };
 
-/** Of this node. */
+/** The lease of this node ran out. */
 export class LeaseLost extends Error {}
 
 const LOST: Fault = {
@@ -160,7 +163,7 @@ const IN_DOUBT: Fault = {
   todo: "webhookd keeps asking; see whether the synchronous standby is connected (pg_stat_replication)",
 };
 
-/** What was prepared does not fit any more. */
+/** The prepared statements no longer fit the tables. */
 const MIGRATED: Fault = { is: "outrun", what: "a newer version has changed its tables", todo: WAIT };
 
 const UNKNOWN: Fault = {
@@ -179,13 +182,13 @@ export function faultOf(error: unknown): Fault {
   return ROWS.find((row) => row.code.test(code) && (row.said?.test(error.message) ?? true)) ?? UNKNOWN;
 }
 
-/** In the server's or the system's own words. */
+/** Returns the server's or the system's own words. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return "no answer";
   return error.message || String((error as NodeJS.ErrnoException).code ?? error.name);
 }
 
-/** For people, with the names of the user and the database in what they are to type. */
+/** Explains an error to people. Commands to type contain the names of the user and the database. */
 export function explained(error: unknown, url: string): { readonly what: string; readonly todo: string } {
   const { what, todo } = faultOf(error);
   const names: Readonly<Record<string, string>> = namesIn(url);
@@ -195,7 +198,7 @@ export function explained(error: unknown, url: string): { readonly what: string;
   };
 }
 
-/** As SQL writes them. */
+/** Returns the names as SQL writes them. */
 function namesIn(url: string) {
   const [, user = "", database = ""] = /^postgres(?:ql)?:\/\/(?:([^:@/]*)[^@/]*@)?[^/]*\/?([^?]*)/.exec(url) ?? [];
   const named = (name: string, otherwise: string) => {

@@ -1,4 +1,4 @@
-/** Rows of a store in PostgreSQL as they are moved, in and out. */
+/** Reads and writes the rows of a store in PostgreSQL for a move, in and out. */
 import type { Client } from "pg";
 import type { Key, Page, Place, Row, Table, Value } from "../move/tables.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
@@ -6,21 +6,21 @@ import { copyIn } from "./engine/copy.ts";
 import { WAITING } from "../rows/codes.ts";
 import { Counts } from "../rows/counts.ts";
 
-/** Minutes that were counted elsewhere, as if by one node. */
+/** Minutes that were counted elsewhere get this id, as if one node had counted them. */
 const LIFE = "00000000-0000-0000-0000-000000000000";
 const PAGE = 10_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 
 export class MovedRows {
   readonly #client: Client;
-  /** Of endpoints, by their numbers. */
+  /** The slots of endpoints, by their numbers. */
   readonly #slots = new Map<number, number>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
-  /** What was copied before. */
+  /** Loads the slots of endpoints that were copied before. */
   async loadSlots(): Promise<void> {
     const sql = "SELECT number, slot FROM endpoint";
     const { rows } = await this.#client.query<{ number: number; slot: number }>(sql);
@@ -42,7 +42,7 @@ export class MovedRows {
     };
   }
 
-  /** Those of these keys that are there. */
+  /** Returns the rows that exist for these keys. */
   async rowsOf(table: Table, keys: readonly Key[]): Promise<readonly Row[]> {
     const { name, columns, groupKey } = table;
     const from = `${keyed(table)} JOIN ${name} t ON ${same(groupKey)}`;
@@ -69,7 +69,7 @@ export class MovedRows {
     if (text !== "") await copyIn(this.#client, table.name, [...table.columns, ...table.onlyPostgres], text);
   }
 
-  /** The end of a row's line: the columns that only PostgreSQL has. */
+  /** Returns the end of a row's line: the columns that only PostgreSQL has. */
   #derivedOf({ name, columns }: Table): (row: Row) => string | null {
     const [number, id] = [columns.indexOf("number"), columns.indexOf("id")];
     const [endpoint, portal] = [columns.indexOf("endpoint"), columns.indexOf("portal")];
@@ -83,7 +83,7 @@ export class MovedRows {
       case "delivery":
         return (row) => {
           const slot = this.#slots.get(Number(row[endpoint]));
-          // Of an endpoint that came since: both are copied again.
+          // The row belongs to an endpoint that was added since: both are copied again.
           return slot === undefined ? null : `\t${slot}`;
         };
       case "api_key":
@@ -106,13 +106,13 @@ function valuesOf(name: string, columns: readonly string[]): string {
   return columns.map(value).join();
 }
 
-/** As rows of the table that have nothing but their keys. */
+/** SQL for rows of the table that have nothing but their keys. */
 const keyed = ({ name }: Table) => `jsonb_populate_recordset(NULL::${name}, $1::jsonb) k`;
 const same = (columns: readonly string[]) => columns.map((column) => `t."${column}" = k."${column}"`).join(" AND ");
 const jsonOf = ({ groupKey }: Table, keys: readonly Key[]) =>
   JSON.stringify(keys.map((key) => Object.fromEntries(key.map((value, at) => [groupKey[at], value]))));
 
-/** What is fresh waits from now on, as after any other stop. */
+/** Reads fresh deliveries as waiting, as after any other stop. */
 function selectOf({ name, columns, key, hasBodies }: Table, isFurther: boolean): string {
   const keys = key.map((column) => `"${column}"`).join();
   const where = isFurther ? `WHERE (${keys}) > (${key.map((_, at) => `$${at + 1}`).join()})` : "";
@@ -129,7 +129,7 @@ function selectOf({ name, columns, key, hasBodies }: Table, isFurther: boolean):
     WHERE coalesce(above, 0) < ${PAGE_BYTES} ORDER BY ${keys}`;
 }
 
-/** What the lives of nodes counted in a minute, as one row. */
+/** Adds up what several nodes counted in a minute into one row. */
 function summed([subject, minute, attempts, published]: readonly Value[]): Row {
   const counts = new Counts();
   const types = published as unknown as (string | null)[];

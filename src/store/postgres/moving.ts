@@ -1,4 +1,4 @@
-/** A store in PostgreSQL, as one that is moved away, or that another is moved into. No daemon has it meanwhile. */
+/** A store in PostgreSQL, as the source or the target of a move. */
 import type { Client } from "pg";
 import { StoreRefused } from "../files/refused.ts";
 import type { Facts, Key, Page, Place, Row, States, Table } from "../move/tables.ts";
@@ -15,7 +15,7 @@ import { Pending } from "./deliveries/pending.ts";
 import { MovedRows } from "./moved-rows.ts";
 import type { Box } from "../rows/box.ts";
 
-/** The fact that has what makes the indexes again. */
+/** The fact that contains the statements to create the indexes again. */
 const INDEXES = "moving_indexes";
 const LARGE = ["event", "event_label", "delivery", "attempt", "idempotency"];
 
@@ -25,7 +25,7 @@ export class PostgresSide {
   readonly #queries: Queries;
   readonly #rows: MovedRows;
   readonly log: ChangeLog;
-  /** What is read is of one moment, and nobody can begin until the connection is closed. */
+  /** If true, all reads are from one moment, and no daemon can start until the connection is closed. */
   #isLocked = false;
 
   constructor(client: Client, url: string, tables: readonly Table[]) {
@@ -38,21 +38,24 @@ export class PostgresSide {
 
   static async connect(url: string, tables: readonly Table[]): Promise<PostgresSide> {
     const client = await connectAlone(url);
-    // A table that was just filled has no statistics, by which a page could be sorted out of all rows, or read whole
-    // for each of a few keys.
+    // A table that was just filled has no statistics. Without these settings, the server might sort all rows to get a
+    // page, or read a whole table for each of a few keys.
     await client.query("SET enable_seqscan = off; SET enable_sort = off; SET enable_hashjoin = off");
     await client.query("SET enable_mergejoin = off; SET plan_cache_mode = force_custom_plan");
     return new PostgresSide(client, url, tables);
   }
 
   async close(): Promise<void> {
-    // What was begun and not committed is undone, and what was locked is free.
+    // The server rolls back an open transaction and releases its locks.
     await this.#client.end().catch(() => {});
   }
 
-  // --- as the store that is moved away ---
+  // --- as the source of the move ---
 
-  /** False where it was moved before. Unless nodes may go on `beside`, no daemon can begin until this is closed. */
+  /**
+   * Returns false if the store was moved away before. Unless nodes may go on `beside`, no daemon can start until this
+   * is closed.
+   */
   async beginSource(box: Box, beside: boolean): Promise<boolean> {
     const { found, isNew } = await versionOf(this.#queries);
     if (isNew) throw new StoreRefused(1, `there is no store in ${this.name}`, "check the address");
@@ -76,7 +79,7 @@ export class PostgresSide {
     return (await getMeta(this.#queries, MOVED)) === null;
   }
 
-  /** Whether no daemon has it any more; from then on none can. */
+  /** Returns true if no daemon has the store; from then on none can. */
   async tryLock(): Promise<boolean> {
     if (this.#isLocked) return true;
     if (await this.#isLive()) return false;
@@ -92,7 +95,7 @@ export class PostgresSide {
     return live.length > 0;
   }
 
-  /** All that is read until `endSnapshot` is of one moment. */
+  /** Everything read until `endSnapshot` is from one moment. */
   async startSnapshot(): Promise<void> {
     if (this.#isLocked) return;
     this.log.startSnapshot();
@@ -104,8 +107,8 @@ export class PostgresSide {
   }
 
   /**
-   * From the commit on no daemon starts on it; and one that was stopped until its lease had run out, and goes on only
-   * now, has no row any more and commits nothing.
+   * From the commit on, no daemon starts on this store. A daemon that was suspended until its lease ran out, and goes
+   * on only now, has no row any more and commits nothing.
    */
   async retire(to: string, now: number): Promise<void> {
     if ((await this.log.id()) !== null) await this.log.end();
@@ -114,9 +117,9 @@ export class PostgresSide {
     await commit(this.#client);
   }
 
-  // --- as the store that is moved into ---
+  // --- as the target of the move ---
 
-  /** Null where there is nothing at all. With `dry` nothing of what follows is committed. */
+  /** Returns null if there is nothing yet. With `dry` nothing that follows is committed. */
   async beginTarget(dry: boolean): Promise<string | null> {
     if (dry) await this.#client.query("BEGIN");
     await this.#client.query(META);
@@ -125,13 +128,13 @@ export class PostgresSide {
     if (left === null && (await getMeta(this.#queries, "key_id")) !== null) {
       throw new StoreRefused(1, `there is a store in ${this.name} already`, "name an empty database");
     }
-    // A power cut may undo what was copied last, and where the copy was with it.
+    // If a power cut undoes rows, it undoes the recorded place of the copy with them.
     await this.#client.query("SET synchronous_commit = off");
     await this.#rows.loadSlots();
     return left;
   }
 
-  /** Before the first rows, and once all are compared. */
+  /** Called before the first rows, and once all are compared. */
   async startCopy(state: string, dry: boolean): Promise<void> {
     await this.#once(dry, async () => {
       if ((await getMeta(this.#queries, MOVING_IN)) === null) await this.#dropIndexes();
@@ -139,7 +142,7 @@ export class PostgresSide {
     });
   }
 
-  /** With where the copy is then. */
+  /** Also records the new place of the copy. */
   async transaction({ before, after, dry }: States, work: () => Promise<void>): Promise<void> {
     await this.#once(dry, async () => {
       await work();
@@ -157,7 +160,7 @@ export class PostgresSide {
     return this.#rows.remove(table, keys);
   }
 
-  /** What is made of all rows, once all are there; from then on each commit is flushed. */
+  /** Creates what depends on all rows, once they are complete. From then on each commit is flushed. */
   async settle(): Promise<void> {
     await this.#once(false, async () => {
       const indexes = JSON.parse((await getMeta(this.#queries, INDEXES)) ?? "[]") as string[];
@@ -167,7 +170,7 @@ export class PostgresSide {
     await this.#client.query("SET synchronous_commit = on; ANALYZE");
   }
 
-  /** A store from here on. */
+  /** Puts the store into use. */
   async finish(facts: Facts): Promise<void> {
     await this.#client.query("SET synchronous_commit = on");
     await this.#once(false, async () => {
@@ -177,7 +180,7 @@ export class PostgresSide {
     });
   }
 
-  // --- what either is asked ---
+  // --- for both sides ---
 
   async facts(names: readonly string[]): Promise<Facts> {
     const rows = await this.#queries.rows<{ name: string; value: string }>(
@@ -223,7 +226,7 @@ export class PostgresSide {
     await commit(this.#client);
   }
 
-  /** Full tables are indexed several times as fast as those that fill. */
+  /** Indexing full tables is several times as fast as filling indexed ones. */
   async #dropIndexes(): Promise<void> {
     const rows = await this.#queries.rows<{ name: string; sql: string }>(
       `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS sql FROM pg_index

@@ -1,4 +1,4 @@
-/** The nodes that share the store, as people see them; and taking one of them out of the work, and back. */
+/** Lists the nodes that share the store, and drains them. */
 import type { Clock } from "../../clock.ts";
 import type { NodeReport, StoreNode } from "../store.ts";
 import type { Database } from "./engine/database.ts";
@@ -9,7 +9,7 @@ interface NodeRow extends Omit<StoreNode, "report" | "endpoints"> {
   readonly report: string | null;
 }
 
-/** Counting endpoints passes all of them: those who look again and again are told what was counted last. */
+/** Counting endpoints reads all of them, so the last counts are reused for this long. */
 const COUNTED_MS = 10_000;
 
 export class NodeList {
@@ -44,7 +44,7 @@ export class NodeList {
     }));
   }
 
-  /** It is heeded at the node's next renewal. */
+  /** The node follows at its next renewal. */
   async drain(name: string, on: boolean): Promise<boolean> {
     return (await this.#database.change("UPDATE node SET draining = $2 WHERE name = $1", [name, on])) > 0;
   }

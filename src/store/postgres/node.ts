@@ -1,7 +1,7 @@
 /**
- * A process that has this store has a row of it, by a lease that it renews, by the clock of the database. Each of its
- * transactions holds on to that row, and a row whose lease has run out is removed by anyone who comes: so a process that
- * was late, stopped by its kernel or cut off, commits nothing more.
+ * A process that has this store has a row in it, with a lease that it renews, by the clock of the database. Each of its
+ * transactions locks that row, and any other process may remove a row whose lease has run out. So a process that was
+ * late, suspended by its kernel or cut off, commits nothing more.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreRefused } from "../files/refused.ts";
@@ -13,28 +13,28 @@ import type { Owner } from "./engine/owner.ts";
 import type { Step } from "./engine/schema.ts";
 import { storageUnavailable } from "../files/unavailable.ts";
 
-/** A death is noticed after so long; a database may be away for as long before nothing is sent any more. */
+/** A crash is noticed after this time, and the database may be unreachable for as long before sending stops. */
 export const LEASE_MS = 5000;
-/** Between two renewals. */
+/** The interval between two renewals. */
 export const RENEW_MS = 1000;
 const LEASE = "now() + $2 * interval '1 millisecond'";
 
-/** From then on its name stays. */
+/** After this time, a node keeps its name. */
 const SETTLES = "interval '15 seconds'";
 
-/** Between two looks at whether the lease of another has run out. */
+/** The interval at which we check if another process's lease has run out. */
 const LOOK_MS = 250;
 
 /** An owner that has a row of its own. */
 export interface Node extends Owner {
   take(database: Database, wait: Wait): Promise<{ readonly number: number; readonly wasKilled: boolean }>;
-  /** Once the store stands. */
+  /** Called once the store is open. */
   attach(engine: Engine, health: Health): void;
-  /** Inside each transaction, before its work. */
+  /** Called inside each transaction, before its work. */
   guard(tx: Queries): Promise<null>;
 }
 
-/** What a process is known by. */
+/** The identity of a process. */
 export interface About {
   readonly host: string;
   readonly version: string;
@@ -43,32 +43,32 @@ export interface About {
 }
 
 export interface NewNode extends About {
-  /** Another one each time it joins. */
+  /** Changes each time the node joins. */
   id: string;
   readonly leaseMs: number;
-  /** Suffers no other beside it; else it suffers those that do the same. */
+  /** True if it allows no other process beside it. Otherwise it allows those that do the same. */
   readonly alone: boolean;
 }
 
-/** Who is in the way, for how long at least, and a word that changes when that one renews its lease. */
+/** The process that has the store: the time until its lease ends, and a text that changes when it renews the lease. */
 export interface Holder {
   readonly left: number;
   readonly until: string;
 }
 
-/** `dead` did not end by themselves. Where the schema is an older one, nothing was done but to ask. */
+/** `dead` is the number of processes that did not end by themselves. If the schema is older, nothing was changed. */
 type Joined = { readonly dead: number } & (
   | { readonly is: "joined"; readonly number: number }
   | { readonly is: "held"; readonly holder: Holder }
   | { readonly is: "outdated" }
 );
 
-/** Inside a transaction. Those who come at the same time come one after the other. */
+/** Call it inside a transaction. Processes that join at the same time wait for each other. */
 export async function join(tx: Queries, { id, leaseMs, alone, host, version, steps }: NewNode): Promise<Joined> {
   const [meta] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
   const found = Number(meta?.value ?? 0);
   if (found === 0) return { is: "outdated", dead: 0 };
-  // A newer version may have come while this one waited.
+  // A newer version may have migrated the store while this one waited.
   requireKnown(found, steps.length);
   const dead = await removeDead(tx);
   const others = await othersIn(tx);
@@ -110,8 +110,8 @@ export function requireKnown(found: number, known: number): void {
 }
 
 /**
- * How many they were. One whose transaction is still open is left for the next time: it is over when its connection is,
- * and nobody else may wait for it.
+ * Returns the number of rows removed. A process whose transaction is still open is left for the next time: the
+ * transaction ends with its connection, and nobody else may wait for it.
  */
 export function removeDead(queries: Queries): Promise<number> {
   return queries.change(
@@ -120,9 +120,9 @@ export function removeDead(queries: Queries): Promise<number> {
 }
 
 /**
- * Whether there was something to renew. Without a report the last one stays. The name becomes that of the host once no
- * other has it: after a crash, the process of before may have it until its lease has run out. Of several that would take
- * it at the same time the first does.
+ * Returns true if there was a lease to renew. Without a report the last one stays. The name becomes that of the host
+ * once no other node has it: after a crash, the old process may have it until its lease runs out. If several nodes want
+ * it at the same time, the first one gets it.
  */
 export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, report: object | null): Promise<boolean> {
   const sql = `UPDATE node SET lease_until = ${LEASE}, report = coalesce($3, report),
@@ -134,31 +134,31 @@ export async function renewLease(queries: Queries, { id, leaseMs }: NewNode, rep
 }
 
 /**
- * Inside a transaction, before its work: false once the lease had run out and somebody came. Until the commit nobody
- * removes the row; the lease is renewed meanwhile, however long that takes.
+ * Call it inside a transaction, before its work. Returns false if the lease ran out and another process removed the
+ * row. Until the commit nobody removes the row, and the lease is renewed meanwhile, however long that takes.
  */
 export async function guard(tx: Queries, { id }: NewNode): Promise<boolean> {
   return (await tx.rows("SELECT 1 FROM node WHERE id = $1 FOR KEY SHARE", [id])).length > 0;
 }
 
-/** Tells the process that it must end, and is what the caller of the store is answered. */
+/** Tells the process that it must end, and returns the error for the caller of the store. */
 export function lost(onLost: (error: Error) => void, what: string): Error {
   onLost(new StoreRefused(75, what, "nothing is lost; if this host was not suspended, check its load"));
   return storageUnavailable();
 }
 
-/** What a start does while another process is in the way. */
+/** The behavior of a start while another process has the store. */
 export interface Wait {
-  /** Waits for as long as it takes, though that one renews its lease. */
+  /** True if it waits for as long as it takes, even while the other process renews its lease. */
   readonly isStandby: boolean;
   readonly onWait: () => void;
-  /** Part of a migration is begun that may take long. */
+  /** Called when a step of a migration begins that may take long. */
   readonly onLong: (what: string) => void;
 }
 
 /**
- * Waits until a lease that nobody renews runs out. Only one that may have the store migrates it. `wasKilled`: one before
- * it did not end by itself.
+ * Waits until a lease runs out that nobody renews. Only a process that may have the store migrates it. `wasKilled` is
+ * true if an earlier process did not end by itself.
  */
 export async function takeStore(database: Database, node: NewNode, { isStandby, onLong, onWait }: Wait) {
   const isHeld = async (tx: Queries) =>

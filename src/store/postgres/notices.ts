@@ -1,4 +1,4 @@
-/** What the nodes of endpoints must hear of that another node has committed. A notice is gone once it was heard. */
+/** Notifies the nodes that own endpoints of commits that other nodes made. A notice is removed once it was handled. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { News, SharedAlerts, ToldFailing, Waiting } from "../store.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
@@ -9,7 +9,7 @@ import { NO_NEWS, type Told } from "./engine/owner.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
-/** Until another node has heard: how long a caller waits, and between two looks. */
+/** The time that a caller waits for another node to be notified, and the interval of its checks. */
 const PATIENCE_MS = 2000;
 const LOOK_MS = 25;
 
@@ -32,7 +32,7 @@ interface NoticesParts {
 
 export class Notices {
   readonly #node: NoticesParts;
-  /** Those that the last news were made of. */
+  /** The notices in the last answer. */
   #told: readonly number[] = [];
 
   constructor(node: NoticesParts) {
@@ -60,13 +60,13 @@ export class Notices {
 
   async tookIn(): Promise<void> {
     if (this.#told.length === 0) return;
-    // One whose row was removed lets them be: its heir has not heard yet.
+    // A node whose row was removed must keep the notices, because the new owner has not handled them yet.
     const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
     await this.#node.database.change(sql, [this.#told, this.#node.node.id]);
     this.#told = [];
   }
 
-  /** What was told last is for whoever has those endpoints now. */
+  /** The last answer is for the new owners of those endpoints. */
   forget(): void {
     this.#told = [];
   }
@@ -106,14 +106,14 @@ export class Notices {
   }
 }
 
-/** What another node had reported before it lost an endpoint is told within so long. */
+/** A report by another node, made before it lost an endpoint, arrives within this time. */
 const REPORTED_MS = 90_000;
 
-/** What is to be told to people. */
+/** Alerts for people. */
 export class NodeAlerts implements SharedAlerts {
   readonly #database: Database;
   readonly #engine: Engine;
-  /** What this node owned when it looked last, and when it is to look, by the monotonic clock. */
+  /** The slots that this node owned at the last check, and the monotonic times of the coming checks. */
   #slots = "";
   #looksAt: readonly number[] = [];
 
@@ -178,7 +178,7 @@ export class NodeAlerts implements SharedAlerts {
   }
 }
 
-/** Of each endpoint the first: the others are found behind it. */
+/** Returns the earliest position of each endpoint, because the others are found behind it. */
 function earliest(waiting: readonly Waiting[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const { endpoint, dueAt } of waiting) {

@@ -1,6 +1,6 @@
 /**
- * Opens the store of `[data] store` for the daemon. The data directory keeps `secret.key`, the first key and the socket,
- * so it has its lock too; the database is held by a lease.
+ * Opens the store of `[data] store` for the daemon. The data directory contains `secret.key`, the first key and the
+ * socket, so it is locked too. A lease holds the database.
  */
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
@@ -29,15 +29,15 @@ export interface ServedOptions {
   /** `postgres://user:password@host1,host2/name` */
   readonly url: string;
   readonly dir: string;
-  /** False refuses to make a new store. */
+  /** If false, no new store is created. */
   readonly create: boolean;
-  /** Waits for as long as another one has the store. */
+  /** If true, waits for as long as another process has the store. */
   readonly standby: boolean;
-  /** Shares the store with others that do, too. */
+  /** If true, shares the store with other processes that allow it. */
   readonly nodes: boolean;
-  /** Called before the database is looked at. What it throws refuses the start. */
+  /** Called before the database is looked at. If it rejects, the start fails. */
   readonly beforeComing?: (() => Promise<void>) | undefined;
-  /** False refuses a store that has an older schema. */
+  /** If false, a store with an older schema is refused. */
   readonly migrate: boolean;
   readonly secretKeyFile: string;
   readonly maxPendingPerTenant: number;
@@ -45,25 +45,25 @@ export interface ServedOptions {
   readonly clock: Clock;
   readonly log: { warn(fields: object, message: string): void };
   readonly leaseMs?: number | undefined;
-  /** Of this process, for those who look at the nodes. */
+  /** The version of this process, shown in the list of nodes. */
   readonly version: string;
   readonly nativeBinding?: Parameters<typeof takeLock>[2];
-  /** The process must end: another one has the store. */
+  /** Called if the process must end because another one has the store. */
   readonly onFault: (error: Error) => void;
 }
 
 export interface Served {
   readonly store: Store;
   readonly created: boolean;
-  /** Where a new store's admin key is kept. */
+  /** The path of a new store's admin key. */
   readonly adminKeyFile?: string;
-  /** The process that had it before did not end by itself. */
+  /** True if the last process that had the store did not end by itself. */
   readonly wasKilled: boolean;
 }
 
 const MIN_VERSION = 14;
 
-/** Throws `StoreRefused`, for people, when there is no using this database. */
+/** Throws `StoreRefused`, with a text for people, if the database cannot be used. */
 export async function openServed(options: ServedOptions): Promise<Served> {
   const { dir, clock } = options;
   makeDataDirectory({ dir, create: true });
@@ -88,7 +88,7 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   const about = { host: hostname(), version: options.version, steps: STEPS };
   const owner = new Owner(options.leaseMs ?? LEASE_MS, about, options.onFault);
   let wasKilled = false;
-  // Another one that started at the same time may be faster.
+  // Another process that started at the same time may be faster.
   let created = false;
   const store = await openPostgres({
     url,
@@ -133,7 +133,7 @@ interface Server {
   readonly standbys: string;
 }
 
-/** Refuses what cannot work, and warns of what may lose events. True where there is no store yet. */
+/** Refuses a setup that cannot work, and warns of one that may lose events. Returns true if there is no store yet. */
 async function look({ url, create, migrate, clock, log }: ServedOptions): Promise<boolean> {
   const database = new Database(url);
   try {
@@ -172,7 +172,7 @@ const NO_STANDBY =
 const NO_CREATE =
   "name another database in [data] store; `webhookd serve` without --no-create makes a store in this one";
 
-/** What the server says may name the user and the database; it never has the password. */
+/** The server's words may name the user and the database, but never contain the password. */
 export function refusalOf(error: unknown, url: string): unknown {
   if (error instanceof StoreRefused || !(error instanceof Error)) return error;
   const cause = error instanceof WebhookdError ? error.cause : "severity" in error ? error : null;

@@ -1,4 +1,4 @@
-/** What an operator asks of the store as a whole. */
+/** Operations on the store as a whole: pause, size, and the reasons why others are refused. */
 import { WebhookdError } from "../../domain/errors.ts";
 import type { Pause } from "../../domain/deliveries/pause.ts";
 import type { BackupFile, Damage, OpenMove, OperationsStore, Rekeyed, StoreSize } from "../store.ts";
@@ -14,7 +14,7 @@ export class PostgresOperations implements OperationsStore {
   readonly #engine: Engine;
   #unsaved: Pause | null = null;
   #saving: Promise<void> | null = null;
-  /** One that was over before it was saved: a commit that was made late may have saved it all the same. */
+  /** A pause that was ended before it was saved. A commit that was made late may still have saved it. */
   #over: Pause | null = null;
 
   constructor(engine: Engine) {
@@ -27,7 +27,9 @@ export class PostgresOperations implements OperationsStore {
     return this.#over !== null && text === textOf(this.#over) ? null : pauseOf(text);
   }
 
-  /** The brake must work when nothing else does: what the database does not take holds until a restart. */
+  /**
+   * A pause must work when nothing else does, so one that the database does not take holds in memory until a restart.
+   */
   async pause(pause: Pause): Promise<Pause> {
     try {
       return await this.#engine.write(async (tx) => {
@@ -79,8 +81,8 @@ export class PostgresOperations implements OperationsStore {
   }
 
   /**
-   * Called each second or so: what the database did not take is written as soon as it takes it. Whoever calls it meanwhile
-   * waits for the same: to write it again could undo that it was taken off.
+   * Called about every second: saves the pause as soon as the database accepts it. Concurrent callers wait for the same
+   * write, because a second one could undo the end of the pause.
    */
   savePause(): Promise<void> {
     return (this.#saving ??= this.#save().finally(() => (this.#saving = null)));
@@ -101,14 +103,14 @@ export class PostgresOperations implements OperationsStore {
     if (this.#over === over) this.#over = null;
   }
 
-  /** Another node may have paused since: that stays. */
+  /** Another node may have paused since then, and its pause must stay. */
   async #removeOver(tx: Queries): Promise<void> {
     if (this.#over === null) return;
     await tx.change("DELETE FROM meta WHERE name = 'pause' AND value = $1", [textOf(this.#over)]);
   }
 }
 
-/** As it is saved. */
+/** Returns the pause as it is saved. */
 function textOf(pause: Pause): string {
   const { saved: _, ...kept } = pause;
   return JSON.stringify(kept);

@@ -1,6 +1,6 @@
 /**
- * Which endpoints this node sends for. Endpoints live in slots. A slot changes hands in two ways alone: its node gives it
- * up, or the row of that node was removed. So whoever can commit has what it thinks it has.
+ * The endpoints that this node sends for. Endpoints live in slots. A slot changes hands in only two ways: its node
+ * gives it up, or the row of that node was removed. So a node that can commit owns what it believes it owns.
  */
 import { randomUUID } from "node:crypto";
 import { hostAheadMs } from "../../clock.ts";
@@ -34,24 +34,26 @@ import { NodeStream } from "./stream.ts";
 import { FRESH, WAITING } from "../rows/codes.ts";
 
 const MAX_REMEMBERED = 100_000;
-/** One that has renewed its lease in time has more left than this. */
+/** A node that renews its lease in time has more left than this. */
 const OVERDUE_MS = 2500;
-/** A lease is looked at so long after it may have run out. */
+/** A lease is checked this long after it may have run out. */
 const RUN_OUT_MS = 25;
-/** What somebody else holds on to, or was faster to take, is looked for again after so long. */
+/** Slots that another node still holds, or took first, are looked for again after this time. */
 const AGAIN_MS = 100;
-/** What goes is saved with all else that there is news of; more comes all the time. */
+/** The number of saves before slots are given up. There may be more changes, but new ones come all the time. */
 const SAVES = 20;
 
 interface Shares {
-  /** Nodes that take part: those that are not draining, if there are any. */
+  /** The number of nodes that take part: those that are not draining, or all nodes if all are draining. */
   readonly live: number;
   readonly takesPart: boolean;
-  /** Whether a newer version has migrated the store, and this node goes on as if nothing had happened. */
+  /** True if a newer version has migrated the store while this node goes on. */
   readonly isOutdated: boolean;
-  /** Whether a node listens to the stream. */
+  /** True if a node listens to the stream. */
   readonly isListened: boolean;
-  /** Until the first lease of another runs out, below 0 for one that has; null where there is no other. */
+  /**
+   * The time until the first lease of another node runs out, not above 0 if one has. Null if there is no other node.
+   */
   readonly left: number | null;
   readonly free: boolean;
   readonly own: readonly number[];
@@ -71,20 +73,20 @@ export class SharedOwnership implements Node {
   } | null = null;
   stream!: NodeStream;
   alerts!: NodeAlerts;
-  /** Those to send for. Others that are still this node's are about to be given up. */
+  /** The slots to send for. This node still has the leaving ones too, and is about to give them up. */
   #owned: ReadonlySet<number> = new Set();
   #leaving: ReadonlySet<number> = new Set();
   readonly #slots = new Map<string, number>();
   #dividing = false;
   #stopping = false;
   #againInMs: number | null = null;
-  /** Monotonic: when the lease was renewed last, and until when nobody is taken for dead. */
+  /** Monotonic times: the last renewal of the lease, and the end of the time in which no node counts as dead. */
   #renewedAt: number | null = null;
   #sparesUntil = Number.NEGATIVE_INFINITY;
-  /** Its row was removed: others have its slots, or may take them, and it commits nothing. */
+  /** True if this node's row was removed: others have its slots, or may take them, and it commits nothing. */
   #isLost = false;
 
-  /** `onLost` is called once others have what was this node's: the process must end, and forget what it holds. */
+  /** Calls `onLost` once other nodes have this node's slots: the process must end, and forget what it holds. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
     this.#node = { ...about, id: randomUUID(), leaseMs, alone: false };
     this.#onLost = onLost;
@@ -118,7 +120,7 @@ export class SharedOwnership implements Node {
   async guard(tx: Queries): Promise<null> {
     const { id } = this.#node;
     if (await guard(tx, this.#node)) return null;
-    // It may have begun anew meanwhile.
+    // This node may have joined again meanwhile.
     throw id === this.#node.id ? this.#lost() : storageUnavailable();
   }
 
@@ -132,7 +134,7 @@ export class SharedOwnership implements Node {
     },
   }))(this);
 
-  /** Under another name to the database, so that nothing of before is committed by it. */
+  /** Joins under another id, so that the database commits nothing from before. */
   async #rejoin(): Promise<Ownership> {
     const { engine, health, notices } = this.#store!;
     const anew = { ...this.#node, id: randomUUID() };
@@ -144,7 +146,7 @@ export class SharedOwnership implements Node {
         await engine.renumber(tx, joined.number);
       });
     } catch (error) {
-      // Another one has the store for itself, or has migrated it: that will not pass.
+      // Another process has the store for itself, or has migrated it. Trying again would not help.
       if (error instanceof StoreRefused) this.#onLost(error);
       throw error;
     }
@@ -167,7 +169,7 @@ export class SharedOwnership implements Node {
 
   async leave(): Promise<Ownership> {
     this.#stopping = true;
-    // Each time: somebody may have taken it for a drain, and ended that.
+    // Do this each time, because somebody may have taken it for a drain and ended that.
     await this.#drain();
     return this.renew();
   }
@@ -175,13 +177,13 @@ export class SharedOwnership implements Node {
   async #keep(report?: NodeReport): Promise<void> {
     const { lease } = this.#database!;
     const { clock } = this.#store!.engine;
-    // If it fails, the renewal fails too.
+    // If this fails, the renewal fails too.
     hearTime(lease, clock).catch(() => {});
     const told = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
     if (!(await renewLease(lease, this.#node, told))) throw this.#lost();
     const { leaseMs } = this.#node;
     const now = clock.monotonic();
-    // Where the database was away, leases of others have run out too, and they are about to renew them.
+    // If the database was unreachable, leases of other nodes have run out too, and they are about to renew them.
     if (this.#renewedAt !== null && now - this.#renewedAt > leaseMs - 2 * RENEW_MS) this.#sparesUntil = now + leaseMs;
     this.#renewedAt = now;
   }
@@ -223,11 +225,11 @@ export class SharedOwnership implements Node {
       await tx.change("UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1", [this.#node.id]);
       await tx.change("DELETE FROM node WHERE id = $1", [this.#node.id]);
     });
-    // What happened here at the very end was perhaps not told. Whoever takes over waits for nothing of the stream.
+    // Activity at the very end was perhaps not told. The next owner does not wait for the stream.
     if (this.stream.isWanted) await this.stream.tell(null).catch(() => {});
   }
 
-  /** One at a time, so that nothing is owned by what was read before it was given up. */
+  /** Runs one at a time, so that no slot is taken as owned from a read made before it was given up. */
   async #divide(work: () => Promise<void>): Promise<void> {
     this.#dividing = true;
     await work().finally(() => (this.#dividing = false));
@@ -236,7 +238,8 @@ export class SharedOwnership implements Node {
   async #renew(): Promise<void> {
     let shares = await this.#look();
     if (shares.isOutdated) {
-      // It knows not all that is to be done. Those that do take over; if they are lost, somebody still has to send.
+      // This node does not know all the work that a newer version does. Newer nodes take over; if they are lost,
+      // somebody must still send.
       await this.#drain();
       shares = await this.#look();
     }
@@ -244,7 +247,7 @@ export class SharedOwnership implements Node {
     const spared = this.#sparesUntil - this.#store!.engine.clock.monotonic();
     const isDead = left !== null && left <= 0 && spared <= 0;
     const wasRemoved = isDead && (await removeDead(this.#database!.lease)) > 0;
-    // What happened on a node at its very end was perhaps not told.
+    // The activity of a node at its very end was perhaps not told.
     this.stream.renewed(isListened, wasRemoved);
     const share = takesPart ? Math.ceil(SLOTS / Math.max(1, live)) : 0;
     let own = held;
@@ -252,7 +255,7 @@ export class SharedOwnership implements Node {
     if (wanted && held.length < share) {
       const { engine, health } = this.#store!;
       const taken = await engine.write((tx) => this.#take(tx, share - held.length));
-      // Another node wrote down how they fare.
+      // Another node saved the health of these endpoints.
       if (taken.length > 0) health.readAgain();
       own = [...held, ...taken].toSorted((one, other) => one - other);
     }
@@ -274,7 +277,7 @@ export class SharedOwnership implements Node {
     const { engine, health } = this.#store!;
     for (let left = SAVES; left > 0 && health.hasChanges; left--) await health.save();
     await engine.write(async (tx) => {
-      // Only what is still its own: it may have begun anew since.
+      // Only give up slots that are still this node's, because it may have joined again since.
       const given = await tx.rows<{ slot: number }>(
         `UPDATE slot SET owner = NULL, epoch = epoch + 1 WHERE owner = $1 AND slot = ANY($2::smallint[])
          RETURNING slot`,
@@ -313,14 +316,14 @@ export class SharedOwnership implements Node {
       `SELECT s.slot FROM slot s WHERE ${OWNERLESS} ORDER BY s.slot LIMIT $1 FOR UPDATE OF s SKIP LOCKED`,
       [wanted],
     );
-    // Looked at again: whoever was faster may have come after the first look began.
+    // Check again, because a faster node may have joined after the first statement began.
     const rows = await tx.rows<{ slot: number }>(
       `UPDATE slot s SET owner = $1, epoch = s.epoch + 1
        WHERE s.slot = ANY($2::smallint[]) AND ${OWNERLESS} RETURNING s.slot`,
       [this.#node.id, free.map(({ slot }) => slot)],
     );
     const taken = rows.map(({ slot }) => slot);
-    // The memory of the node that had them is gone: what it was to send at once waits from now on.
+    // The memory of the node that had them is gone, so its fresh deliveries wait from now on.
     await letWait(tx, taken, this.#store!.engine.clock.now());
     return taken;
   }

@@ -1,4 +1,7 @@
-/** One process has the whole store, by the lease of its row. Another one gets the store once that has run out. */
+/**
+ * Lets one process have the whole store, by the lease of its row. Another process gets the store once the lease has run
+ * out.
+ */
 import { randomUUID } from "node:crypto";
 import type { Ownership } from "../store.ts";
 import type { Database, Queries } from "./engine/database.ts";
@@ -17,7 +20,7 @@ export class SoleOwner implements Node {
   #database: Database | null = null;
   #engine: Engine | null = null;
 
-  /** `onLost` is called once another process has the store: this one must end. */
+  /** Calls `onLost` once another process has the store: this one must end. */
   constructor(leaseMs: number, about: About, onLost: (error: Error) => void) {
     this.#node = { ...about, id: randomUUID(), leaseMs, alone: true };
     this.#onLost = onLost;
@@ -43,7 +46,7 @@ export class SoleOwner implements Node {
 
   async renew(): Promise<Ownership> {
     const { lease } = this.#database!;
-    // If it fails, the renewal fails too.
+    // If this fails, the renewal fails too.
     if (this.#engine !== null) hearTime(lease, this.#engine.clock).catch(() => {});
     if (!(await renewLease(lease, this.#node, null))) throw this.#lost();
     return { endpoints: "everything", holdsForMs: this.#node.leaseMs };

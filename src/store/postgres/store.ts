@@ -1,4 +1,4 @@
-/** The store on PostgreSQL: its rooms put together, from the ground up. */
+/** The store on PostgreSQL: puts all of its parts together. */
 import type { Clock } from "../../clock.ts";
 import type { NewApiKey } from "../../domain/caller.ts";
 import type { TenantShares } from "../../domain/time/timetable.ts";
@@ -33,31 +33,34 @@ export interface PostgresOptions {
   /** `postgres://user:password@host1,host2/name` */
   readonly url: string;
   readonly box: Box;
-  /** For people, where `box` has its key from. */
+  /** The path of the key in `box`, for messages. */
   readonly secretKeyFile: string;
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
-  /** Where others may want the store, or share it: this process comes among them, and migrates it if it may. */
+  /**
+   * Present if other processes may want the store, or share it. This process then joins them, and migrates the store if
+   * it may.
+   */
   readonly node?: { readonly owner: Node; readonly take: (database: Database) => Promise<number> };
-  /** The first key of a new store. */
+  /** Makes the first key of a new store. */
   readonly adminKey: () => NewApiKey;
   readonly onClosed?: () => void;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** Rejects with `StoreRefused`, for people, or a `WebhookdError` when the database cannot be reached. */
+/** Rejects with `StoreRefused`, with a text for people, or with a `WebhookdError` if the database cannot be reached. */
 export async function openPostgres(options: PostgresOptions): Promise<PostgresStore> {
   const database = new Database(options.url);
   try {
     await database.ready();
     const begin = () => database.transaction((tx) => tx.script(META));
-    // Of those that start together on an empty database one is refused what the other is making.
+    // If several processes start on an empty database, one is refused while another creates the table.
     await begin().catch((error: unknown) => (error instanceof Outrun ? begin() : Promise.reject(error)));
-    // One that is refused takes no share from those that run, migrates nothing, and does not stand by in vain.
+    // A process with the wrong key must take no share from those that run, migrate nothing, and not stand by in vain.
     await requireKey(database, options);
     const number = await comeAmongOthers(database, options);
     const keys = await database.transaction((tx) => makeReady(tx, options, number));
@@ -70,7 +73,7 @@ export async function openPostgres(options: PostgresOptions): Promise<PostgresSt
   }
 }
 
-/** The number of this process. */
+/** Returns the number of this process. */
 async function comeAmongOthers(database: Database, { node }: PostgresOptions): Promise<number> {
   if (node !== undefined) return node.take(database);
   await migrateBesideOthers(database, { isHeld: async () => false, onLong: () => {} });
@@ -79,10 +82,10 @@ async function comeAmongOthers(database: Database, { node }: PostgresOptions): P
 
 async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
   const { adminKey, box, clock } = options;
-  // Of nodes that start together on an empty database one makes the keys.
+  // If several nodes start on an empty database, one of them makes the keys.
   await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
   await requireHere(tx);
-  // Of processes that were killed; one that runs misses nothing.
+  // These are marks of processes that were killed. A running process misses none.
   await tx.change("DELETE FROM last_commit WHERE at < now() - interval '1 day'");
   const isNew = (await getMeta(tx, "key_id")) === null;
   const last = await lastKeys(tx);
@@ -95,7 +98,7 @@ async function makeReady(tx: Queries, options: PostgresOptions, node: number) {
     await addKey(tx, adminKey(), numbers.next(clock.now()), clock.now());
   }
   await requireKey(tx, options);
-  // Those of a file whose key was changed.
+  // Take over the marks of a file whose key was changed.
   const marks = await getMeta(tx, "marks");
   if (marks !== null) box.takeMarks(marks);
   return { keys, numbers };
@@ -111,7 +114,7 @@ async function requireKey(queries: Queries, { box, secretKeyFile }: PostgresOpti
 interface Opened extends PostgresOptions {
   readonly keys: NodeKeys;
   readonly numbers: NodeKeys;
-  /** Of this node. */
+  /** The number of this node. */
   readonly number: number;
   readonly left: Left;
 }
@@ -165,14 +168,14 @@ export class PostgresStore implements Store {
     this.upkeep = new PostgresUpkeep(engine, { counters, endpoints: this.endpoints, health, operations, pending });
   }
 
-  /** Takes up what the last process left. */
+  /** Takes over what the last process left. */
   async start(): Promise<void> {
     await this.recovery.takeUp();
     await this.endpoints.takeUp();
-    // Another node may be writing one: that takes no hour.
+    // Another node may be writing one, which takes less than an hour.
     const isShared = this.ownership.owns !== null;
     const before = isShared ? this.#engine.clock.now() - HOUR_MS : Number.MAX_SAFE_INTEGER;
-    // A stop meanwhile is no loss: the next start goes on.
+    // Nothing is lost if the process stops meanwhile, because the next start continues.
     this.jobs.drop(await this.jobs.unplanned(before)).catch(() => {});
   }
 
@@ -180,10 +183,10 @@ export class PostgresStore implements Store {
     return (this.#closed ??= this.#close());
   }
 
-  /** A database that cannot be reached keeps nobody from stopping. */
+  /** A database that cannot be reached must not keep the process from stopping. */
   async #close(): Promise<void> {
     this.endpoints.close();
-    // A death from here on was no sign of a deadly delivery.
+    // If the process dies from here on, no delivery is to blame.
     const last = [this.recovery.outlived(), this.#engine.write((tx) => this.#counters.saveAll(tx))];
     await Promise.allSettled(last);
     while (this.#health.hasChanges) {
@@ -194,7 +197,7 @@ export class PostgresStore implements Store {
       if (!saved) break;
     }
     await this.#engine.idle();
-    // Whoever comes next need not wait for the lease to run out.
+    // The next process then need not wait for the lease to run out.
     await this.ownership.release().catch(() => {});
     await this.#engine.database.close();
     this.#onClosed();

@@ -1,6 +1,7 @@
 /**
- * The stream of all nodes. While some node listens, each writes down what happens on it; a row that has the last number
- * puts their batches into one order. Nothing is written while nobody listens, and what is there is kept for a minute.
+ * The activity stream of all nodes. While some node listens, each node writes down what happens on it. A row with the
+ * last number puts their batches into one order. Nothing is written while nobody listens, and batches are kept for a
+ * minute.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhookdError } from "../../domain/errors.ts";
@@ -8,13 +9,15 @@ import type { SharedStream, ToldBatch } from "../store.ts";
 import type { Database } from "./engine/database.ts";
 
 const LOOK_MS = 100;
-/** A node hears within a second that some node listens. One that has not begun by then is lost, or of an older version. */
+/**
+ * A node notices within a second that another one listens. One that has not begun to tell by then is lost, or older.
+ */
 const PATIENCE_MS = 2500;
 const PAGE = 32;
 const KEPT = "interval '1 minute'";
-/** Between two removals of what is old. */
+/** The interval between removals of old batches. */
 const REMOVE_MS = 20_000;
-/** Longer ones are not worth it: those who listen read their lists again. */
+/** A longer batch is not worth sending: listeners read their lists again. */
 const MAX_LENGTH = 1_000_000;
 
 const TELL = `WITH head AS (UPDATE stream SET number = number + 1 RETURNING number)
@@ -36,17 +39,19 @@ export class NodeStream implements SharedStream {
   readonly #monotonic: () => number;
   life = "";
   isWanted = false;
-  /** As the others see it. */
+  /** True if the other nodes see this one as telling. */
   #tells = false;
   #listens = false;
   #settling: Promise<void> | null = null;
-  /** How often something happened that nobody told, and how many of those times listeners have heard of. */
+  /**
+   * The number of gaps, in which something happened that nobody told, and the number of gaps that listeners know about.
+   */
   #gaps = 0;
   #toldGaps = 0;
-  /** Of the last batch that was taken. */
+  /** The number of the last batch that was taken. */
   #number = 0;
   #removedAt = Number.NEGATIVE_INFINITY;
-  /** What ends before this node can listen again. */
+  /** Resolves when this node can listen again. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, node: { readonly id: string }, monotonic: () => number) {
@@ -55,14 +60,17 @@ export class NodeStream implements SharedStream {
     this.#monotonic = monotonic;
   }
 
-  /** At each renewal, which waits for nothing of it: whether some node listens. What fails is done at the next one. */
+  /**
+   * Called at each renewal, which does not wait for it. `isWanted` is true if some node listens. A failed write is
+   * repeated at the next renewal.
+   */
   renewed(isWanted: boolean, hasGap: boolean): void {
     this.isWanted = isWanted || this.#listens;
     if (hasGap) this.#gaps++;
     this.#settle().catch(() => {});
   }
 
-  /** The node has another row, which says nothing yet; and what happened meanwhile was not told. */
+  /** The node has a new row, which does not say yet that it tells. Activity in between was not told. */
   rejoined(): void {
     this.#tells = false;
     this.#gaps++;
@@ -82,7 +90,7 @@ export class NodeStream implements SharedStream {
       this.life = row!.life;
     }
     const wanted = this.isWanted;
-    // What happens from now on is told; what came before was not.
+    // Everything from now on is told; what came before was not.
     if (wanted && !this.#tells) this.#gaps++;
     const gaps = this.#gaps;
     if (wanted && gaps > this.#toldGaps) await this.tell(null);
@@ -101,7 +109,7 @@ export class NodeStream implements SharedStream {
     this.#listens = true;
     try {
       await this.#database.change("UPDATE node SET listens = true WHERE id = $1", [this.#node.id]);
-      // One that is under way began without that, perhaps.
+      // A write under way may have begun without it.
       await this.#settling?.catch(() => {});
       this.isWanted = true;
       await this.#settle();
@@ -124,7 +132,7 @@ export class NodeStream implements SharedStream {
   rest(): void {
     this.#listens = false;
     const sql = "UPDATE node SET listens = false WHERE id = $1";
-    // One that could not be told is listened to for nothing.
+    // If this fails, the nodes go on telling for nothing.
     this.#last = Promise.all([this.#last, this.#database.change(sql, [this.#node.id]).catch(() => {})]);
   }
 
@@ -133,7 +141,7 @@ export class NodeStream implements SharedStream {
     try {
       await this.#database.change(TELL, [text !== null && text.length > MAX_LENGTH ? null : text]);
     } catch (error) {
-      // Listeners hear of it at the next renewal, though nothing more happens here.
+      // Listeners learn of the gap at the next renewal, even if nothing more happens here.
       this.#gaps++;
       throw error;
     }
@@ -151,7 +159,10 @@ export class NodeStream implements SharedStream {
     }
   }
 
-  /** Whether there may be more. No number is left out, so a gap is what was removed before it was read here. */
+  /**
+   * Returns true if there may be more. Numbers have no holes, so a gap means that batches were removed before they were
+   * read here.
+   */
   async #read(take: (batch: ToldBatch) => void): Promise<boolean> {
     const rows = await this.#database.rows<Row>(AFTER, [this.#number]);
     const { head, number: first } = rows[0]!;

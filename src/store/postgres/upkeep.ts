@@ -1,4 +1,4 @@
-/** What is done each second, minute or hour: old rows go, and memory is written down. */
+/** Upkeep each second, minute or hour: removes old rows, and saves what is in memory. */
 import { DROP_KEY_TIMES, type KeyTimes, ON_TIME } from "../rows/key-times.ts";
 import { noResponse } from "../../domain/deliveries/attempt.ts";
 import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store.ts";
@@ -44,7 +44,7 @@ export class PostgresUpkeep implements UpkeepStore {
     return this.#engine.write((tx) => forgetSome(tx, this.#engine.keys.times, before));
   }
 
-  /** The database does it by itself. */
+  /** The database does this by itself. */
   async giveBack(): Promise<number> {
     return 0;
   }
@@ -60,16 +60,16 @@ export class PostgresUpkeep implements UpkeepStore {
     await this.#parts.health.save();
   }
 
-  /** The space is the database's to look after: it says so by refusing what does not fit. */
+  /** The database looks after its own space, and refuses what does not fit. */
   async checkSpace(): Promise<Space> {
-    // Of a table: a server whose tables are gone is there as well.
+    // Read a table, because a server whose tables are gone is reachable as well.
     this.#reachable = await getMeta(this.#engine.database, "schema").then(
       () => true,
       () => false,
     );
-    // Nobody publishes who was told that nothing is taken, so that a commit is tried.
+    // Try a commit, because nobody publishes after being told that nothing is accepted.
     if (this.#engine.state !== "ready") await this.#engine.write(async () => {}).catch(() => {});
-    // It stays in memory as long as the database refuses it.
+    // The pause stays in memory as long as the database refuses it.
     await this.#parts.operations.savePause().catch(() => {});
     await this.#parts.endpoints.takeUp().catch(() => {});
     return { freeBytes: null, floorBytes: 0, ...(await this.condition()) };
@@ -82,10 +82,10 @@ export class PostgresUpkeep implements UpkeepStore {
   }
 }
 
-/** Most events have a delivery and no more: with others, what is over is read and left for the next step. */
+/** Most events have only one delivery. If events have more, the step ends early and leaves the rest to the next one. */
 const EVENTS = 100;
 const ROWS = 200;
-/** All that goes with an event goes in one transaction. */
+/** The limit on bodies removed at once, because everything about an event goes in one transaction. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
 interface Candidate {
@@ -94,16 +94,16 @@ interface Candidate {
   readonly bytes: number | null;
   readonly open: boolean | null;
   readonly failed: boolean | null;
-  /** An attempt that somebody was told of, and that a job may wait for. */
+  /** True if somebody requested an attempt that is not made yet. A job may wait for it. */
   readonly owed: boolean;
   readonly last: number | null;
 }
 
-/** An event of many rows takes several steps: its own row goes last, so that a later step finds it again. */
+/** An event with many rows takes several steps. Its own row is removed last, so that a later step finds it again. */
 async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: string | null): Promise<Pruned> {
   const some = "SELECT key FROM event WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
   const which = [from === null ? -1 : Number(from), times.firstKeyAt(Math.max(rules.delivered, rules.failed)), EVENTS];
-  // Another node may be about to send one again: what is read below stays as it is.
+  // Lock the rows, because another node may be about to replay an event.
   await tx.rows(`${some} FOR UPDATE`, which);
   await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
   const candidates = await tx.rows<Candidate>(
@@ -120,9 +120,9 @@ async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: 
   for (const event of candidates) {
     const here = String(event.key - 1);
     if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
-    // Nobody looks for a failed test as for a failed delivery.
+    // Nobody looks for a failed test as they do for a failed delivery.
     const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
-    // A replay makes an old event young: whoever made it wants to see what came of it.
+    // A replay makes an old event young, because whoever made it wants to see the result.
     const isOld = Math.max(times.madeAt(event.key), event.last ?? 0) < before;
     if (event.open === true || event.owed || !isOld) continue;
     for (const [table, keys] of [
@@ -157,11 +157,11 @@ interface HeldRow {
 
 const DETAIL = "the endpoint was disabled for longer than [retention] held";
 
-/** Deliveries that were held for too long fail, as if an attempt had, and can be replayed like any other. */
+/** Fails deliveries that were held for too long, as if an attempt had failed. They can be replayed like any other. */
 async function expireSome(tx: Queries, pending: Pending, before: number, now: number): Promise<readonly HeldRow[]> {
-  // Another node may be enabling an endpoint: this one sees that, or makes it wait.
-  // Whatever was changed of a disabled endpoint, somebody still cares for it: that begins its time anew. What a manual
-  // attempt is owed to may be on the wire, under the number that would be taken here.
+  // Another node may be enabling an endpoint. This one sees that, or makes it wait. If a disabled endpoint was changed,
+  // somebody still cares about it, so its time starts again. A delivery with a manual attempt is left alone, because
+  // that attempt may be on the wire under the number that would be used here.
   const rows = await tx.rows<HeldRow>(
     `SELECT d.event, d.endpoint, e.id, e.tenant, e.url, d.attempts, d.round, d.retry, d.trigger
      FROM endpoint e JOIN delivery d ON d.endpoint = e.number
@@ -199,8 +199,9 @@ interface Place {
 }
 
 /**
- * No index says where bodies are, because every attempt would pay for it: a walk in the order of events passes each
- * attempt once. Those that began long after their event, which it may have passed by then, were noted when they were recorded.
+ * No index finds response bodies, because every attempt would pay for it. Instead a walk in the order of events passes
+ * each attempt once. Attempts that began long after their event, which the walk may have passed by then, were noted
+ * when they were recorded.
  */
 async function forgetSome(tx: Queries, times: KeyTimes, before: number): Promise<number> {
   const late = await tx.rows<Place>(
@@ -226,7 +227,7 @@ async function forgetSome(tx: Queries, times: KeyTimes, before: number): Promise
   return rows.length;
 }
 
-/** That there was more than is shown is what "truncated" says. */
+/** "truncated" means that the response had more than is shown. */
 async function forgetBodies(tx: Queries, places: readonly Place[], before: number): Promise<void> {
   await tx.change(
     `UPDATE attempt a SET body = NULL, truncated = 1

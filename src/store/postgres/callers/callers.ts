@@ -1,4 +1,4 @@
-/** Who asks, and what was asked: API keys and the audit trail. */
+/** API keys and the audit log. */
 import { type KeyTimes, OF_NUMBERS } from "../../rows/key-times.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { AuditEntry, AuditRecord } from "../../../domain/caller.ts";
@@ -13,7 +13,7 @@ import { keyOf, madeByRevoked, type KeyRow } from "../../rows/key-row.ts";
 import { parseDeliveryId, parseEventId } from "../../rows/codes.ts";
 
 const TOUCH_EVERY_MS = 60_000;
-/** Keys that live for minutes come and go; past this many the memory of their use starts anew. */
+/** Many keys live for minutes only, so the cache of their use is cleared at this size. */
 const MAX_REMEMBERED = 10_000;
 
 export class PostgresKeys implements KeyStore {
@@ -40,7 +40,10 @@ export class PostgresKeys implements KeyStore {
     return Number(row!.count);
   }
 
-  /** Asked once for all requests that are read in one turn of the event loop, and after them: none misses a revocation. */
+  /**
+   * Reads the key once for all requests of a turn of the event loop, after they have come, so that none misses a
+   * revocation.
+   */
   get(id: string): Promise<ApiKey | null> {
     let asked = this.#asked.get(id);
     if (asked === undefined) {
@@ -80,7 +83,8 @@ export class PostgresKeys implements KeyStore {
 
   revoke(id: string, now: number): Promise<boolean> {
     return this.#engine.write(async (tx) => {
-      // Another node may be adding a link of it: that is there by then, and the next statement finds it.
+      // Another node may be adding a link of this key. The lock waits for it, so that the next statement finds the
+      // link.
       await tx.rows("SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE", [id]);
       const sql = "UPDATE api_key SET revoked_at = coalesce(revoked_at, $2::bigint) WHERE id = $1 OR made_by = $1";
       return (await tx.change(sql, [id, now])) > 0;
@@ -111,7 +115,7 @@ export class PostgresKeys implements KeyStore {
     if (this.#touched.size >= MAX_REMEMBERED) this.#touched.clear();
     this.#touched.set(id, now);
     const work = this.#engine.write((tx) => tx.change("UPDATE api_key SET last_used_at = $2 WHERE id = $1", [id, now]));
-    // Whoever publishes or records beside it hears of the fault.
+    // A failed write also fails publishes and records beside it, so ignore the error here.
     work.catch(() => {});
   }
 }
@@ -141,7 +145,7 @@ export async function addKey(tx: Queries, key: NewApiKey, number: number, now: n
   );
 }
 
-/** A page of rows of any tenant or one, by a column that says when they were made. */
+/** Reads a page of rows of one tenant or any, by a column that tells when they were made. */
 export function inOrder(
   table: string,
   column: string,
@@ -236,7 +240,7 @@ function recordOf({ key, request: requestId, last_at: lastAt, ...rest }: AuditRo
   return { ...rest, at, lastAt: lastAt ?? at, requestId };
 }
 
-/** By the prefix of an id: the tenant that it belongs to, or did. */
+/** Returns the tenant to which the object belongs or belonged, by the prefix of its id. */
 async function ownerOf(tx: Queries, id: string): Promise<string | undefined> {
   const one = async (sql: string, values: unknown[]) => (await tx.rows<{ tenant: string }>(sql, values))[0]?.tenant;
   const ofEvent = (key: number, random: string) =>
@@ -253,7 +257,7 @@ async function ownerOf(tx: Queries, id: string): Promise<string | undefined> {
       return parsed === null ? undefined : ofEvent(parsed.key, parsed.random);
     }
     case "dlv": {
-      // A delivery's id holds the beginning of what is random in its event's.
+      // A delivery's id contains the beginning of the random part of its event's id.
       const parsed = parseDeliveryId(id);
       return parsed === null ? undefined : ofEvent(parsed.event, parsed.check);
     }

@@ -1,4 +1,4 @@
-/** Idempotency keys, and what was answered under them. Only what carries a key comes here. */
+/** Idempotency keys, and the responses that they stand for. Requests without a key do not come here. */
 import type { WebhookdError } from "../../../domain/errors.ts";
 import { WebhookdError as Refusal } from "../../../domain/errors.ts";
 import {
@@ -20,7 +20,7 @@ interface Row {
   readonly answer: string;
 }
 
-/** A key, and what is to be remembered under it. */
+/** A key, and the response to store under it. */
 export interface ToRemember extends KeyedRequest {
   readonly text: string;
 }
@@ -36,7 +36,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     const known = await this.known(this.#engine.database, [request]);
     const answer = this.answerOf(known, request, now);
     if (answer instanceof Refusal) throw answer;
-    // What is answered again was perhaps committed by a server whose standby does not have it: a commit waits for that.
+    // The response was perhaps committed by a server whose standby does not have it. A commit waits for that.
     if (answer !== null) await this.#engine.write(async () => {});
     return answer;
   }
@@ -55,7 +55,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     );
   }
 
-  /** A transaction of what may be refused, and is done once under its key. */
+  /** Runs a transaction of work that may be refused, once per idempotency key. */
   commit<T>(once: Once<T> | undefined, now: number, work: (tx: Queries) => Promise<T>): Promise<T> {
     return this.#engine.write((tx) => this.once(tx, once, now, () => work(tx)));
   }
@@ -79,7 +79,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     return new Map(rows.map((row) => [nameOf(row), row]));
   }
 
-  /** The answer; null when the key is free, an error when it was used for something else. */
+  /** Returns the response, null if the key is free, or an error if another request used it. */
   answerOf(
     known: ReadonlyMap<string, Row>,
     request: Idempotency & { readonly tenant: string },
@@ -90,7 +90,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     return remembered.isSame ? remembered.answer : new IdempotencyMismatch(null);
   }
 
-  /** What the key was used for; null when it is free. */
+  /** Returns what the key was used for, or null if it is free. */
   remembered(
     known: ReadonlyMap<string, Row>,
     request: Idempotency & { readonly tenant: string },
@@ -103,8 +103,8 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   /**
-   * What has expired makes room, and so does, for the key of a batch, what the same transaction remembered of an item
-   * under it. A key that another node took meanwhile has everything done again, with that known.
+   * Replaces expired rows, and, for the key of a batch, the row that the same transaction wrote for an item with that
+   * key. If another node took a key in the meantime, the whole transaction is repeated with that known.
    */
   async write(tx: Queries, all: readonly ToRemember[], now: number): Promise<void> {
     if (all.length === 0) return;
@@ -117,7 +117,7 @@ export class IdempotencyKeys implements IdempotencyStore {
       [
         all.map(({ tenant }) => tenant),
         all.map(({ key }) => key),
-        // A body may hold a weak secret, and its plain hash would let anyone who reads a backup guess it.
+        // A body may contain a weak secret, which its plain hash would allow a reader of a backup to guess.
         all.map(({ fingerprint }) => this.#engine.box.mark(fingerprint)),
         all.map(({ expiresAt }) => expiresAt),
         all.map(({ text }) => text),

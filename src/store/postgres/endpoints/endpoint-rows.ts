@@ -1,4 +1,4 @@
-/** Rows of endpoints: how one is added and changed, and who may see it. */
+/** Adds and changes rows of endpoints, and decides who may see them. */
 import { createHash } from "node:crypto";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import type { Endpoint, NewEndpoint } from "../../../domain/endpoints/endpoint.ts";
@@ -14,7 +14,7 @@ import {
   type ReadRow,
 } from "../../rows/endpoint-row.ts";
 
-/** Endpoints live on nodes by these. */
+/** The number of slots, by which endpoints are divided among nodes. */
 export const SLOTS = 1024;
 
 export function slotOf(endpoint: string): number {
@@ -24,14 +24,17 @@ export function slotOf(endpoint: string): number {
 export type EndpointRow = Omit<AnyEndpointRow, "tenant"> & { readonly tenant: string };
 
 /**
- * What is owed to an endpoint `e` is added while another node may delete it: this one makes the deletion wait, or sees it.
- * The deletion cancels all that is there by then, and nobody would look at more.
+ * A delivery may be added to an endpoint `e` while another node deletes it. This lock makes the deletion wait, or sees
+ * it. The deletion cancels all deliveries that exist by then, and nobody would look at later ones.
  */
 export const KEPT = "FOR KEY SHARE OF e";
 
 export const LIVE_ENDPOINT = "SELECT * FROM endpoint WHERE id = $1 AND deleted_at IS NULL";
 
-/** What failed before it was enabled says nothing of now, whatever becomes of the node that knows that. */
+/**
+ * Failures from before an endpoint was enabled tell nothing about now. Writes this to the disk, because another node
+ * may have the endpoint next.
+ */
 const RESTART = "UPDATE health SET consecutive_failures = 0, failing_since = NULL WHERE endpoint = $1";
 
 export class EndpointRows {
@@ -43,7 +46,7 @@ export class EndpointRows {
 
   async add(tx: Queries, endpoint: NewEndpoint, maxPerTenant: number, now: number): Promise<Endpoint> {
     const { id, tenant, uid } = endpoint;
-    // Those who add to a tenant at the same time, on whatever node, come one after the other.
+    // Nodes that add endpoints to a tenant at the same time wait for each other.
     await addNames(tx, [tenant], [], () => this.#engine.numbers.next(now));
     await tx.rows("SELECT num FROM tenant WHERE name = $1 FOR UPDATE", [tenant]);
     const [found] = await tx.rows<{ count: number; next: number }>(
@@ -124,7 +127,7 @@ export class EndpointRows {
   }
 }
 
-/** The daemon's own endpoint is found by its tenant's name alone. */
+/** Only its tenant's name finds the daemon's own endpoint. */
 export function isOf(tenant: string | null, row: Pick<EndpointRow, "tenant">): boolean {
   return tenant === null ? row.tenant !== ALERT_TENANT : row.tenant === tenant;
 }
@@ -141,7 +144,7 @@ async function requireFree(tx: Queries, uid: string | null, tenant: string, id: 
   }
 }
 
-/** What was asked for before an endpoint was disabled or deleted is owed no more. */
+/** Drops attempts that were requested before an endpoint was disabled or deleted. */
 export async function dropRequestsOf(tx: Queries, endpoint: number): Promise<void> {
   await tx.change("DELETE FROM manual_attempt WHERE endpoint = $1", [endpoint]);
 }

@@ -1,4 +1,4 @@
-/** Endpoints: their rows, what changes them, and what follows from a change. */
+/** Endpoints: their rows, changes to them, and the consequences of a change. */
 import type {
   DamagedTarget,
   DisabledReason,
@@ -23,10 +23,10 @@ import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
 import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
-/** Until the first step, and between steps, that nobody waits for: others' commits come first. */
+/** The time before the first background step, and between steps, so that the commits of others come first. */
 const SWEEP_AFTER_MS = 100;
 const GIVE_WAY_MS = 50;
-/** Endpoints that are named where a type is still in use. */
+/** The number of endpoints that are named if a type is still in use. */
 const NAMED = 3;
 interface Parts {
   readonly health: Health;
@@ -40,7 +40,7 @@ export class PostgresEndpoints implements EndpointStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #rows: EndpointRows;
-  /** Endpoints of which this process is cancelling what they were owed. */
+  /** The endpoints whose deliveries this process is cancelling. */
   readonly #sweeping = new Set<number>();
   #closed = false;
 
@@ -50,7 +50,7 @@ export class PostgresEndpoints implements EndpointStore {
     this.#rows = new EndpointRows(engine);
   }
 
-  /** Takes up the sweeps of its endpoints that a death cut short, or that began with a commit that was made late. */
+  /** Continues sweeps of its endpoints that a crash cut short, or that began with a commit that was made late. */
   async takeUp(): Promise<void> {
     const { database, owner } = this.#engine;
     const rows = await database.rows<{ number: number }>(
@@ -105,7 +105,7 @@ export class PostgresEndpoints implements EndpointStore {
         const beyond = () => {
           if (sort === undefined) return `e.number ${compare} ${last}`;
           if (byNumbers) return `(${SORTED_BY[sort]}, e.number) ${compare} (${values.add(after[0])}::bigint, ${last})`;
-          // Where the last one stands is looked up: its row stays for days, even if it was deleted.
+          // Look up the place of the last one, because its row stays for days even if it was deleted.
           const isStart = key === ends[1];
           const there = `SELECT ${HOST.replaceAll("e.url", "l.url")}, l.number FROM endpoint l WHERE l.number = ${last}`;
           return isStart ? `${last} IS NOT NULL` : `(${HOST}, e.number) ${compare} (${there})`;
@@ -172,7 +172,7 @@ export class PostgresEndpoints implements EndpointStore {
     const put = await this.#engine.write(async (tx) => {
       const id = await idOf(tx, named.tenant, named.uid);
       const change: ChangeSettings = (_, endpoint) => settingsOf(endpoint);
-      // Another node may delete it in between.
+      // Another node may delete the endpoint in between.
       const updated = id === null ? null : await this.#rows.update(tx, null, id, change, "release", now);
       if (id !== null && updated !== null) {
         await this.#tell(tx, id, updated.resumed);
@@ -200,7 +200,7 @@ export class PostgresEndpoints implements EndpointStore {
 
   async delete(tenant: string | null, id: string, now: number): Promise<boolean> {
     const number = await this.#engine.write(async (tx) => {
-      // See `KEPT`.
+      // The lock is explained at `KEPT`.
       await tx.rows("SELECT 1 FROM endpoint WHERE id = $1 FOR UPDATE", [id]);
       const row = await this.#rows.find(tx, tenant, id);
       if (row === null) return null;
@@ -215,7 +215,7 @@ export class PostgresEndpoints implements EndpointStore {
       return row.number;
     });
     if (number === null) return false;
-    // It is deleted: that its deliveries cannot be rewritten now is no reason to say otherwise.
+    // The endpoint is deleted. Report so even if its deliveries cannot be rewritten now.
     await this.#cancelOpen(number).catch(() => this.#cancelLater(number));
     return true;
   }
@@ -245,7 +245,7 @@ export class PostgresEndpoints implements EndpointStore {
     return this.#engine.owner.tell(tx, isResumed ? { resumed: [id] } : { changed: [id] });
   }
 
-  /** A chunk a transaction, so that a million deliveries delay nobody else's commit. */
+  /** Cancels a chunk per transaction, so that a million deliveries delay nobody else's commit. */
   async #cancelOpen(endpoint: number): Promise<void> {
     this.#sweeping.add(endpoint);
     let swept: Swept | null = null;
@@ -256,7 +256,7 @@ export class PostgresEndpoints implements EndpointStore {
     this.#sweeping.delete(endpoint);
   }
 
-  /** While nobody waits for it. What a stop of the process leaves is taken up by whoever has the endpoint then. */
+  /** Runs in the background. If the process stops, the next owner of the endpoint continues. */
   #cancelBehind(endpoint: number, from: Swept | null = null): void {
     this.#sweeping.add(endpoint);
     this.#engine.clock.after(from === null ? SWEEP_AFTER_MS : GIVE_WAY_MS, () => {

@@ -1,6 +1,6 @@
 /**
- * The secrets of an endpoint, and how one takes over from another: `docs/interface.md` §5. The switch is a commit of its own
- * that nothing takes back, so that signing needs no clock.
+ * The signing secrets of an endpoint, and their rotation: `docs/interface.md` §5. The switch is a commit of its own
+ * that nothing reverts, so that signing needs no clock.
  */
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
@@ -59,7 +59,7 @@ export class PostgresSecrets implements SecretStore {
   }
 
   async switchDue(now: number): Promise<readonly string[]> {
-    // Asked each second: a commit is only for when there is something to do.
+    // This runs every second, so commit only if there is something to do.
     if ((await this.#dueBy(this.#engine.database, now, "")).length === 0) return [];
     return this.#engine.write(async (tx) => {
       const due = await this.#dueBy(tx, now, "FOR UPDATE");
@@ -69,8 +69,8 @@ export class PostgresSecrets implements SecretStore {
   }
 
   /**
-   * Those of the first 500 that hold any. One that cannot be read takes over from nothing: its endpoint is damaged and
-   * waits, and those after it do not.
+   * Returns the due secrets among the first 500 rows that have any. Skips a secret that cannot be read: its endpoint is
+   * damaged and waits, but the endpoints after it must not.
    */
   async #dueBy(queries: Queries, now: number, lock: "" | "FOR UPDATE") {
     const sql = `${SELECT} WHERE switches_at <= $1 AND (switches_at, id) > ($2, $3)
@@ -91,7 +91,7 @@ export class PostgresSecrets implements SecretStore {
     const row = await find(tx, tenant, id, "FOR UPDATE");
     if (row === null) return { result: "not_found" };
     const atOnce = next.switchesAt <= now;
-    // Nothing signs beside the next one, so only a change at once takes the place of what cannot be read.
+    // Nothing is signed with a damaged secret beside the next one, so only a change at once may replace it.
     const isDamaged = this.#read(row) === "damaged";
     if (isDamaged && !atOnce) return { result: "damaged" };
     if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
@@ -100,7 +100,7 @@ export class PostgresSecrets implements SecretStore {
     return this.#done(tx, id);
   }
 
-  /** `end` answers false for what it cannot do with secrets that cannot be read. */
+  /** `end` returns false if it cannot proceed because secrets cannot be read. */
   async #end(tx: Queries, tenant: string | null, id: string, end: (row: Row) => Promise<boolean>): Promise<Rotation> {
     const row = await find(tx, tenant, id, "FOR UPDATE");
     if (row === null) return { result: "not_found" };
@@ -140,7 +140,7 @@ export class PostgresSecrets implements SecretStore {
     return secretOf(secret, secretPlace(id), this.#engine.box);
   }
 
-  /** Null too when it cannot be read. */
+  /** Also returns null if the secret cannot be read. */
   #next({ id, next_secret }: Row): string | null {
     return secretOf(next_secret, nextSecretPlace(id), this.#engine.box);
   }

@@ -1,4 +1,4 @@
-/** What is left of an endpoint: what it was owed is cancelled, and once its history is gone, so is its row. */
+/** Cleans up after an endpoint: cancels its open deliveries, and removes its row once its history is gone. */
 import type { Pruned } from "../../store.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { dropRequests } from "../deliveries/record.ts";
@@ -6,7 +6,7 @@ import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { CANCELLED, FRESH, WAITING } from "../../rows/codes.ts";
 
-/** Where a walk over what an endpoint has open stands, and the event up to which it goes. */
+/** The place of a walk over an endpoint's open deliveries, and the event up to which it goes. */
 export interface Swept {
   readonly upTo: number;
   readonly dueAt: number;
@@ -17,9 +17,9 @@ const CANCEL = `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
   WHERE endpoint = $1 AND event = ANY($2::bigint[]) AND status <= ${WAITING} RETURNING event, endpoint`;
 
 /**
- * Cancels some of what the endpoint has open of events up to its mark, and takes the mark away at the end; where to go
- * on, null at the end. Nothing gets behind the walk: what is marked and not cancelled yet only ever moves to a later due
- * time, and no replay touches it.
+ * Cancels some of the endpoint's open deliveries of events up to its mark, and removes the mark at the end. Returns the
+ * place to go on, or null at the end. No delivery can move behind the walk: one that is still to be cancelled only
+ * moves to later due times, and no replay touches it.
  */
 export async function cancelOpen(
   tx: Queries,
@@ -56,7 +56,7 @@ export async function cancelOpen(
   return null;
 }
 
-/** With what was asked for of them: nobody else would drop that. Answers how many. */
+/** Also drops the requested attempts, because nobody else would. Returns the number of deliveries cancelled. */
 async function cancel(tx: Queries, endpoint: number, some: readonly { readonly event: number }[]): Promise<number> {
   const events = some.map(({ event }) => event);
   const cancelled = await tx.rows<{ event: number; endpoint: number }>(CANCEL, [endpoint, events]);
@@ -64,7 +64,10 @@ async function cancel(tx: Queries, endpoint: number, some: readonly { readonly e
   return cancelled.length;
 }
 
-/** Deleted endpoints that nothing names any more. The last number stays: another endpoint would be given it again. */
+/**
+ * Removes deleted endpoints that nothing names any more. Keeps the last one, because its number would be given to
+ * another.
+ */
 export async function pruneDeleted(
   tx: Queries,
   before: number,

@@ -1,7 +1,7 @@
 /**
- * What changes in PostgreSQL while its store is moved beside its nodes: triggers list the keys of rows, in the
- * transactions that change them. They are there for as long as the move. A list that nobody goes on with takes no more
- * than its share of the disk: one that is full gets no longer, and is of no use any more.
+ * The changes in PostgreSQL while its store is moved beside its nodes. Triggers list the keys of changed rows in the
+ * transactions that change them; they exist only during the move. The list has a maximum size, because a move may be
+ * abandoned: a full list grows no further, and is useless from then on.
  */
 import { randomUUID } from "node:crypto";
 import type { Changes, Key, Table } from "../../move/tables.ts";
@@ -11,13 +11,13 @@ import { getMeta, setMeta } from "./engine.ts";
 
 const SOME = 2000;
 const LOG = "moving_change";
-/** In bytes; some 20 million changes. */
+/** The size in bytes; about 20 million changes. */
 export const FULL = 2 ** 31;
 const TAKEN = "moving_taken";
 const ID = "moving_out";
 const KINDS = { INSERT: "NEW", UPDATE: "NEW", DELETE: "OLD" } as const;
 
-/** Null when no move was begun, or when it is over. */
+/** Returns null if no move was begun, or if it is over. */
 export async function openMove(queries: Queries): Promise<OpenMove | null> {
   const [list] = await queries.rows<{ is: boolean; id: string | null }>(
     `SELECT to_regclass('${LOG}') IS NOT NULL AS is, (SELECT value FROM meta WHERE name = '${ID}') AS id`,
@@ -37,7 +37,9 @@ export class ChangeLog {
     this.#tables = tables;
   }
 
-  /** Which list it is, so that another one is told from it; null where there is none, or what changes is not on it. */
+  /**
+   * Returns the id of this list, which distinguishes it from others. Returns null if there is none, or if it is full.
+   */
   id(): Promise<string | null> {
     return getMeta(this.#queries, ID);
   }
@@ -47,16 +49,16 @@ export class ChangeLog {
     return list!.is && (await this.id()) === null;
   }
 
-  /** Each table in a transaction of its own, so that no two are locked together. */
+  /** Uses a transaction per table, so that no two tables are locked together. */
   async begin(): Promise<string> {
     await this.end();
     const [clock] = await this.#queries.rows<{ now: number }>(
       "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
     );
-    // Its beginning says since when.
+    // The id begins with the time at which the list was started.
     const id = `${clock!.now}-${randomUUID()}`;
     await this.#queries.script(`CREATE TABLE ${LOG} (name text NOT NULL, key jsonb NOT NULL)`);
-    // First: from its trigger on, no change of a table may be left out.
+    // Store the id first: from the first trigger on, no change may be left out.
     await setMeta(this.#queries, ID, id);
     for (const table of this.#tables) await this.#queries.script(triggersOf(table));
     return id;
@@ -72,7 +74,7 @@ export class ChangeLog {
     this.#seen = null;
   }
 
-  /** Some of those that the snapshot sees. They are off the list with its commit. */
+  /** Returns some of the changes that the snapshot sees. Its commit removes them from the list. */
   async changes(): Promise<Changes> {
     if (this.#seen === null) {
       await this.#queries.script(

@@ -1,13 +1,13 @@
 /**
- * Columns of many rows, as arrays in binary: as text, each body would be written in hex and read again, which costs both
- * sides more than all the rest of its row.
+ * Sends columns of many rows as binary arrays. As text, each body would be written in hex and read again, which would
+ * cost both sides more than the rest of its row.
  */
 
-/** How a value is written: null for one that only text can say, so that the server judges it. */
+/** Writes one kind of value. The size is null for a value that only text can express, so that the server judges it. */
 interface Kind {
   readonly oid: number;
   size(value: unknown): number | null;
-  /** Where the value's bytes begin; their number is known. */
+  /** Writes the value at this place. Its size is known. */
   write(to: Buffer, value: unknown, at: number): void;
 }
 
@@ -49,7 +49,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
 const COLUMN = /\$(\d+)::(\w+)\[\]/g;
 
-/** For each value of a statement the kind of array that it is, as its text says. */
+/** Returns the kind of array for each value of a statement, as the statement's text declares it. */
 export function kindsIn(sql: string): ReadonlyMap<number, Kind> {
   const found = new Map<number, Kind>();
   for (const [, place, name] of sql.matchAll(COLUMN)) {
@@ -59,7 +59,7 @@ export function kindsIn(sql: string): ReadonlyMap<number, Kind> {
   return found;
 }
 
-/** The array in binary; or as it is, if something in it is not what it should be. */
+/** Returns the array in binary, or unchanged if a value in it has the wrong type. */
 export function columnOf(values: readonly unknown[], kind: Kind): Buffer | readonly unknown[] {
   if (values.length === 0) return values;
   let bytes = ARRAY_BYTES + 4 * values.length;
@@ -73,10 +73,10 @@ export function columnOf(values: readonly unknown[], kind: Kind): Buffer | reado
     if (size === null) return values;
     bytes += size;
   }
-  // Where columns stand side by side, a shorter one is filled up with NULL.
+  // In columns side by side, the server fills up a shorter one with NULL.
   if (nulls === values.length) return [];
   const to = Buffer.allocUnsafe(bytes);
-  // One dimension, whose first place is 1.
+  // There is one dimension, whose first index is 1.
   [1, +(nulls > 0), kind.oid, values.length, 1].forEach((word, at) => to.writeInt32BE(word, at * 4));
   let at = ARRAY_BYTES;
   for (const value of values) {

@@ -1,19 +1,19 @@
 /**
- * Every commit goes through here. One that waits for a synchronous standby may be told to wait no longer, by
- * `pg_cancel_backend` or a timeout: then the server has committed alone, answers that all is well, and only sends a
- * warning beside it. What it warns of is not durable.
+ * Makes every commit. A commit that waits for a synchronous standby may be told by `pg_cancel_backend` or a timeout to
+ * stop waiting. The server has then committed alone, reports success, and only sends a warning with it. Such a commit
+ * is not durable.
  */
 import type { Client, ClientConfig } from "pg";
 
-/** The server has committed, and the standby perhaps has not. */
+/** The server has committed, but perhaps the standby has not. */
 export class NotReplicated extends Error {}
 
-/** A statement of the transaction had failed, so that nothing was committed; and nobody had said so. */
+/** A statement of the transaction had failed, so nothing was committed, and no caller had reported it. */
 export class FailedBefore extends Error {}
 
-/** The answer to a commit was lost, and for now nobody can be asked what became of it. */
+/** The answer to a commit was lost, and for now no server can tell if it was made. */
 export class CommitInDoubt extends Error {
-  /** Resolves when that is known; to false if the database is closed first. */
+  /** Resolves once that is known. Resolves to false if the database is closed first. */
   readonly wasMade: Promise<boolean>;
 
   constructor(wasMade: Promise<boolean>, cause: unknown) {
@@ -31,8 +31,8 @@ const NONE: Warning = { count: 0, text: "" };
 const warnings = new WeakMap<Client, Warning>();
 
 /**
- * From its beginning. Sessions ask for warnings and nothing below them; the text of one is in the server's language, so
- * that each counts.
+ * Counts the warnings of a connection from its beginning. Sessions ask for warnings and nothing below them. Every
+ * warning counts, because its text is in the server's language.
  */
 export function heed(client: Client): void {
   client.on("notice", ({ message }) => {
@@ -42,8 +42,8 @@ export function heed(client: Client): void {
 }
 
 /**
- * Rejects with `NotReplicated` if the server warns before it has answered. Where statements are pipelined, a warning may
- * have been meant for the one before: then this one is held to be in doubt as well, which is safe.
+ * Rejects with `NotReplicated` if the server warns before it answers. If statements are pipelined, the warning may
+ * belong to the one before. This one then counts as not replicated too, which is safe.
  */
 export async function durably<T>(client: Client, commit: () => Promise<T>): Promise<T> {
   const before = warnings.get(client) ?? NONE;
@@ -53,7 +53,7 @@ export async function durably<T>(client: Client, commit: () => Promise<T>): Prom
   return result;
 }
 
-/** Of the transaction that is open. */
+/** Commits the open transaction. */
 export async function commit(client: Client, limits: Pick<ClientConfig, "query_timeout"> = {}): Promise<void> {
   const { command } = await durably(client, () => client.query({ text: "COMMIT", ...limits }));
   if (command !== "COMMIT") throw new FailedBefore("a statement of the transaction failed, and that was not reported");

@@ -1,8 +1,8 @@
-/** Rows by the thousand: COPY, over a connection of its own that may take its time. */
+/** Sends rows by the thousand with COPY, over a connection of its own without time limits. */
 import type { Client, ClientConfig, Connection } from "pg";
 import { configsOf, connect } from "./session.ts";
 
-/** To the first host that takes writes; whoever asks closes it. */
+/** Connects to the first host that accepts writes. The caller closes the connection. */
 export async function connectAlone(url: string): Promise<Client> {
   const configs = configsOf(url).map((config): ClientConfig => ({ ...config, pipeline: false, query_timeout: 0 }));
   return connect(configs, { idle_in_transaction_session_timeout: "0", statement_timeout: "0" }, () => {});
@@ -12,7 +12,7 @@ type Value = number | string | Uint8Array | null;
 
 const ESCAPED: Readonly<Record<string, string>> = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r" };
 
-/** A row as COPY takes it, without the end of the line. */
+/** Returns a row in COPY's format, without the end of the line. */
 export function lineOf(row: readonly Value[]): string {
   let line = "";
   for (let at = 0; at < row.length; at++) {
@@ -26,7 +26,7 @@ export function lineOf(row: readonly Value[]): string {
   return line;
 }
 
-/** Lines with their ends. */
+/** Lines include their line ends. */
 export function copyIn(client: Client, table: string, columns: readonly string[], lines: string): Promise<void> {
   const names = columns.map((name) => `"${name}"`).join();
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export function copyIn(client: Client, table: string, columns: readonly string[]
   });
 }
 
-/** What the types of the driver leave out. */
+/** Methods that the driver has, but its types leave out. */
 interface Wire {
   sendCopyFromChunk(bytes: Buffer): void;
   endCopyFrom(): void;
@@ -45,7 +45,7 @@ interface Ends {
   reject(error: Error): void;
 }
 
-/** What the driver calls for a query of this kind, which it knows nothing else of. */
+/** The methods that the driver calls for a query of a kind that it does not know. */
 class CopyIn {
   readonly #sql: string;
   readonly #lines: string;

@@ -1,6 +1,6 @@
 /**
- * What is asked of PostgreSQL: one connection writes, one renews the lease, one is for short questions, and some are for
- * lists. Statements are pipelined: none waits for the answer to the one before it, unless its caller does.
+ * Runs statements on PostgreSQL: one connection writes, one renews the lease, one is for short queries, and some are
+ * for lists. Statements are pipelined: none waits for the answer to the one before it, unless its caller does.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
@@ -12,34 +12,37 @@ import { faultOf } from "../fault.ts";
 import { configsOf, pidOf, pooled, Session, within, type Settings } from "./session.ts";
 import { Pulse, type Silence } from "./pulse.ts";
 
-/** How long a caller waits for a commit, and how long once its answer was lost; and how far apart that is asked. */
+/**
+ * The time that a caller waits for a commit, the time it waits once the answer was lost, and the interval of asking for
+ * it.
+ */
 const COMMIT_MS = 10_000;
 const ASK_MS = 2000;
 const ASK_AGAIN_MS = 250;
 /**
- * A commit that waits for a standby is not given up: its connection would go on waiting in the server, and each question
- * about it would add another one. The longest that a timer takes.
+ * A commit that waits for a standby is never abandoned: its connection would go on waiting in the server, and each
+ * query about it would add another one. This is the longest time that a timer accepts.
  */
 const PATIENT = { query_timeout: 2 ** 31 - 1 };
-/** As long as a lease: a process that is suspended in the middle of a transaction holds up nobody for longer. */
+/** The length of a lease. A process that is suspended in the middle of a transaction blocks nobody for longer. */
 const IDLE_MS = 5000;
 const LISTERS = 2;
-/** The server gives up a list before its caller does: otherwise the next one would wait behind it. */
+/** The server abandons a list before its caller does, because otherwise the next list would wait behind it. */
 const LIST_MS = 9000;
 
-/** Somebody else's commit came between a read and the write that follows from it: all is to be done again. */
+/** Another commit came between a read and the write that follows from it, so everything must be done again. */
 export class Outrun extends Error {}
 
-/** What can be asked: inside a transaction, or of what is committed. */
+/** Runs statements inside a transaction, or on committed data. */
 export interface Queries {
   rows<R extends object>(sql: string, values?: readonly unknown[]): Promise<R[]>;
-  /** How many rows it touched. */
+  /** Returns the number of rows that it touched. */
   change(sql: string, values?: readonly unknown[]): Promise<number>;
-  /** Several statements without values. */
+  /** Runs several statements without values. */
   script(sql: string): Promise<void>;
 }
 
-/** What a transaction leaves behind so that it can be found, in the place of what the one before it left. */
+/** The mark by which a transaction can be found. It replaces the mark of the transaction before it. */
 export interface Mark {
   readonly id: string;
   readonly before: string | null;
@@ -47,21 +50,22 @@ export interface Mark {
 
 const MARK = "WITH before AS (DELETE FROM last_commit WHERE id = $2) INSERT INTO last_commit (id) VALUES ($1)";
 /**
- * Waits for the transaction if that is still open, and bars it if it has not begun: what is left for that is told from a
- * mark, because the answer to the question may be lost as well. It always writes. So its own commit waits for a standby
- * until that has all that came before; if it only read, it would take for made what the primary alone has.
+ * Waits for the transaction if it is still open, and prevents it if it has not begun. The row left to prevent it
+ * differs from a mark, because the answer to this query may be lost as well. The query always writes, so that its own
+ * commit waits until the standby has everything that came before. If it only read, it would take a commit for made that
+ * only the primary has.
  */
 const ASK = `INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')
   ON CONFLICT (id) DO UPDATE SET at = c.at RETURNING at < 'infinity' AS "isMade"`;
 
-/** `postgres://user:password@host1:5432,host2/name?…` What it is asked itself is short. */
+/** `postgres://user:password@host1:5432,host2/name?…` Runs short statements itself. */
 export class Database implements Queries {
-  /** Where a transaction that is open may hold it up, and nothing else. */
+  /** For statements that an open transaction must not delay. */
   readonly lease: Queries;
-  /** What may take long. Of several connections the next one is asked. */
+  /** For statements that may take long. Its connections take turns. */
   readonly lists: Queries;
   readonly url: string;
-  /** Called for each error that callers are told of as one of the storage. */
+  /** Called for each error that callers see as an error of the storage. */
   onFault: (cause: unknown) => void = () => {};
   readonly #short: Queries;
   readonly #lease: Session;
@@ -81,7 +85,7 @@ export class Database implements Queries {
       return some;
     };
     const over = (...sessions: readonly Session[]) => queriesOver(sessions, (work) => this.#telling(work));
-    // Nothing may end its wait for a standby.
+    // Nothing may end the writer's wait for a standby.
     this.#writer = session(0, BY_KEYS);
     this.#lease = session(0, BY_KEYS);
     this.lease = over(this.#lease);
@@ -94,8 +98,8 @@ export class Database implements Queries {
   }
 
   /**
-   * Makes all connections, so that a server that does not take so many says so at once; and refuses a pooler that lets
-   * several of them share a server process. From then on it is felt whether the server lives.
+   * Opens all connections, so that a server that does not allow so many says so at once. Refuses a pooler that lets
+   * several of them share a server process. From then on, the pulse watches if the server lives.
    */
   async ready(): Promise<void> {
     const pids = new Set<number>();
@@ -114,7 +118,8 @@ export class Database implements Queries {
     try {
       if (this.silence !== null) throw silent(this.silence);
       const result = await work();
-      // A server that comes back may answer this before the pulse asks again. Without this it would then count as silent.
+      // A server that comes back may answer this before the pulse asks again. Without this it would then count as
+      // silent.
       this.#pulse.noteAnswer();
       return result;
     } catch (error) {
@@ -138,14 +143,14 @@ export class Database implements Queries {
     return this.#short.script(sql);
   }
 
-  /** Whether a commit is in doubt. Until that is over, nothing else is written. */
+  /** True while a commit is in doubt. Nothing else is written until that is resolved. */
   get inDoubt(): boolean {
     return this.#inDoubt;
   }
 
   /**
-   * One at a time. Rejects with a `WebhookdError` when the storage is at fault, and with `CommitInDoubt` when the work may
-   * have been committed all the same, which takes a mark.
+   * Runs one transaction at a time. Rejects with a `WebhookdError` if the storage is at fault, and with `CommitInDoubt`
+   * if the work may have been committed all the same. Only a transaction with a mark can be in doubt.
    */
   async transaction<T>(work: (tx: Queries) => Promise<T>, mark: Mark | null = null): Promise<T> {
     return this.#telling(async () => {
@@ -160,7 +165,8 @@ export class Database implements Queries {
         result = await work(queriesOn(client));
       } catch (error) {
         const fault = (await left) ?? error;
-        // A server that does not answer would not answer this either; without the connection it undoes the transaction.
+        // A server that does not answer would not answer a ROLLBACK either. Without the connection it rolls back by
+        // itself.
         if (storageError(fault) === null) await client.query("ROLLBACK").catch(() => this.#writer.drop());
         else this.#writer.drop();
         throw fault;
@@ -170,7 +176,7 @@ export class Database implements Queries {
     });
   }
 
-  /** Over the connection of the lease, which nobody else may ask anything until it is over. */
+  /** Runs a transaction on the connection of the lease, which nobody else may use until it ends. */
   async leaseTransaction<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     return this.#telling(async () => {
       const client = await this.#lease.client();
@@ -180,14 +186,14 @@ export class Database implements Queries {
         await commit(client);
         return result;
       } catch (error) {
-        // Without its connection the server undoes it.
+        // The server rolls back when its connection is gone.
         this.#lease.cut();
         throw error;
       }
     });
   }
 
-  /** Resolves once it is durable. */
+  /** Resolves once the commit is durable. */
   async #commit(client: Client, mark: Mark | null): Promise<void> {
     let lost: unknown = null;
     const onLost = Promise.withResolvers<"lost">();
@@ -207,15 +213,15 @@ export class Database implements Queries {
       this.#inDoubt = true;
       const known = made.catch(() => false).finally(() => (this.#inDoubt = false));
       if (is === "lost" && this.silence === null) is = await within(ASK_MS, known);
-      // Whoever is told that nothing was done does it again, and it would be done twice.
+      // Do not report that nothing was done: the caller would do it again, and it would be done twice.
       if (typeof is === "string") throw new CommitInDoubt(known, lost);
     }
     if (!is) throw lost;
   }
 
   /**
-   * Of whichever server takes writes now, for as long as it takes. A transaction's number would not tell: a server that
-   * has lost the transaction gives its number to another one.
+   * Asks whichever server accepts writes now, for as long as it takes. A transaction's number would not do: a server
+   * that lost the transaction gives its number to another one.
    */
   async #ask({ id }: Mark): Promise<boolean> {
     while (!this.#closed) {
@@ -251,7 +257,7 @@ function queriesOver(sessions: readonly Session[], telling: Telling): Queries {
       const client = await session.client();
       return durably(client, () => ask(queriesOn(client)));
     };
-    // After a migration the next time it is planned anew.
+    // The statement is planned again after a migration.
     return telling(() =>
       once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))),
     ).catch((error: unknown) => Promise.reject(toldOf(error)));
@@ -263,7 +269,7 @@ function queriesOver(sessions: readonly Session[], telling: Telling): Queries {
   };
 }
 
-/** What went wrong with it: all later statements of the transaction only say that it has failed. */
+/** Returns the error with which the mark failed, because later statements only say that the transaction has failed. */
 function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> {
   return run(client, MARK, [id, before]).then(
     () => null,
@@ -272,8 +278,9 @@ function leaveMark(client: Client, { id, before }: Mark): Promise<Error | null> 
 }
 
 /**
- * Once a statement of a transaction has failed, the server refuses all that were sent after it and says only that. Here each
- * of them rejects with the failure of the first: a caller that waits for several cannot know which of them it hears first.
+ * Once a statement of a transaction has failed, the server refuses all statements sent after it with nothing but that
+ * fact. Here each of them rejects with the first failure, because a caller that waits for several statements cannot
+ * know which one rejects first.
  */
 export function queriesOn(client: Client): Queries {
   let first: unknown = null;
@@ -291,7 +298,7 @@ export function queriesOn(client: Client): Queries {
   };
 }
 
-/** Another statement of the transaction had failed before it. */
+/** Returns true if another statement of the transaction had failed before this one. */
 function isAftermath(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "25P02";
 }
@@ -304,22 +311,25 @@ function silent({ cause }: Silence): WebhookdError {
   return storageUnavailable(cause ?? new Error("Connection silent"));
 }
 
-/** Damage to some rows, or a bug of the server's: whoever needs none of them is served all the same. */
+/** Returns true for damage to some rows, or a bug of the server. Queries that do not need these rows still work. */
 export function isOfSome({ cause }: WebhookdError): boolean {
   return cause instanceof Error && "code" in cause && String(cause.code).startsWith("XX");
 }
 
-/** A key that is taken, a deadlock, a lock that was not to be had, or rows that changed meanwhile, where the server is strict. */
+/**
+ * Returns true for a taken key, a deadlock, a lock that could not be obtained, or rows that changed meanwhile on a
+ * strict server.
+ */
 function isOutrun(error: unknown): boolean {
   return isOfOldTables(error) || faultOf(error).is === "outrun";
 }
 
-/** Where nobody does it again: what callers are told. */
+/** Returns the error for callers if nobody repeats the work. */
 export function toldOf(error: unknown): unknown {
   return error instanceof Outrun ? storageUnavailable(error) : error;
 }
 
-/** What callers are told when the storage is at fault; null for any other error. */
+/** Returns the error for callers if the storage is at fault, and null for any other error. */
 function storageError(error: unknown): WebhookdError | null {
   if (error instanceof WebhookdError || !(error instanceof Error)) return null;
   const { is } = faultOf(error);

@@ -1,6 +1,6 @@
 /**
- * What the rooms of the store stand on. A read sees what is committed. Writes stand in one line, and those of a kind that
- * stand there together share a transaction: so a node commits as often as its database can, and no more.
+ * The base of the PostgreSQL store. A read sees what is committed. Writes wait in one queue, and writes of a kind that
+ * wait together share a transaction, so a node commits as often as its database can, and no more.
  */
 import { KeyTimes, slowdownAt, OF_EVENTS, OF_NUMBERS, ON_TIME, type Slowdown } from "../../rows/key-times.ts";
 import { randomUUID } from "node:crypto";
@@ -18,25 +18,27 @@ import { storageUnavailable } from "../../files/unavailable.ts";
 import { Cursors } from "../../rows/cursors.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
-/** Rows that a step of long work touches at most: it must not hold up the commits of others. */
+/** The largest number of rows that a step of long work touches, so that it does not delay the commits of others. */
 export const CHUNK = 500;
 const MAX_SHARED = 5000;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const NOTE_EVERY_MS = 1000;
-/** A transaction that another node came before is run again. */
+/** A transaction is run again if another node's commit came before it. */
 const TRIES = 5;
-/** On a full disk, a commit of little may succeed beside others that do not. */
+/** On a full disk, a small commit may succeed among others that fail. */
 const STAYS_FULL_MS = 10_000;
-/** What fails is asked again within a second or two: a fault that does not come again is over. */
+/**
+ * Failed statements are tried again within a second or two, so a fault that does not return within this time is over.
+ */
 const FAULT_MS = 5000;
 
-/** What the storage made of a commit, and until when no other commit disproves it, by the monotonic clock. */
+/** The state after a failed commit, and the monotonic time until which no other commit disproves it. */
 interface Refusal {
   readonly state: "disk_full" | "store_unavailable";
   readonly until: number;
 }
 
-/** Work of one kind, of which several pieces may share a transaction; each gets its own result, or its own refusal. */
+/** Work of one kind, of which several pieces may share a transaction. Each gets its own result or refusal. */
 export type Shared<Item, Result> = (tx: Queries, items: readonly Item[]) => Promise<(Result | WebhookdError)[]>;
 
 interface Work {
@@ -65,24 +67,33 @@ export class Engine {
   readonly clock: Clock;
   readonly random: (bytes: number) => Uint8Array;
   readonly cursors: Cursors;
-  /** Of events: no key is spent on anything else, because it says when its event was received. */
+  /** Keys of events. Nothing else uses them, because a key tells when its event was received. */
   readonly keys: NodeKeys;
-  /** Of all else that is listed in the order in which it was made. */
+  /** Keys of everything else that is listed in the order in which it was made. */
   readonly numbers: NodeKeys;
-  /** How long commits took, the failed ones too. */
+  /** The durations of commits, including failed ones. */
   readonly times = new Histogram(TIMES_MS);
-  /** Sent in each transaction ahead of its work, which does not wait for them. What one answers is called after the commit. */
+  /**
+   * Run in each transaction beside its work, without delaying it. The function that one returns is called after the
+   * commit.
+   */
   readonly riders: ((tx: Queries, now: number) => Promise<(() => void) | null>)[] = [];
-  /** Commits that were made although their callers had been told that the storage was unavailable, since the start. */
+  /**
+   * The number of commits since the start that were made although their callers were told that the storage was
+   * unavailable.
+   */
   lateCommits = 0;
-  /** Whether all that slows keys down is known to be on the disk; until then each transaction writes it. */
+  /** True if all slowdowns of keys are known to be on the disk. Until then each transaction writes them. */
   #isNoted = true;
   #queue: Work[] = [];
   #working: Promise<void> | null = null;
   #noted: number | null = null;
   #refusal: Refusal | null = null;
   #lastCommit: string | null = null;
-  /** The last fault, and since when there were such, without a pause: by the clock, and the last by the monotonic one. */
+  /**
+   * The last fault, the clock time since which faults have come without a pause, and the monotonic time of the last
+   * one.
+   */
   #fault: { readonly since: number; readonly at: number; readonly cause: unknown } | null = null;
 
   constructor({ owner, database, box, clock, random, keys, numbers }: EngineParts) {
@@ -95,16 +106,16 @@ export class Engine {
     this.numbers = numbers;
     database.onFault = (cause) => this.#noteFault(cause);
     this.cursors = new Cursors((bytes) => box.mark(bytes));
-    // Where nodes share the store it would be the row that all of them wait for.
+    // Nodes that share the store would all wait for this row.
     if (owner.owns === null) this.riders.push((tx, now) => this.#noteInstant(tx, now));
   }
 
-  /** Whether commits are made, as far as the last ones tell. */
+  /** Tells if commits succeed, judging by the last ones. */
   get state(): "ready" | Refusal["state"] {
     return this.#refusal?.state ?? "ready";
   }
 
-  /** Why the database cannot be used; null while it can, as far as is known. */
+  /** Explains why the database cannot be used. Null while it can, as far as is known. */
   get outage(): Outage | null {
     const { silence, url } = this.database;
     const fault = this.#faultNow();
@@ -121,7 +132,7 @@ export class Engine {
 
   #noteFault(cause: unknown): void {
     const before = this.#faultNow();
-    // What follows from a fault, such as that a commit is in doubt, says less than the fault.
+    // A fault that follows from another one, such as a commit in doubt, says less than the first.
     const isTelling = cause instanceof Error && !(cause instanceof WebhookdError);
     const at = this.clock.monotonic();
     this.#fault = {
@@ -131,14 +142,16 @@ export class Engine {
     };
   }
 
-  /** Another process may have had the number since this one had its own, and have spent keys that are not known here. */
+  /**
+   * Another process may have had the number since this one had its own, and may have used keys that are not known here.
+   */
   async renumber(tx: Queries, node: number): Promise<void> {
     const last = await lastKeys(tx);
     this.keys.renumber(last.key, node);
     this.numbers.renumber(last.number, node);
   }
 
-  /** A transaction of its own. It may run twice; what it throws undoes it. */
+  /** Runs work in a transaction of its own. It may run twice, and an error that it throws rolls it back. */
   write<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
     return this.#stand({ shared: null, item: null, size: 0, run: work }) as Promise<T>;
   }
@@ -152,7 +165,7 @@ export class Engine {
     return this.#stand({ shared: shared as Shared<unknown, unknown>, item, size, run }) as Promise<Result>;
   }
 
-  /** Resolves when nothing stands in line. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     while (this.#working !== null) await this.#working;
   }
@@ -165,7 +178,7 @@ export class Engine {
   }
 
   async #drain(): Promise<void> {
-    // What is written in the same turn shares the transaction.
+    // Writes of the same turn share the transaction.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const some = this.#take();
@@ -176,7 +189,7 @@ export class Engine {
     this.#working = null;
   }
 
-  /** All that can share a transaction, in their order, past what has its own. */
+  /** Takes all work that can share a transaction, in its order, and skips work that needs its own. */
   #take(): Work[] {
     if (this.#queue[0]!.shared === null) return this.#queue.splice(0, 1);
     const some: Work[] = [];
@@ -201,7 +214,7 @@ export class Engine {
       const isOfAll = error instanceof WebhookdError && !isOfSome(error);
       if (isOfAll) this.#refused(error);
       if (some.length === 1 || isOfAll) for (const work of some) work.reject(toldOf(error));
-      // One of them is at fault: each has its own transaction now, so that only that one is refused.
+      // One of them is at fault. Run each in its own transaction, so that only that one is refused.
       else for (const work of some) await this.#commit([work]);
     }
   }
@@ -216,7 +229,7 @@ export class Engine {
       try {
         return (await Promise.all(running)).flat();
       } finally {
-        // The first that fails says why; the others only that the transaction has failed.
+        // The first that fails tells why; the others only say that the transaction has failed.
         await Promise.allSettled(running);
       }
     });
@@ -235,7 +248,7 @@ export class Engine {
         const result = await this.database.transaction(async (tx) => {
           const now = this.clock.now();
           const riding = this.riders.map((rider) => rider(tx, now));
-          // Until all have ended: what is sent after a ROLLBACK would be committed.
+          // Wait until all have ended, because a statement sent after a ROLLBACK would be committed.
           const [done, ...rode] = await Promise.allSettled([work(tx), ...riding]);
           for (const one of rode) after.push(valueOf(one) ?? (() => {}));
           return valueOf(done);
@@ -271,8 +284,8 @@ export class Engine {
   }
 
   /**
-   * Called in a transaction, before keys of that kind are spent in it, because the clock may be behind the last ones.
-   * Returns null if there is nothing to do. Callers must not await that: it would change the order in which they lock.
+   * Called in a transaction, before keys of that kind are used in it, because the clock may be behind the last ones.
+   * Returns null if there is nothing to do. Callers must not await null: it would change the order in which they lock.
    */
   slowDown(tx: Queries, kind: Kind, now: number): Promise<void> | null {
     const at = Math.max(now, this.clock.now());
@@ -297,7 +310,7 @@ export class Engine {
     );
   }
 
-  /** Takes the rows of key_time, which other nodes write too. */
+  /** Adopts the rows of key_time, which other nodes write too. */
   adoptKeyTimes(rows: readonly KeyTimeRow[]): void {
     const stored = timesIn(rows);
     const areNoted = KINDS.map((kind) => {
@@ -313,13 +326,13 @@ export class Engine {
     return kind === OF_EVENTS ? this.keys : this.numbers;
   }
 
-  /** At most once a second, and not at all while the clock is behind what it was. */
+  /** Writes at most once a second, and not at all while the clock is behind the latest instant. */
   async #noteInstant(tx: Queries, now: number): Promise<(() => void) | null> {
     this.#noted ??= Number((await getMeta(tx, "last_instant")) ?? 0);
     return now < this.#noted + NOTE_EVERY_MS ? null : this.setInstant(tx, now);
   }
 
-  /** What is to be called after the commit. */
+  /** Returns a function to call after the commit. */
   async setInstant(tx: Queries, now: number): Promise<() => void> {
     await setMeta(tx, "last_instant", String(now));
     return () => (this.#noted = now);
@@ -343,10 +356,10 @@ export async function setMeta(tx: Queries, name: string, value: string): Promise
   );
 }
 
-/** Nodes whose keys never meet; the last bits of a key are the node's number. */
+/** The number of nodes whose keys never collide. The last bits of a key are the node's number. */
 export const NODES = 16;
 
-/** Keys of this node: they rise with each, whatever the clock does, and no other node has the same. */
+/** The keys of this node. They rise with each use, whatever the clock does, and no other node has the same. */
 export class NodeKeys {
   times: KeyTimes;
   #last: number;
@@ -358,7 +371,7 @@ export class NodeKeys {
     this.#last = last - (last % NODES) + node;
   }
 
-  /** From now on they are those of another node, above `last` and above all that this one has had. */
+  /** From now on, makes keys of another node's number, above `last` and above all keys that this one has made. */
   renumber(last: number, node: number): void {
     const most = Math.max(this.#last, last);
     this.#last = most - (most % NODES) + node;
@@ -369,7 +382,7 @@ export class NodeKeys {
     return this.#last;
   }
 
-  /** Above `floor` too, which may be a key of a node whose clock is ahead. */
+  /** The key is also above `floor`, which may be a key of a node whose clock is ahead. */
   next(now: number, floor = -1): number {
     const above = floor - (floor % NODES) + NODES + this.#node;
     this.#last = Math.max(this.#last + NODES, this.times.keyFor(now) + this.#node, above);
@@ -391,7 +404,7 @@ function timesIn(rows: readonly KeyTimeRow[]): Record<Kind, KeyTimes> {
   return { [OF_EVENTS]: of(OF_EVENTS), [OF_NUMBERS]: of(OF_NUMBERS) };
 }
 
-/** The largest of all that were spent by any process. */
+/** Returns the largest keys that any process has used. */
 export async function lastKeys(queries: Queries): Promise<{ readonly key: number; readonly number: number }> {
   const [last] = await queries.rows<{ key: number; number: number }>(
     `SELECT coalesce((SELECT max(key) FROM event), 0) AS key,

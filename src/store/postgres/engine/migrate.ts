@@ -1,7 +1,7 @@
 /**
- * Takes a store to the newest schema, beside nodes of the version before. They wait for what is short, which is one
- * transaction. What takes long on a large store is done while they go on, and goes on itself where it was cut short. The
- * schema is the new one when all is done: until then a process of the version before may start.
+ * Migrates a store to the newest schema, while nodes of the version before go on. They wait for the short steps, which
+ * are one transaction. Steps that take long on a large store run beside them, and continue after an interruption. The
+ * schema's version changes when all is done; until then a process of the version before may start.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
@@ -12,27 +12,30 @@ import { Outrun, queriesOn, type Database, type Queries } from "./database.ts";
 import { getMeta, setMeta } from "./engine.ts";
 import { STEPS, type Fill, type Index, type Step } from "./schema.ts";
 
-/** While a step waits for a table, all others wait behind it: shorter than the server waits before it looks for deadlocks. */
+/**
+ * While a step waits for a table, all others wait behind it. This is shorter than the time after which the server looks
+ * for deadlocks.
+ */
 const LOCK_MS = 500;
 const PATIENCE_MS = 60_000;
 const SOME = 1000;
-/** The fact that says how far the steps are, while they are further than the schema. */
+/** The fact that tells how many steps are done, while that is more than the schema's version. */
 const STEPS_DONE = "steps";
-/** Whoever has it does what takes long. */
+/** The process that holds this lock does the long steps. */
 const LOCK = "hashtext('webhookd schema')";
 const LOOK_MS = 250;
 const DEADLOCK = "40P01";
 
 interface Done {
   readonly steps: number;
-  /** The key up to which the next one, which takes long, has changed its rows. */
+  /** The key up to which the next long step has changed its rows. */
   readonly after: number | string | null;
 }
 
 export interface Migrating {
-  /** Whether somebody has the store that suffers no other: then nothing is done. */
+  /** Returns true if a process has the store that allows no other one. Then nothing is done. */
   readonly isHeld: (tx: Queries) => Promise<boolean>;
-  /** A step is begun that may take long. */
+  /** Called when a step begins that may take long. */
   readonly onLong: (what: string) => void;
   readonly steps?: readonly Step[];
 }
@@ -46,7 +49,7 @@ export async function migrateBesideOthers(database: Database, migrating: Migrati
   }
 }
 
-/** All at once, where nobody else is. */
+/** Runs all steps at once, while no other process is there. */
 export async function migrate(tx: Queries, steps: readonly Step[] = STEPS): Promise<void> {
   const done = await doneIn(tx);
   for (const step of steps.slice(done.steps)) {
@@ -57,7 +60,7 @@ export async function migrate(tx: Queries, steps: readonly Step[] = STEPS): Prom
   await setDone(tx, steps, { steps: Math.max(done.steps, steps.length), after: null });
 }
 
-/** Where somebody holds on to a table, all is undone and tried again. */
+/** Rolls back and tries again while somebody holds locks on a table. */
 async function inPatience<T>(database: Database, work: (tx: Queries) => Promise<T>): Promise<T> {
   for (const enough = AbortSignal.timeout(PATIENCE_MS); ;) {
     try {
@@ -72,7 +75,10 @@ async function inPatience<T>(database: Database, work: (tx: Queries) => Promise<
 
 const HELD = "the schema cannot be migrated: something is holding locks on its tables in PostgreSQL";
 
-/** Inside a transaction: one node migrates, the others wait for its commit. The step that is next, if that takes long. */
+/**
+ * Call it inside a transaction: one node migrates, and the others wait for its commit. Returns the next step if it
+ * takes long, otherwise null.
+ */
 async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["isHeld"]): Promise<number | null> {
   await tx.change("INSERT INTO meta (name, value) VALUES ('schema', '0') ON CONFLICT DO NOTHING");
   const [row] = await tx.rows<{ value: string }>("SELECT value FROM meta WHERE name = 'schema' FOR UPDATE");
@@ -87,8 +93,8 @@ async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["i
   const end = long === -1 ? steps.length : long;
   const short = steps.slice(done.steps, end) as string[];
   await tx.script(`SET LOCAL lock_timeout = ${LOCK_MS}`);
-  // Every transaction of a node begins with these, so that it has ended or has not begun, and no step meets one that has
-  // locked what comes later and waits for what came before.
+  // Every transaction of a node begins with these tables, so each has ended or has not begun. A step never meets one
+  // that has locked a later table and waits for an earlier one.
   const first = await tx.rows<{ name: string }>(
     `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename IN ('last_commit', 'node')
      ORDER BY tablename`,
@@ -100,7 +106,7 @@ async function doShort(tx: Queries, steps: readonly Step[], isHeld: Migrating["i
   return long === -1 ? null : long;
 }
 
-/** Over a connection that may take its time, by one process; the others wait for it. */
+/** Runs a long step over a connection without time limits. One process does it, and the others wait. */
 async function doLong(database: Database, steps: readonly Step[], at: number, onLong: Migrating["onLong"]) {
   const client = await connectAlone(database.url);
   const queries = queriesOn(client);
@@ -126,12 +132,12 @@ async function doLong(database: Database, steps: readonly Step[], at: number, on
       after = next;
     }
   } finally {
-    // Whoever waits may have it.
+    // Releases the lock for the processes that wait.
     await client.end().catch(() => {});
   }
 }
 
-/** One whose making was cut short is there, and of no use. */
+/** Replaces an index whose creation was cut short, because it exists but is useless. */
 async function makeIndex(queries: Queries, { index, on }: Index): Promise<void> {
   const sql = "SELECT indisvalid AS is FROM pg_index WHERE indexrelid = to_regclass($1)";
   const [there] = await queries.rows<{ is: boolean }>(sql, [index]);
@@ -140,7 +146,7 @@ async function makeIndex(queries: Queries, { index, on }: Index): Promise<void> 
   await queries.script(`CREATE INDEX CONCURRENTLY ${index} ON ${on}`);
 }
 
-/** The key up to which it has come; null at the end. */
+/** Returns the key up to which rows were changed, or null at the end. */
 async function fillSome(queries: Queries, { fill, table, key }: Fill, after: Done["after"]): Promise<Done["after"]> {
   const [page] = await queries.rows<{ to: number | string | null }>(
     `SELECT max(${key}) AS to FROM (
@@ -163,7 +169,7 @@ async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise
       return result;
     } catch (error) {
       await client.query("ROLLBACK").catch(() => {});
-      // A node has changed the same rows the other way round.
+      // A node has changed the same rows in the opposite order.
       if ((error as { code?: unknown }).code !== DEADLOCK) throw error;
     }
   }

@@ -1,15 +1,18 @@
-/** What a database says of a store that was moved out of it, or into it. */
+/** Tells if a store was moved out of this database, or is being moved into it. */
 import { StoreRefused } from "../../files/refused.ts";
 import type { Queries } from "./database.ts";
 
-/** Facts of a store that is being moved: how far what is copied into this one is, and where what was here has gone. */
+/**
+ * Facts of a store that is being moved: the state of the copy into this database, and the place to which its store has
+ * gone.
+ */
 export const MOVING_IN = "moving_in";
 export const MOVED = "moved";
 
-/** A move out of it holds this until it ends; nobody else takes it in this mode. */
+/** A move out of the database holds this lock until it ends. Nothing else takes it in this mode. */
 export const LOCK_OUT = "LOCK TABLE node IN EXCLUSIVE MODE";
 
-/** Refuses what is being copied out of here: whoever came would wait for the end of it. */
+/** Refuses a store that is being moved out of here, because every query would wait for the end of the move. */
 export async function requireUnlocked(queries: Queries): Promise<void> {
   const locks = await queries.rows(
     `SELECT 1 FROM pg_locks WHERE relation = to_regclass('node') AND mode = 'ExclusiveLock' AND granted
@@ -21,7 +24,7 @@ export async function requireUnlocked(queries: Queries): Promise<void> {
   throw new StoreRefused(75, what, todo);
 }
 
-/** Refuses what is only half here, and what lives elsewhere now. */
+/** Refuses a store that is only partly here, or that was moved elsewhere. */
 export async function requireHere(queries: Queries): Promise<void> {
   const rows = await queries.rows<{ name: string; value: string }>(
     "SELECT name, value FROM meta WHERE name IN ($1, $2)",

@@ -1,24 +1,27 @@
-/** What the rooms of the store need to know of whose endpoints are. */
+/** The facts that the parts of the store need to know about the ownership of endpoints. */
 import type { News, OwnershipStore } from "../../store.ts";
 import type { Queries } from "./database.ts";
 
 export interface Owner extends OwnershipStore {
   ownsSlot(slot: number): boolean;
-  /** Of slots, in a query; null for all of them. */
+  /** The owned slots, for a query. Null means all of them. */
   readonly slots: readonly number[] | null;
-  /** Inside the transaction that made it: the nodes of these endpoints will hear of it. What is this node's is left out. */
+  /**
+   * Call it inside the transaction that made the changes: the nodes of these endpoints will be notified. Ignores
+   * endpoints that this node owns.
+   */
   tell(tx: Queries, told: Partial<Told>): Promise<void>;
 }
 
 export interface Told extends News {
-  /** Endpoints that were enabled: how they fared before counts no more. */
+  /** Endpoints that were enabled, so that failures from before that no longer count. */
   readonly resumed: readonly string[];
 }
 
 export const NO_NEWS = { waiting: [], requested: [], withdrawn: [], changed: [] } as const;
 const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
 
-/** Nobody else has the store. */
+/** No other process has the store. */
 export const OWNS_EVERYTHING: Owner = {
   owns: null,
   slots: null,

@@ -1,32 +1,34 @@
-/** Lists, a page at a time, and statements that are put together for them. */
+/** Reads lists page by page, and builds the statements for them. */
 import type { Clock } from "../../../clock.ts";
 import type { Page, PageQuery, Searched, Total } from "../../store.ts";
 import { CHUNK, type Engine } from "./engine.ts";
 import { MOST_COUNTED, type Cursors, type Keys, type Sifted } from "../../rows/cursors.ts";
 
-/** A page ends after so long, wanted rows or not; the cursor goes on from there. */
+/** A page ends after this time, even if it is not full. The cursor goes on from there. */
 const PAGE_MS = 500;
-/** Rows are counted for so long: a page must not wait for its total. */
+/** The time for counting rows, because a page must not wait for its total. */
 const COUNT_MS = 100;
 
-/** Events that a step of a search looks at, by how long the one before took: they may be large. */
+/**
+ * The number of events in a step of a search. It follows from the time of the step before, because events may be large.
+ */
 const LEAST_SIFTED = 500;
 const MOST_SIFTED = 32_000;
 const STEP_MS = 60;
 
-/** How the rows of one list are found, and told from those that are not wanted. */
+/** Finds the rows of one list, and decides which of them are wanted. */
 export interface Walk<Row, T> {
-  /** Names the list in its cursors. */
+  /** The name of the list in its cursors. */
   readonly list: string;
-  /** Beyond these keys it begins. */
+  /** The keys after which the list begins. */
   readonly start: Keys;
   rows(after: Keys, limit: number): Promise<readonly Row[]>;
   keysOf(row: Row): Keys;
-  /** For each row what it is shown as; null when it is not wanted. */
+  /** Returns how each row is shown; null for a row that is not wanted. */
   look(rows: readonly Row[]): Promise<readonly (T | null)[]>;
-  /** In place of `rows`, where what is sought is in no index: looks at so many events beyond `after`. */
+  /** Used instead of `rows` if no index has the rows: looks at `size` events after `after`. */
   sift?(after: Keys, size: number): Promise<Sifted<Row>>;
-  /** How far this page has looked into events' data, where that is sought. */
+  /** Returns how far this page has searched the data of events, if the query searches it. */
   searched?(after: Keys): Searched;
 }
 
@@ -38,7 +40,7 @@ export async function pageOf<Row, T>(engine: Engine, walk: Walk<Row, T>, query: 
   return { ...page, total: isAll ? { count: page.data.length } : await count(walk, engine.clock) };
 }
 
-/** One row after the other, for as long as there is time. */
+/** Counts row after row until the time is up. */
 async function count<Row>(walk: Walk<Row, unknown>, clock: Clock): Promise<Total> {
   const begun = clock.monotonic();
   let found = 0;
@@ -111,12 +113,12 @@ function startOf(
   return isBefore === (order === "oldest") ? keys : start;
 }
 
-/** What a number may be in a statement: instants may be a fraction, or beyond all there are. */
+/** Makes a number fit into a statement: instants may have a fraction, or be out of range. */
 export function bound(value: number): number {
   return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(value)));
 }
 
-/** Values of a statement that is put together: each stands for `$n`. */
+/** The values of a statement that is built piece by piece. Each stands for `$n`. */
 export class Values {
   readonly all: unknown[] = [];
 

@@ -1,19 +1,19 @@
-/** Statements are prepared once in each session, under names that say what they are. */
+/** Prepares statements once in each session, under names that identify them. */
 import { createHash } from "node:crypto";
 import type { Client } from "pg";
 import { columnOf, kindsIn } from "./columns.ts";
 import { streamOf } from "./session.ts";
 
 /**
- * Short statements find their rows by their keys. A plan is made once for a session, perhaps while the tables are empty;
- * without this it would read all of a table for as long as the server has no statistics of it. Where a table has no
- * other way, it is read all the same; compiling such a plan would only cost more.
+ * Short statements find their rows by keys. A plan is made once per session, perhaps while the tables are empty.
+ * Without these settings it would read whole tables until the server has statistics of them. A table without a suitable
+ * index is read as a whole all the same, and compiling such a plan would only cost more.
  */
 export const BY_KEYS = { enable_seqscan: "off", enable_hashjoin: "off", enable_mergejoin: "off", jit: "off" };
 
 /**
- * A list is planned each time, for the tables as they are: a plan that was made while they were small may read all of them.
- * Each list has an index that holds its rows in its order, so that none need be sorted but those of a page.
+ * A list is planned each time, for the tables as they are, because a plan made while they were small may read all of
+ * them. Each list has an index with its rows in its order, so that only the rows of a page are sorted.
  */
 export const LIST_PLANS = { ...BY_KEYS, enable_bitmapscan: "off", plan_cache_mode: "force_custom_plan" };
 
@@ -25,7 +25,10 @@ interface Prepared {
 const statements = new Map<string, Prepared>();
 let migrations = 0;
 
-/** What is sent in one turn goes out in one piece: each write of its own wakes the server, and costs both sides more than a row. */
+/**
+ * Sends the statements of a turn in one piece. Each separate write would wake the server, and cost both sides more than
+ * a row.
+ */
 export function gather(client: Client): Client {
   const stream = streamOf(client);
   if (stream.writableCorked === 0) {
@@ -49,7 +52,9 @@ export function run(client: Client, text: string, values: readonly unknown[]) {
   return gather(client).query({ name, text, values: sent });
 }
 
-/** A newer version has added columns to what was prepared: that is of no use any more, so all is prepared once again. */
+/**
+ * Returns true if a newer version has added columns to prepared statements' tables. Then prepares all of them again.
+ */
 export function isOfOldTables(error: unknown): boolean {
   const isSo = error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
   if (isSo) {
@@ -59,7 +64,7 @@ export function isOfOldTables(error: unknown): boolean {
   return isSo;
 }
 
-/** A row with that key is there already. */
+/** Returns true if a row with that key exists already. */
 export function isTaken(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "23505";
 }

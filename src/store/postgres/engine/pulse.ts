@@ -1,7 +1,7 @@
 /**
- * Whether the server lives, asked twice a second over a connection of its own. A server that is slow answers this at once,
- * whatever it is slow at: it takes no lock, no disk, no commit and no standby. One that is cut off, or stopped, does not.
- * So a wait for a commit may be long, and a silence may not.
+ * Checks twice a second, over a connection of its own, that the server lives. A slow server answers this at once,
+ * whatever it is slow at, because the check needs no lock, disk, commit or standby. A server that is cut off or stopped
+ * does not answer. So a wait for a commit may be long, but a silence may not.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "./session.ts";
@@ -9,26 +9,26 @@ import { unawaited } from "../../../domain/unawaited.ts";
 
 const TICK_MS = 250;
 const BEAT_TICKS = 2;
-/** What waits is told so within three seconds: this, and what a look and its answer take. */
+/** Callers are told within three seconds: after this time, plus the time of a check and its answer. */
 const SILENT_MS = 2000;
 
 export interface Silence {
   readonly forMs: number;
-  /** What the last look met; null where it met nothing. */
+  /** The error of the last check; null if there was none. */
   readonly cause: unknown;
 }
 
 export class Pulse {
   readonly #session: Session;
   readonly #onSilent: () => void;
-  /** Counted in ticks: while this process was suspended, nobody was asked. */
+  /** Counted in ticks, because nothing was asked while this process was suspended. */
   #unheardMs = 0;
   #cause: unknown = null;
   #isSilent = false;
   #isAsking = false;
   #stopped = false;
 
-  /** `onSilent` is called when it begins. */
+  /** `onSilent` is called when a silence begins. */
   constructor(session: Session, onSilent: () => void) {
     this.#session = session;
     this.#onSilent = onSilent;
@@ -58,7 +58,7 @@ export class Pulse {
     for (let tick = 0; !this.#stopped; tick++) {
       if (!this.#isAsking && (this.#isSilent || tick % BEAT_TICKS === 0)) unawaited(this.#ask());
       await sleep(TICK_MS, undefined, { ref: false });
-      // What came while this process could not listen is heard first.
+      // Handle first what arrived while this process could not listen.
       await new Promise((resolve) => setImmediate(resolve));
       this.#unheardMs += TICK_MS;
       if (this.#unheardMs < SILENT_MS || this.#isSilent || this.#stopped) continue;

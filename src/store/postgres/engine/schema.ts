@@ -1,17 +1,16 @@
 /**
- * The schema on PostgreSQL. Migrations are numbered steps that only go forward and only add: nodes of the version before
- * go on beside those of the next until they are replaced. What is no longer read goes in a later step. The schema keeps to
- * what PostgreSQL and the databases that speak its protocol have in common: no sequences, triggers, foreign keys or JSON
- * columns, and statements over one table.
+ * The schema on PostgreSQL. Migrations are numbered steps that only go forward and only add: nodes of the version
+ * before go on beside nodes of the next until they are replaced. A later step removes what is no longer read. The
+ * schema keeps to what PostgreSQL and the databases that speak its protocol have in common: no sequences, triggers,
+ * foreign keys or JSON columns, and statements over one table.
  *
- * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key holds the instant,
- * the node and a counter; a delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. `slot` is
- * which of the slots, and so which node, an endpoint belongs to. Instants are epoch milliseconds.
+ * Numbers stand for words as in the SQLite store, so that an id is the same in both. An event's key contains the
+ * instant, the node and a counter. A delivery's `status` is 0 fresh, 1 waiting, 2 delivered, 3 failed, 4 cancelled. An
+ * endpoint belongs to a `slot`, and so to a node. Instants are epoch milliseconds.
  */
 import type { Queries } from "./database.ts";
 
 const SCHEMA = `
-  -- Names that were used. num is a key of the node that met the name first, so that it sorts by first use.
   -- From this key on keys are ahead of the clock, which showed at: see key-times.ts. Kind 0 is of events, 1 of all else.
   CREATE TABLE key_time (
     kind smallint NOT NULL CHECK (kind IN (0, 1)),
@@ -20,6 +19,7 @@ const SCHEMA = `
     PRIMARY KEY (kind, key)
   );
 
+  -- Names that were used. num is a key of the node that met the name first, so that it sorts by first use.
   CREATE TABLE tenant (name text PRIMARY KEY, num bigint NOT NULL UNIQUE);
   CREATE TABLE event_type (name text PRIMARY KEY);
 
@@ -331,18 +331,21 @@ const SCHEMA = `
   CREATE INDEX audit_tenant ON audit (tenant, key);
 `;
 
-/** Statements that are short on any store: nodes wait for them. */
+/** Statements that are short on any store, because nodes wait for them. */
 export type Step = string | Index | Fill;
 
-/** Made while others write to its table, of which `on` is the rest: `delivery (endpoint) WHERE status = 1`. */
+/**
+ * An index that is made while others write to its table. `on` is the rest of its statement: `delivery (endpoint) WHERE
+ * status = 1`.
+ */
 export interface Index {
   readonly index: string;
   readonly on: string;
 }
 
 /**
- * Changes rows that are there: those of `table` with a `key` above $1, up to $2. Nodes of the version before go on adding
- * rows; a default that the column has says what is in those.
+ * Changes existing rows: those of `table` with a `key` above $1, up to $2. Nodes of the version before go on adding
+ * rows, in which the column has its default.
  */
 export interface Fill {
   readonly fill: string;
@@ -351,16 +354,19 @@ export interface Fill {
 }
 
 /**
- * The step at place n takes a store from schema n to n + 1. A step that was released is never edited. What takes longer the
- * more there is in a table is an `Index` or a `Fill`.
+ * The step at index n takes a store from schema n to n + 1. A released step is never edited. Work that takes longer on
+ * a larger table must be an `Index` or a `Fill`.
  */
 export const STEPS: readonly Step[] = [SCHEMA];
 export const SCHEMA_VERSION = STEPS.length;
 
-/** Before everything else: the row that nodes compare when they start together. */
+/** Created before everything else, because nodes that start together compare its row. */
 export const META = "CREATE TABLE IF NOT EXISTS meta (name text PRIMARY KEY, value text NOT NULL)";
 
-/** Which schema there is, 0 in an empty database, and which is needed; `isNew` until the first start has made its keys. */
+/**
+ * Returns the schema that the database has, 0 if it is empty, and the one that is needed. `isNew` is true until the
+ * first start has made the keys.
+ */
 export async function versionOf(queries: Queries) {
   const [meta] = await queries.rows<{ there: boolean }>("SELECT to_regclass('meta') IS NOT NULL AS there");
   if (!meta!.there) return { found: 0, wanted: SCHEMA_VERSION, isNew: true };

@@ -1,6 +1,6 @@
 /**
- * A connection to PostgreSQL. Of several hosts the one is used that takes writes, so that a standby which was promoted is
- * found without a restart.
+ * A connection to PostgreSQL. If the URL names several hosts, it uses the one that accepts writes, so that a promoted
+ * standby is found without a restart.
  */
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ const INT8 = 20;
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** What is committed, and how, must not depend on what a role or a database has for its default. */
+/** Commits must not depend on the defaults of a role or a database. */
 const SETTINGS: Settings = {
   synchronous_commit: "on",
   client_min_messages: "warning",
@@ -26,12 +26,12 @@ const SETTINGS: Settings = {
 
 interface Open {
   readonly made: Promise<Client>;
-  /** The same, until it is given up. */
+  /** The same client, until it is given up. */
   readonly client: Promise<Client>;
   readonly giveUp: (error: Error) => void;
 }
 
-/** A connection that is made when it is wanted, and again when it was lost. */
+/** A connection that is opened when it is needed, and again after it was lost. */
 export class Session {
   readonly #configs: ClientConfig[];
   readonly #settings: Settings;
@@ -57,14 +57,14 @@ export class Session {
     return open.client;
   }
 
-  /** What it is being asked may still be answered. */
+  /** Queries that are under way may still be answered. */
   drop(): void {
     this.#take()
       ?.made.then(end)
       .catch(() => {});
   }
 
-  /** What it is being asked fails at once, and so does who waits for the connection. */
+  /** Queries that are under way fail at once, and so do callers that wait for the connection. */
   cut(): void {
     const open = this.#take();
     open?.giveUp(storageUnavailable());
@@ -85,31 +85,31 @@ export class Session {
   }
 }
 
-/** What it is being asked is answered first, unless that takes long. */
+/** Lets queries that are under way be answered first, unless that takes long. */
 async function end(client: Client): Promise<void> {
   if ((await within(END_MS, client.end())) === "late") streamOf(client).destroy();
 }
 
-/** What the types of the driver leave out. */
+/** The stream that the driver has, but its types leave out. */
 export function streamOf(client: Client): Duplex {
   return (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 }
 
-/** To the first host that takes writes. */
+/** Connects to the first host that accepts writes. */
 export async function connect(configs: ClientConfig[], settings: Settings, onLost: () => void): Promise<Client> {
   const found: unknown[] = [];
   const order = configs.slice();
   for (const config of order) {
     const client = new Client(config);
     heed(client);
-    // Of a host that is given up nobody wants to hear.
+    // The errors of a host that was given up interest nobody.
     let isChosen = false;
     for (const event of ["error", "end"]) client.on(event as "end", () => isChosen && onLost());
     try {
       await client.connect();
       isChosen = await prepare(client, settings);
       if (isChosen) {
-        // The others of this process try it first.
+        // The other sessions of this process try it first.
         configs.sort((one, other) => Number(other === config) - Number(one === config));
         return client;
       }
@@ -119,7 +119,7 @@ export async function connect(configs: ClientConfig[], settings: Settings, onLos
     }
     client.end().catch(() => {});
   }
-  // What a server says tells more than that another one cannot be reached, or only follows.
+  // A server's error tells more than an error that another server cannot be reached, or is a standby.
   throw storageUnavailable(found.find((error) => error instanceof DatabaseError) ?? found.at(-1));
 }
 
@@ -136,14 +136,14 @@ const READ = `SELECT pg_backend_pid() AS pid, s.name, current_setting(s.name) AS
 
 const pids = new WeakMap<Client, number>();
 
-/** Of the server's process that serves it. */
+/** Returns the id of the server process behind the connection. */
 export function pidOf(client: Client): number {
   return pids.get(client)!;
 }
 
 /**
- * Whether it takes writes. The settings are made after the connection, because a pooler may drop those that come with it,
- * and read back, because they count for nothing where each statement may be served by another process.
+ * Returns true if the server accepts writes. The settings are made after the connection, because a pooler may drop
+ * those that come with it. They are read back, because they are useless if each statement may run in another process.
  */
 async function prepare(client: Client, more: Settings): Promise<boolean> {
   const wanted = { ...SETTINGS, ...more };
@@ -162,7 +162,7 @@ async function prepare(client: Client, more: Settings): Promise<boolean> {
   return !standby;
 }
 
-/** Statements of one connection are served by several processes, or those of several by one. */
+/** The statements of one connection run in several processes, or those of several connections in one. */
 export function pooled(): Error {
   return refused("42P05", "connections share a server process");
 }
@@ -179,7 +179,7 @@ const numbers = {
 
 const ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
 
-/** For people: the hosts and the database, without user and password. */
+/** Returns the hosts and the database for people, without user and password. */
 export function hostsOf(url: string): string {
   const [, , hosts = "", after = ""] = ADDRESS.exec(url) ?? [];
   return `${hosts}${after.replace(/\?.*/s, "")}`;
@@ -199,7 +199,10 @@ export function configsOf(url: string): ClientConfig[] {
   }));
 }
 
-/** The answer, or "late" if it takes longer. It goes on to come then: whoever does not want it looks after that. */
+/**
+ * Returns the answer, or "late" if it takes longer. The answer may still arrive after that, and the caller must handle
+ * it.
+ */
 export async function within<T>(ms: number, answer: Promise<T>): Promise<T | "late"> {
   const enough = new AbortController();
   const late = sleep(ms, "late" as const, { signal: enough.signal }).catch(() => "late" as const);

@@ -1,13 +1,13 @@
-/** What time it is: all that several processes compare goes by the clock of their database. */
+/** Reads the time from the database, because times that several processes compare come from its clock. */
 import { type Clock, DatabaseClock } from "../../../clock.ts";
 import type { Queries } from "./database.ts";
 
-/** Answers that come at different moments narrow the time down: so many of them, or until it is known that well. */
+/** Answers at different moments narrow down the time: ask so many times, or until it is known so precisely. */
 const FIRST_ANSWERS = 20;
 const KNOWN_MS = 2;
 const NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS now";
 
-/** Does nothing for any other clock: a test moves that one. */
+/** Does nothing with any other clock, such as the one that a test moves. */
 export async function hearTime(queries: Queries, clock: Clock): Promise<void> {
   if (!(clock instanceof DatabaseClock)) return;
   const asked = clock.monotonic();
@@ -15,7 +15,7 @@ export async function hearTime(queries: Queries, clock: Clock): Promise<void> {
   clock.heard(row!.now, asked, clock.monotonic());
 }
 
-/** Before anything is reckoned by it. */
+/** Called before anything is computed from the clock. */
 export async function learnTime(queries: Queries, clock: Clock): Promise<void> {
   if (!(clock instanceof DatabaseClock)) return;
   for (let left = FIRST_ANSWERS; left > 0 && !(clock.uncertaintyMs <= KNOWN_MS); left--) await hearTime(queries, clock);

@@ -1,4 +1,4 @@
-/** What is done to an event that was published: it is sent again, or taken back. */
+/** Changes to an event that was published: replay, cancel and erase. */
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 import { KEPT } from "../endpoints/endpoint-rows.ts";
@@ -18,7 +18,7 @@ export interface FoundEvent {
   readonly erased: boolean;
 }
 
-/** The event, if there is one of exactly this id that the tenant may see. */
+/** Returns the event with exactly this id, if the tenant may see it. */
 export async function findEvent(
   queries: Queries,
   tenant: string | null,
@@ -45,7 +45,7 @@ interface Target {
   readonly cancelling: boolean;
 }
 
-/** A new round for what failed: same event, same bytes, a fresh ladder. */
+/** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
 export async function replayEvent(
   tx: Queries,
   pending: Pending,
@@ -68,7 +68,7 @@ export async function replayEvent(
     const { endpoint, status, id, enabled, deleted, cancelling } = target;
     if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
     if (scope.endpoint !== undefined && scope.endpoint !== id) continue;
-    // While what it was owed is being cancelled, a new round would be cancelled too.
+    // While the endpoint's old deliveries are being cancelled, a new round would be cancelled too.
     if (deleted || enabled === 0 || cancelling) {
       const reason = deleted ? "endpoint_deleted" : "endpoint_disabled";
       left.push({ delivery: deliveryId(event.id, endpoint), endpoint: id, reason });
@@ -78,7 +78,7 @@ export async function replayEvent(
     waiting.push({ endpoint: id, event: event.id, dueAt: now, ...(event.test === 1 && { isQuiet: true }) });
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
-  // A test stays one attempt.
+  // A replayed test still gets only one attempt.
   const trigger = triggerCode(event.test === 1 ? "test" : "replay");
   await Promise.all([
     tx.change(
@@ -93,7 +93,7 @@ export async function replayEvent(
 
 type Withdrawn = Extract<Withdrawal, { result: "withdrawn" }>;
 
-/** Cancels what is open, and drops what was asked for; of one endpoint, or of all. */
+/** Cancels open deliveries and drops requested attempts, at one endpoint or at all. */
 export async function cancelEvent(
   engine: Engine,
   pending: Pending,
@@ -116,7 +116,7 @@ export async function cancelEvent(
   return { result: "withdrawn", deliveries, cancelled };
 }
 
-/** `next` is where to go on; null when all were looked at. */
+/** `next` is the place to go on; null when all were looked at. */
 async function cancelSome(
   tx: Queries,
   pending: Pending,
@@ -146,7 +146,7 @@ async function cancelSome(
   ]);
   const owed = new Set(dropped.map(({ endpoint }) => endpoint));
   const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
-    // What was cancelled before is named again: of a call that was cut short after its commit nobody has heard.
+    // Name deliveries that were cancelled before, too: a call that was cut short after its commit has notified nobody.
     const isCancelled = status <= WAITING || status === CANCELLED;
     if (!owed.has(endpoint) && !isCancelled) return [];
     const isQuiet = (test === 1 || !isCancelled) && { isQuiet: true as const };
@@ -155,7 +155,7 @@ async function cancelSome(
   return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
 }
 
-/** Cancels the event, and keeps nothing of what it said and was answered. */
+/** Cancels the event, and removes its data and the responses to it. */
 export async function eraseEvent(engine: Engine, pending: Pending, event: FoundEvent): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
@@ -178,14 +178,14 @@ export async function eraseEvent(engine: Engine, pending: Pending, event: FoundE
 }
 
 /**
- * Null while something is open: it was sent again meanwhile. From then on nothing of it can be; what somebody has asked
- * for since the cancel is dropped.
+ * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
+ * attempts that were requested since the cancel.
  */
 async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly WithdrawnDelivery[] | null> {
   await tx.rows("SELECT key FROM event WHERE key = $1 FOR UPDATE", [key]);
   const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
   if (open.length > 0) return null;
-  // The hash goes too: what is short can be guessed from it.
+  // Remove the hash too, because short data can be guessed from it.
   await tx.change("UPDATE event SET body = NULL, body_hash = '' WHERE key = $1", [key]);
   await tx.change("DELETE FROM event_label WHERE event = $1", [key]);
   const dropped = await tx.rows<{ number: number; id: string }>(
@@ -204,7 +204,7 @@ interface Answer {
   readonly details: string | null;
 }
 
-/** Erases what some attempts were answered; where to go on, null when none is left. */
+/** Erases the responses to some attempts. Returns the place to go on, null when none are left. */
 async function eraseAnswers(tx: Queries, key: number, after: readonly [number, number]) {
   const rows = await tx.rows<Answer>(
     `SELECT endpoint, number, started_at, way, details FROM attempt WHERE event = $1 AND (endpoint, number) > ($2, $3)

@@ -1,4 +1,4 @@
-/** What a batch of publishes writes, column by column. */
+/** The rows that a batch of publishes writes, column by column. */
 import type { EventDelivery, Publication, Waiting } from "../../store.ts";
 import type { ToRemember } from "../callers/idempotency.ts";
 import type { Queries } from "../engine/database.ts";
@@ -7,16 +7,16 @@ export class EventRows {
   readonly events: unknown[][] = Array.from({ length: 10 }, () => []);
   readonly deliveries: unknown[][] = Array.from({ length: 6 }, () => []);
   readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
-  /** By tenant: how many of the deliveries. */
+  /** The number of new deliveries by tenant. */
   readonly pending = new Map<string, number>();
   readonly owed: [event: number, endpoint: number][] = [];
-  /** What is another node's to send. */
+  /** Deliveries that another node must send. */
   readonly foreign: { readonly waiting: Waiting[]; readonly requested: EventDelivery[] } = {
     waiting: [],
     requested: [],
   };
   readonly remembered: ToRemember[] = [];
-  /** By the key, what this batch published under it. */
+  /** The events that this batch published under idempotency keys, by key. */
   readonly published = new Map<string, { readonly fingerprint: Uint8Array; readonly publication: Publication }>();
 
   async write(tx: Queries): Promise<void> {

@@ -1,4 +1,4 @@
-/** The way of an event: it is committed with its deliveries, and may be replayed, cancelled and erased. */
+/** The store of events: commits them with their deliveries, and replays, cancels and erases them. */
 import { aheadOf } from "../../rows/key-times.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
@@ -17,7 +17,7 @@ interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly counters: Counters;
   readonly pending: Pending;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
 }

@@ -1,4 +1,4 @@
-/** Events, and what they are owed to: a batch of requests reads once, decides, and writes once. */
+/** Writes events and their deliveries. A batch of requests reads once, decides, and writes once. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
@@ -33,7 +33,7 @@ import {
 import { labelRows } from "../../rows/labels.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 
-/** Publishers may name as many tenants as they like; past this many the memory of them starts anew. */
+/** Publishers may name as many tenants as they like, so the cache is cleared at this size. */
 const MAX_REMEMBERED = 50_000;
 
 export interface Request {
@@ -52,13 +52,13 @@ interface Recipient {
   readonly cancelTo: number | null;
 }
 
-/** What a batch reads before it writes. */
+/** The facts that a batch reads before it writes. */
 interface Known {
-  /** By tenant and type. */
+  /** Keyed by tenant and type. */
   readonly recipients: ReadonlyMap<string, readonly Recipient[]>;
   readonly tested: ReadonlyMap<string, Recipient>;
   readonly keys: Awaited<ReturnType<IdempotencyKeys["known"]>>;
-  /** Of each tenant that has a limit. */
+  /** The backlog of each tenant that has a limit. */
   readonly backlogs: Map<string, Backlog>;
 }
 
@@ -66,16 +66,16 @@ interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly pending: Pending;
   readonly shares: TenantShares;
-  /** 0: no limit. */
+  /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
 }
 
-/** Events, and what they are owed to, in one transaction. */
+/** Writes events and their deliveries in one transaction. */
 export class Publish {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #random: RandomChars;
-  /** Tenants and types that are known to be written. */
+  /** Tenants and types whose names are known to be stored. */
   readonly #names = new Set<string>();
 
   constructor(engine: Engine, parts: Parts) {
@@ -84,7 +84,7 @@ export class Publish {
     this.#random = new RandomChars(engine.random);
   }
 
-  /** After their commit: their names need not be written again. */
+  /** Called after the commit: the names need not be written again. */
   published(drafts: readonly EventDraft[]): void {
     if (this.#names.size >= MAX_REMEMBERED) this.#names.clear();
     for (const draft of drafts) this.#names.add(routeOf(draft));
@@ -98,7 +98,7 @@ export class Publish {
     };
   }
 
-  /** For each request its publications, or why it is refused as a whole. */
+  /** Returns each request's publications, or why it is refused as a whole. */
   async all(tx: Queries, requests: readonly Request[]): Promise<(Publication[] | WebhookdError)[]> {
     const slowing = this.#engine.slowDown(tx, OF_EVENTS, Math.max(...requests.map((request) => request.now)));
     if (slowing !== null) await slowing;
@@ -180,7 +180,7 @@ export class Publish {
     return publications;
   }
 
-  /** What the key of each draft was used for, by what is committed or by what this transaction adds. */
+  /** Returns what each draft's key was used for, in committed rows or in rows that this transaction adds. */
   #remembered(drafts: readonly EventDraft[], now: number, known: Known, rows: EventRows) {
     if (!drafts.some(({ idempotency }) => idempotency !== undefined)) return null;
     return drafts.map(({ tenant, idempotency }): Remembered<Publication> | null => {
@@ -201,7 +201,8 @@ export class Publish {
 
   #add(draft: EventDraft, to: readonly Recipient[], now: number, hasRoom: HasRoom, rows: EventRows): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
-    // What is being cancelled of a recipient goes up to a key, perhaps of a node whose clock is ahead.
+    // A recipient's deliveries up to a key may be being cancelled, and a node whose clock is ahead may have made that
+    // key.
     const key = this.#engine.keys.next(now, Math.max(-1, ...to.map(({ cancelTo }) => cancelTo ?? -1)));
     const random = this.#random.next();
     const id = eventId(key, random);
@@ -212,13 +213,13 @@ export class Publish {
     const waiting: Waiting[] = [];
     const first = { event: id, body, trace, number: 1, round: 1, retry: 0, trigger, dueAt: now, fresh: true };
     for (const endpoint of to) {
-      // Its own node finds what waits.
+      // The owner's node finds the waiting delivery.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
       const isFresh = mine && startsAtOnce(endpoint, isTest, hasRoom);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       countIn(rows.pending, endpoint.tenant, 1);
-      // After a crash nobody would read it there either: as an attempt that was asked for it is made all the same.
+      // Nobody would read this delivery after a crash. A requested attempt is made all the same.
       if (isTest && !endpoint.enabled) rows.owed.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
       if (!mine && isTest && !endpoint.enabled) {

@@ -1,10 +1,10 @@
-/** Attempts, a page at a time. */
+/** Reads attempts page by page. */
 import type { Attempt, Page, PageQuery } from "../../store.ts";
 import { ATTEMPT, attemptOf, FROM_ATTEMPT, type AttemptRow } from "./attempts.ts";
 import type { Engine } from "../engine/engine.ts";
 import { pageOf, Values } from "../engine/page.ts";
 
-/** In the order of these columns, which no two attempts of the list have the same. */
+/** Sorts by these columns. No two attempts of the list have the same values in them. */
 export function attemptPage(
   engine: Engine,
   list: string,

@@ -1,4 +1,4 @@
-/** Attempts as they are shown, and deliveries with their last ones. */
+/** Attempts as they are shown, and deliveries with their last attempts. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { answered, type Outcome } from "../../../domain/deliveries/attempt.ts";
 import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
@@ -8,17 +8,17 @@ import { attemptId, deliveryId, eventId, outcomeOf, triggerOf, WAITING } from ".
 import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../rows/attempt-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 
-/** Here each has its whole URL. */
+/** In this store each attempt has its whole URL. */
 export interface AttemptRow extends Omit<StoredAttempt, "url"> {
   readonly url: string;
-  /** Of the event. */
+  /** The random part of the event's id. */
   readonly random: string;
-  /** Of the endpoint. */
+  /** The id of the endpoint. */
   readonly endpoint_id: string;
   readonly secret_now: number;
 }
 
-/** In SQL, of `attempt a JOIN event e JOIN endpoint p`. */
+/** SQL for the columns of `attempt a JOIN event e JOIN endpoint p`. */
 export const ATTEMPT = "a.*, e.random, p.id AS endpoint_id, p.secret_version AS secret_now";
 export const FROM_ATTEMPT = "attempt a JOIN event e ON e.key = a.event JOIN endpoint p ON p.number = a.endpoint";
 
@@ -55,7 +55,7 @@ export function attemptOf(row: AttemptRow): Attempt {
   };
 }
 
-/** Of the endpoint, what a delivery's status depends on. */
+/** The columns of an endpoint on which a delivery's status depends. */
 export interface OfEndpoint {
   readonly endpoint_id: string;
   readonly enabled: number;
@@ -72,7 +72,7 @@ export interface DeliveryRow extends OfEndpoint {
   readonly retry: number;
   readonly trigger: number;
   readonly due_at: number | null;
-  /** Of the event. */
+  /** The random part of the event's id. */
   readonly random: string;
   readonly tenant: string;
   readonly type: string;
@@ -80,12 +80,12 @@ export interface DeliveryRow extends OfEndpoint {
 }
 
 export const OF_ENDPOINT = "p.id AS endpoint_id, p.enabled, p.deleted_at IS NOT NULL AS deleted, p.cancel_to";
-/** In SQL, of `delivery d JOIN event e JOIN endpoint p`. */
+/** SQL for the columns of `delivery d JOIN event e JOIN endpoint p`. */
 export const DELIVERY = `d.event, d.endpoint, d.status, d.attempts, d.round, d.retry, d.trigger, d.due_at,
   e.random, e.tenant, e.type, e.test, ${OF_ENDPOINT}`;
 export const FROM_DELIVERY = "delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint";
 
-/** The same of rows `event, endpoint`, each by its key: the planner may not begin at another table. */
+/** The same for rows `event, endpoint`, each found by its key. The planner may not begin at another table. */
 export const fromKeys = (keys: string) => `${keys} k
   CROSS JOIN LATERAL (SELECT * FROM delivery o WHERE o.event = k.event AND o.endpoint = k.endpoint LIMIT 1) d
   CROSS JOIN LATERAL (SELECT * FROM event o WHERE o.key = k.event LIMIT 1) e
@@ -97,7 +97,7 @@ export function statusOf(
   return shownStatus({ enabled: row.enabled === 1, deleted: row.deleted, cancelTo: row.cancel_to }, row);
 }
 
-/** By the delivery: `event endpoint`. */
+/** Keyed by delivery: `event endpoint`. */
 export async function lastAttempts(
   queries: Queries,
   rows: readonly { readonly event: number; readonly endpoint: number }[],

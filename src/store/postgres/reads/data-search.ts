@@ -1,4 +1,7 @@
-/** Events whose data says something: told by their bytes in the database, some thousands a statement, and read here. */
+/**
+ * Finds events by their data: the database rejects most by their bytes, some thousands per statement, and this code
+ * parses the others.
+ */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { dataOf } from "../../../domain/events/event.ts";
 import { meets, tracesOf, type DataCondition } from "../../../domain/events/data-filter.ts";
@@ -8,7 +11,7 @@ import { Values } from "../engine/page.ts";
 import { eventId } from "../../rows/codes.ts";
 import type { Keys, Sifted } from "../../rows/cursors.ts";
 
-/** In SQL: that an event may meet the conditions. */
+/** SQL that is true if an event may meet the conditions. */
 export function mayMeet(e: string, conditions: readonly DataCondition[], values: Values): string {
   const [first] = conditions.toSorted((one, other) => other.value.length - one.value.length);
   return `(${tracesOf(first!)
@@ -16,7 +19,7 @@ export function mayMeet(e: string, conditions: readonly DataCondition[], values:
     .join(" OR ")})`;
 }
 
-/** Those of some rows' own events that meet them. */
+/** Returns the events of some rows that meet the conditions. */
 async function thatMeet(queries: Queries, keys: readonly number[], conditions: readonly DataCondition[]) {
   const rows = await queries.rows<{ key: number; random: string; type: string; body: Buffer | null }>(
     "SELECT key, random, type, body FROM event WHERE key = ANY($1::bigint[])",
@@ -30,15 +33,15 @@ async function thatMeet(queries: Queries, keys: readonly number[], conditions: r
 
 interface Searching<Row> {
   readonly query: PageQuery & DataFilter;
-  /** Beyond it no key is wanted. */
+  /** No key beyond it is wanted. */
   readonly end: number;
-  /** Those beyond `after`, and before `end`, that may meet the conditions. */
+  /** Returns the rows after `after` and before `end` that may meet the conditions. */
   readonly rows: (after: Keys, end: number) => Promise<readonly Row[]>;
   readonly eventOf: (row: Row) => number;
   readonly times: KeyTimes;
 }
 
-/** Of a walk whose keys begin with an event's: what a search adds to it. */
+/** Adds a search to a walk whose keys begin with an event's key. */
 export function searching<Row>(queries: Queries, { query, end, rows, eventOf, times }: Searching<Row>) {
   const { data, order, tenant } = query;
   if (data === undefined) return {};
@@ -49,7 +52,7 @@ export function searching<Row>(queries: Queries, { query, end, rows, eventOf, ti
       const [key, minor = last] = after as [number, number?];
       const values = new Values();
       const [compare, back, way] = order === "oldest" ? [">", "<", "ASC"] : ["<", ">", "DESC"];
-      // The page before may have ended among the deliveries of one event.
+      // The last page may have ended among the deliveries of one event.
       const from = minor === last ? key : key - step;
       const [looked] = await queries.rows<{ count: number; low: number | null; high: number | null }>(
         `SELECT count(*), min(key) AS low, max(key) AS high FROM (

@@ -1,4 +1,4 @@
-/** What a list is narrowed to: in SQL as far as rows can say it, and then by how each is shown. */
+/** The filters of a list: in SQL as far as rows can tell, and then by how each row is shown. */
 import type { DataFilter, LabelFilter, OneOf, ResultFilter } from "../../store.ts";
 import { mayMeet } from "./data-search.ts";
 import { nameOf, statusOf, type AttemptRow, type DeliveryRow } from "./attempts.ts";
@@ -13,13 +13,13 @@ interface EventFilter extends LabelFilter, DataFilter {
   readonly test?: boolean | undefined;
 }
 
-/** In SQL: conditions on the event, each with AND before it. */
+/** SQL for conditions on the event, each with AND before it. */
 export function ofEvent(e: string, { tenant, type, test, data, ...labels }: EventFilter, values: Values): string {
   const conditions = [
     ...soughtLabels(labels).map((some) => `${e}.key IN (${eventsOf(some, tenant, values)})`),
     tenant === null ? null : `${e}.tenant = ${values.add(tenant)}`,
     type === undefined ? null : `${e}.type = ANY(${values.add(severalOf(type))}::text[])`,
-    // Written out, so that the planner knows the partial index.
+    // A literal lets the planner use the partial index.
     test === undefined ? null : `${e}.test = ${test ? 1 : 0}`,
     data === undefined ? null : mayMeet(e, data, values),
   ];
@@ -32,7 +32,7 @@ function eventsOf(some: readonly LabelRow[], tenant: string | null, values: Valu
   return `SELECT event FROM event_label WHERE (kind, label) IN (${pairs.join()})${own}`;
 }
 
-/** What a shown status may be on the disk: how it is shown depends on the endpoint too, which is looked at afterwards. */
+/** The stored statuses that may be shown as each status. The endpoint decides too, and is looked at afterwards. */
 const STORED: Readonly<Record<string, readonly number[]>> = {
   pending: [FRESH, WAITING],
   held: [FRESH, WAITING],
@@ -42,7 +42,7 @@ const STORED: Readonly<Record<string, readonly number[]>> = {
   unmatched: [],
 };
 
-/** In SQL: conditions on the delivery that narrow what is looked at. */
+/** SQL for conditions on the delivery that narrow the rows to look at. */
 export function ofDelivery(
   d: string,
   query: ResultFilter & { status?: OneOf<string> | undefined },
@@ -50,7 +50,7 @@ export function ofDelivery(
   values: Values,
 ): string {
   const stored = query.status === undefined ? null : severalOf(query.status).flatMap((status) => STORED[status]!);
-  // Written out, so that the planner knows the partial index of each.
+  // Literals let the planner use the partial index of each status.
   const statuses =
     stored === null ? "" : stored.length === 0 ? " AND FALSE" : ` AND ${d}.status IN (${[...new Set(stored)].join()})`;
   const only = endpoint === null ? "" : ` AND ${d}.endpoint = ${values.add(endpoint)}`;

@@ -1,4 +1,4 @@
-/** What may be asked of events and of what became of them, without changing it. */
+/** Reads of events, deliveries and attempts. */
 import { dataOf } from "../../../domain/events/event.ts";
 import type {
   Attempt,
@@ -49,9 +49,9 @@ import {
   triggerCode,
 } from "../../rows/codes.ts";
 
-/** Deliveries shown inside an event. */
+/** The number of deliveries shown inside an event. */
 const MAX_SHOWN = 100;
-/** Three characters of an attempt id hold the number. */
+/** An attempt id holds the number in three characters. */
 const ATTEMPT_NUMBERS = 32 ** 3;
 
 const NOTHING: Page<never> = { data: [], nextCursor: null };
@@ -110,7 +110,7 @@ export class PostgresReads implements ReadStore {
   async listWholeEvents(query: EventQuery): Promise<Page<EventView>> {
     const page = await this.listEvents(query);
     const whole = await Promise.all(page.data.map(({ tenant, id }) => this.getEvent(tenant, id)));
-    // One may have been removed since the page was read.
+    // An event may have been removed since the page was read.
     return { ...page, data: whole.filter((event) => event !== null) };
   }
 
@@ -137,7 +137,7 @@ export class PostgresReads implements ReadStore {
         return this.#engine.database.lists.rows<DeliveryRow>(found, values.all);
       }
       const [from, end] = [`${values.add(key)}::bigint`, `${values.add(to)}::bigint`];
-      // Said of both, because a walk may follow either.
+      // Bound both columns, because the walk may follow either.
       const sql = `SELECT ${DELIVERY} FROM ${FROM_DELIVERY}
         WHERE (d.event, d.endpoint) ${compare} (${from}, ${values.add(minor)}::bigint) AND d.event ${back} ${end}
           AND e.key ${compare}= ${from} AND e.key ${back} ${end}
@@ -243,10 +243,10 @@ export class PostgresReads implements ReadStore {
     }
     const statuses = severalOf(query.status);
     const seeksDelivery = endpoint !== null || seeksResult(query);
-    // What nobody chose has no delivery.
+    // An unmatched event has no delivery.
     const unmatched = statuses.includes("unmatched") && !seeksDelivery ? "e.unmatched = 1" : null;
     const needs = seeksDelivery || statuses.some((status) => status !== "unmatched");
-    // No value is added that the statement does not name: the server would not know what it is.
+    // Add no value that the statement does not name, because the server would not know its type.
     const has = () =>
       `EXISTS (SELECT 1 FROM delivery d WHERE d.event = e.key ${ofDelivery("d", query, endpoint, values)})`;
     const wanted = [unmatched, needs ? has() : null].filter((one) => one !== null);
@@ -292,7 +292,7 @@ export class PostgresReads implements ReadStore {
     return deliveryId(eventId(row.event, row.random), row.endpoint) === id ? row : null;
   }
 
-  /** Null when none is named, undefined when the tenant has, and had, no such endpoint. */
+  /** Returns null if no endpoint is named, and undefined if the tenant never had such an endpoint. */
   async #numberOf(tenant: string | null, id: string | undefined): Promise<number | null | undefined> {
     if (id === undefined) return null;
     const [row] = await this.#engine.database.lists.rows<{ number: number }>(

@@ -1,6 +1,6 @@
 /**
- * Where the deliveries of a list stand that are open or went wrong: in indexes that hold nothing else, in the order of
- * their events for each endpoint. A plain success has no place in them.
+ * Finds open and failed deliveries of a list in indexes that contain nothing else, in the order of events for each
+ * endpoint. A plain success is in none of them.
  */
 import type { DeliveryQuery, EventQuery } from "../../store.ts";
 import type { Values } from "../engine/page.ts";
@@ -9,34 +9,37 @@ import { seeksLabel } from "../../rows/labels.ts";
 import { seeksFailure, severalOf } from "../../rows/filters.ts";
 import { CANCELLED, DELIVERED, FAILED, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
 
-/** What a list is of: of deliveries, or of their events. */
+/** The rows of a list: deliveries, or events. */
 export type Of = "pairs" | "events";
 
 export interface Place {
-  /** Null for any. */
+  /** Null means any endpoint. */
   readonly endpoint: number | null;
-  /** Beyond `key`, of deliveries beyond `(key, minor)`, and before the event `end`. */
+  /** The rows after `key`, or deliveries after `(key, minor)`, and before the event `end`. */
   readonly key: number;
   readonly minor: number;
   readonly end: number;
-  /** Null for no limit. */
+  /** Null means no limit. */
   readonly limit: number | null;
 }
 
 interface Source {
-  /** Statements before it, with `own`: each endpoint, and what part of the index is read there. */
+  /** The statements before it, with `own`: each endpoint, and the part of the index that is read for it. */
   readonly own: string;
   readonly columns: readonly string[];
-  /** Of one row `o` of `own`: the rows `r`, in the order of their events. */
+  /** SQL for the rows `r` of one row `o` of `own`, in the order of their events. */
   readonly from: string;
 }
 
 const OPEN_AND_FAILED = [WAITING, FAILED, CANCELLED];
 const TEST = triggerCode("test");
-/** Keeps a condition from becoming a join, which the planner may begin at its other end. */
+/** Keeps a condition from becoming a join, which the planner might begin at its other end. */
 const ALONE = "OFFSET 0";
 
-/** What may be shown so, of a status `s.status` on the disk and an endpoint `p`. Some is told by each row alone. */
+/**
+ * Conditions for each shown status, on a stored status `s.status` and an endpoint `p`. For some, each row decides
+ * alone.
+ */
 const SHOWN: Readonly<Record<string, { readonly stored: readonly number[]; readonly where: string }>> = {
   pending: { stored: [FRESH, WAITING], where: "p.enabled = 1 AND p.deleted_at IS NULL" },
   held: { stored: [FRESH, WAITING], where: "p.enabled = 0 AND p.deleted_at IS NULL" },
@@ -46,15 +49,15 @@ const SHOWN: Readonly<Record<string, { readonly stored: readonly number[]; reado
 };
 
 /**
- * In SQL: at most `limit` rows `event, endpoint`, or each `event` once, in the order of the list. Null where no such index
- * holds all of what is sought.
+ * SQL for at most `limit` rows `event, endpoint`, or each `event` once, in the order of the list. Null if no such index
+ * contains all rows sought.
  */
 export function keysOf(of: Of, query: EventQuery | DeliveryQuery, place: Place, values: Values): string | null {
   const statuses = severalOf<string>(query.status);
   const isElse = query.data !== undefined || query.test === true || "event" in query || seeksLabel(query);
   const isAnywhere = !seeksFailure(query) && (statuses.length === 0 || statuses.includes("delivered"));
   if (isElse || (isAnywhere && place.endpoint === null)) return null;
-  // One index has everybody's.
+  // One index has the rows of all endpoints.
   const isOne = /^(failed|unmatched)$/.test(statuses.join()) && !seeksFailure(query);
   if (isOne && query.tenant === null && place.endpoint === null) return null;
   return new Keys(of, query, place, values).sql();
@@ -71,10 +74,10 @@ class Keys {
   readonly #minor: string | null;
   readonly #end: string;
   readonly #limit: string;
-  /** Which endpoints: conditions on `p`. */
+  /** Conditions on `p` that select the endpoints. */
   readonly #whose: string;
   readonly #isAll: boolean;
-  /** Whether all that is sought is sought of one delivery. */
+  /** True if one delivery must meet all conditions. */
   readonly #isOfOne: boolean;
   /** Conditions on the event, with the table that they need. */
   readonly #event: (key: string) => string;
@@ -107,7 +110,7 @@ class Keys {
     const arms: string[] = [];
     const isOf = (some: string) => this.#statuses.includes(some);
     const failure = seeksFailure(this.#query);
-    // Of all that ever failed, little waits or was cancelled.
+    // Few of the deliveries that ever failed are waiting or cancelled.
     const isStated = this.#statuses.length > 0 && !isOf("delivered");
     const isOpen = isStated && !isOf("failed");
     const source = failure && !isOpen ? this.#results() : isStated ? this.#states() : this.#endpoint();
@@ -120,7 +123,8 @@ class Keys {
     const ordered = `ORDER BY r.event ${this.#way}`;
     const keys = this.#of === "events" ? "event" : "event, number AS endpoint";
     const distinct = this.#of === "events" ? "DISTINCT" : "";
-    // Some of each; and of those of which that was not all, what else comes before the last that is wanted.
+    // Reads some rows of each endpoint. For endpoints that have more, reads the others that come before the last wanted
+    // row.
     return `(
       WITH RECURSIVE ${source.own},
       few AS MATERIALIZED (SELECT ceil(${this.#limit} / greatest(count(*), 1)::numeric)::bigint + 1 AS few FROM own),
@@ -144,7 +148,7 @@ class Keys {
       ORDER BY event ${this.#way}${this.#of === "events" ? "" : `, endpoint ${this.#way}`} LIMIT ${this.#limit})`;
   }
 
-  /** One bound on each side: where an index is entered, and left. */
+  /** Uses one bound on each side, where the index scan begins and ends. */
   #beyond(event: string, number: string): string {
     const [compare, sign, over] = this.#oldest ? [">", "+", "<="] : ["<", "-", ">="];
     const before = this.#before(event);
@@ -156,7 +160,7 @@ class Keys {
     return `${event} ${this.#oldest ? "<" : ">"} ${this.#end}`;
   }
 
-  /** What waits, has failed or was cancelled. */
+  /** Waiting, failed or cancelled deliveries. */
   #states(): Source {
     const wanted = this.#shown("s.status", [["cancelled", CANCELLED]]);
     const some = OPEN_AND_FAILED.join();
@@ -181,7 +185,7 @@ class Keys {
     };
   }
 
-  /** All that one endpoint has. */
+  /** All deliveries of one endpoint. */
   #endpoint(): Source {
     const stored = this.#statuses.flatMap((name) => [
       ...(SHOWN[name]?.stored ?? []),
@@ -195,7 +199,7 @@ class Keys {
     };
   }
 
-  /** What the last attempt failed of. */
+  /** Deliveries by the result of their last attempt. */
   #results(): Source {
     const code = "coalesce(a.status_code, 0)";
     const { error, statusCode } = this.#query;
@@ -237,7 +241,7 @@ class Keys {
     };
   }
 
-  /** What the last attempt came to; of an event, that of any of its deliveries. */
+  /** Tests the last attempt of the delivery, or, for an event, of any of its deliveries. */
   #result(d: string): string {
     if (!seeksFailure(this.#query)) return "";
     const last = (of: string) => `(
@@ -247,7 +251,7 @@ class Keys {
     return `AND EXISTS (SELECT 1 FROM delivery x WHERE x.event = ${d}.event AND ${last("x")} ${ALONE})`;
   }
 
-  /** Of an event, whichever of its deliveries has the status. */
+  /** Tests for an event whether any of its deliveries has the status. */
   #ofStatus(): string {
     const wanted = this.#shown("s.status", [["cancelled", CANCELLED]]);
     const same = this.#isOfOne ? "AND s.endpoint = r.endpoint" : "";
@@ -264,7 +268,7 @@ class Keys {
     return all.length === 0 ? "FALSE" : all.join(" OR ");
   }
 
-  /** Those that nobody has tried to send: as many as nodes have in memory, and everybody's in one index. */
+  /** Deliveries that were never attempted: as many as nodes have in memory, all in one index. */
   #fresh(): string {
     const wanted = this.#statuses.flatMap((name) => (name === "pending" ? "TRUE" : (SHOWN[name]?.where ?? [])));
     const numbers = `SELECT p.number FROM endpoint p WHERE ${this.#whose} AND (${wanted.join(" OR ")})`;

@@ -1,4 +1,4 @@
-/** Events as lists show them, and what their publishers call them. */
+/** Events as lists show them, with their publishers' labels. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { eventStatus } from "../../../domain/deliveries/delivery.ts";
 import { type EventLabels, NO_LABELS } from "../../../domain/events/event.ts";
@@ -11,10 +11,10 @@ import { eventId } from "../../rows/codes.ts";
 
 export type EventRow = Omit<FoundEvent, "id">;
 
-/** In SQL, of `event e`. */
+/** SQL for the columns of `event e`. */
 export const EVENT = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased";
 
-/** By the event's key. */
+/** Keyed by the event's key. */
 export type LabelsOf = ReadonlyMap<number, EventLabels>;
 
 export async function labelsOf(database: Queries, keys: readonly number[]): Promise<LabelsOf> {

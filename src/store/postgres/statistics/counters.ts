@@ -1,6 +1,6 @@
 /**
- * Counters of a minute: of one endpoint, of one tenant, of all. Each life of a node has rows of its own, which are whole
- * sums: nobody waits for another's row, and to write one a second time does no harm.
+ * Counters per minute for each endpoint, for each tenant, and for everything. Each life of a node has its own rows,
+ * which are whole sums: nobody waits for another node's row, and writing a row twice does no harm.
  */
 import { randomUUID } from "node:crypto";
 import { marksOf } from "../../../domain/tally.ts";
@@ -11,10 +11,13 @@ import { CHUNK } from "../engine/engine.ts";
 import { Counts, MINUTE_MS } from "../../rows/counts.ts";
 
 const SECOND_MS = 1000;
-/** More rows than this wait for no new second: memory must not fill with them. */
+/**
+ * With more rows than this, a commit writes some at once instead of waiting for a new second, so that they do not fill
+ * up memory.
+ */
 const BACKLOG = 10 * CHUNK;
 
-/** What a row is about. */
+/** The subject of a row. */
 export type Subject = string;
 export const EVERYTHING: Subject = "";
 export const ofTenant = (tenant: string): Subject => `tenant ${tenant}`;
@@ -24,22 +27,22 @@ interface Row {
   readonly subject: Subject;
   readonly life: string;
   readonly counts: Counts;
-  /** Of what was counted, so that a commit knows whether it wrote the last of it. */
+  /** The number of changes counted, so that a commit knows if it wrote the last one. */
   changes: number;
 }
 
 export class Counters {
   readonly sinceStart = new Counts();
-  /** Another one when the clock was set back: of the minutes of before, memory may have forgotten what it wrote. */
+  /** Changes when the clock is set back, because memory may have forgotten what it wrote for earlier minutes. */
   #life: string = randomUUID();
   #minute = Number.NaN;
-  /** Of that minute. */
+  /** The rows of that minute. */
   readonly #rows = new Map<Subject, Row>();
-  /** Those first that have waited longest. */
+  /** The oldest first. */
   readonly #dirty = new Set<Row>();
   #second = Number.NaN;
 
-  // --- after the commit of what they count ---
+  // --- after the commit of the counted objects ---
 
   noteAttempt(ended: EndedAttempt, { result }: Recorded, tenant: string, now: number): void {
     if (ended.claim.trigger === "test") return;
@@ -52,7 +55,7 @@ export class Counters {
     }
   }
 
-  /** Held for too long: deliveries that failed. */
+  /** Counts deliveries that failed because they were held for too long. */
   noteExpired(endpoints: readonly { readonly id: string; readonly tenant: string }[], now: number): void {
     for (const { id, tenant } of endpoints) {
       this.sinceStart.attempts.failedUnsent("held_expired");
@@ -70,15 +73,15 @@ export class Counters {
     }
   }
 
-  // --- their rows ---
+  // --- the rows ---
 
-  /** Whether a commit would write something now. */
+  /** True if a commit would write rows now. */
   isDue(now: number): boolean {
     if (this.#dirty.size === 0) return false;
     return Math.floor(now / SECOND_MS) !== this.#second || this.#dirty.size > BACKLOG;
   }
 
-  /** Inside each transaction; what it answers is called after the commit. */
+  /** Called inside each transaction. The function that it returns is called after the commit. */
   async ride(tx: Queries, now: number): Promise<(() => void) | null> {
     if (!this.isDue(now)) return null;
     const written = await this.#save(tx, [...this.#dirty].slice(0, CHUNK));
@@ -88,12 +91,12 @@ export class Counters {
     };
   }
 
-  /** At the end. */
+  /** Called at the end. */
   async saveAll(tx: Queries): Promise<void> {
     await this.#save(tx, [...this.#dirty]);
   }
 
-  /** What memory has of the subject and the disk has not: all that this life counted in these minutes. */
+  /** Returns the counts of the subject that are not saved yet. Each is complete for this life and its minute. */
   unwritten(subject: Subject): readonly Pick<Row, "minute" | "life" | "counts">[] {
     return [...this.#dirty].filter((row) => row.subject === subject);
   }
@@ -115,7 +118,7 @@ export class Counters {
     return row.counts;
   }
 
-  /** What is to be called after the commit. */
+  /** Returns a function to call after the commit. */
   async #save(tx: Queries, rows: readonly Row[]): Promise<() => void> {
     const stored = rows.map((row) => ({ row, changes: row.changes, ...row.counts.toRow() }));
     await tx.change(

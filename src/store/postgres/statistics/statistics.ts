@@ -1,4 +1,4 @@
-/** What was counted, what there is, and what does not arrive. */
+/** Statistics: counters per minute, a census of deliveries and endpoints, and reports of failures. */
 import type { AttemptError } from "../../../domain/deliveries/attempt.ts";
 import { FailureGroups } from "../../../domain/deliveries/failure.ts";
 import type {
@@ -70,7 +70,7 @@ export class PostgresStatistics implements StatisticsStore {
   }
 
   async save(): Promise<void> {
-    // Each transaction begins with it.
+    // Each transaction begins by writing the counters.
     if (this.#parts.counters.isDue(this.#engine.clock.now())) await this.#engine.write(async () => {});
   }
 
@@ -130,7 +130,7 @@ interface CensusRow extends OfEndpoint {
   readonly trigger: number;
 }
 
-/** Deliveries that are open, in the order of their keys; those that have failed; endpoints. */
+/** Counts open deliveries in the order of their keys, then failed ones, then endpoints. */
 async function censusStep({ clock, database }: Engine, from: string | null): Promise<CensusStep> {
   const [part, ...after] = from === null ? [0] : from.split(",").map(Number);
   const counts: Counting = { pending: 0, held: 0, failed: 0, enabled: 0, disabled: 0, due: new Map() };
@@ -138,7 +138,7 @@ async function censusStep({ clock, database }: Engine, from: string | null): Pro
   const [event, endpoint] = [after[0] ?? -1, after[1] ?? -1];
   if (part! < 3) {
     const status = [FRESH, WAITING, FAILED][part!]!;
-    // What waits is walked along its own index, whose order is another.
+    // Waiting deliveries have their own index, which has another order.
     const order = status === WAITING ? "d.endpoint, d.due_at, d.event" : "d.event, d.endpoint";
     const place = status === WAITING ? "($1::integer, $2::bigint, $3::bigint)" : "($1::bigint, $2::integer)";
     const values = status === WAITING ? [after[0] ?? -1, after[1] ?? -1, after[2] ?? -1] : [event, endpoint];
@@ -169,7 +169,7 @@ async function censusStep({ clock, database }: Engine, from: string | null): Pro
   return { ...counts, next: rows.length < CHUNK ? null : [part, rows.at(-1)!.number].join() };
 }
 
-/** Deliveries looked at in one go, and in all. */
+/** The number of deliveries read in one step, and in all. */
 const SLICE = 1000;
 const MAX_LOOKED = 100_000;
 
@@ -187,18 +187,18 @@ interface FailureRow extends OfEndpoint {
   readonly last_at: number;
 }
 
-/** What was interrupted says nothing of the receiver: the attempt before it does. */
+/** An interrupted attempt tells nothing about the receiver, so the attempt before it counts. */
 const LAST = `SELECT * FROM attempt l WHERE l.event = d.event AND l.endpoint = d.endpoint
   AND l.outcome <> ${outcomeCode("interrupted")} ORDER BY l.number DESC LIMIT 1`;
 const FIRST = `SELECT f.started_at FROM attempt f WHERE f.event = a.event AND f.endpoint = a.endpoint AND f.round = a.round
   AND f.outcome = a.outcome AND f.error IS NOT DISTINCT FROM a.error
   AND f.status_code IS NOT DISTINCT FROM a.status_code ORDER BY f.number LIMIT 1`;
 
-/** Newest first, a slice at a time. */
+/** Reads the newest first, a slice at a time. */
 async function failureReport({ database, keys: { times } }: Engine, query: FailureQuery): Promise<FailureReport> {
   const { tenant, endpoint, since, limit } = query;
   const groups = new FailureGroups(query);
-  /** By endpoint and event. */
+  /** Keyed by endpoint and event. */
   const samples = new Map<string, string>();
   let [event, minor] = [Number.MAX_SAFE_INTEGER, 0];
   let looked = 0;
@@ -229,7 +229,7 @@ async function failureReport({ database, keys: { times } }: Engine, query: Failu
   return { since: wasAll ? since : times.madeAt(event), total: groups.size, groups: largest };
 }
 
-/** Whether it is one. */
+/** Returns true if the row is a failure. */
 function addFailure(groups: FailureGroups, row: FailureRow): boolean {
   if (row.outcome !== outcomeCode("failed")) return false;
   const status = statusOf(row);
