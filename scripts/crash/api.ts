@@ -1,10 +1,10 @@
-/** The daemon's HTTP interface, as a publisher and an operator use it. */
+/** The daemon's HTTP API, as a publisher and an operator use it. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Only what hangs takes that long. */
+/** Only a request that hangs takes this long. */
 const TIMEOUT_MS = 60_000;
-/** A list that takes the database too long is answered 503, on a busy machine. */
+/** On a busy machine, a list that takes the database too long gets a 503. */
 const TRIES = 10;
 
 export interface ShownAttempt {
@@ -37,7 +37,7 @@ interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** The daemon answered, and not with what was asked for. */
+/** The daemon answered with another status than the caller expects. */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -51,12 +51,12 @@ export class Api {
     this.#key = key;
   }
 
-  /** Resolves when the answer's status is known. */
+  /** Resolves when the status of the response is known. */
   post(path: string, body: string, idempotencyKey: string | null = null): Promise<Response> {
     return this.send("POST", path, body, idempotencyKey);
   }
 
-  /** As `post`, with another method. */
+  /** Does the same as `post`, with any method. */
   send(method: string, path: string, body: string | null, idempotencyKey: string | null = null): Promise<Response> {
     return fetch(this.#url + path, {
       method,
@@ -85,7 +85,7 @@ export class Api {
     return (await response.json()) as T;
   }
 
-  /** Every item of a list; `path` has a query already. */
+  /** Yields every item of a list. `path` must have a query already. */
   async *all<T>(path: string): AsyncGenerator<T> {
     let cursor: string | null = null;
     do {
@@ -107,7 +107,10 @@ export class Api {
     return this.all(`/v1/webhooks/events/${event}/attempts?limit=100&order=oldest`);
   }
 
-  /** Asked of deliveries: an event with one that has failed is failed, whatever its others are. */
+  /**
+   * Asks for deliveries, because an event counts as failed if one of its deliveries has failed, whatever the others
+   * are.
+   */
   async hasPending(): Promise<boolean> {
     for await (const _ of this.all("/v1/webhooks/deliveries?limit=1&status=pending")) return true;
     return false;

@@ -1,4 +1,4 @@
-/** No process of ours outlives this one, however it ends; the receivers see to it should this one be killed. */
+/** Kills our child processes when this process ends, however it ends. If it is killed, the receivers do that. */
 import type { ChildProcess } from "node:child_process";
 
 const running = new Set<ChildProcess>();

@@ -1,6 +1,6 @@
 /**
- * The clocks of nodes' hosts are wrong: one jumps a day ahead and comes back, or all of them differ by seconds and stay so,
- * while endpoints move from node to node. Every attempt is made when the ladder says all the same.
+ * Sets the clocks of nodes' hosts wrong: one jumps a day ahead and comes back, or all of them differ by seconds, while
+ * endpoints move between nodes. Every attempt must still be made when the ladder says.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,17 +20,20 @@ export interface Clocks {
   readonly spikes: number;
   readonly skews: number;
   readonly findings: Findings;
-  /** By how much retries came after their time, and first attempts after the acknowledgement, while clocks were wrong. */
+  /**
+   * The milliseconds that retries were late, and first attempts were late after the acknowledgement, while clocks were
+   * wrong.
+   */
   readonly lateMs: readonly number[];
-  /** The most while every clock was right: the machine's part in it. */
+  /** The longest delay while every clock was right, which the machine causes. */
   readonly quietMs: number;
-  /** By how much retries came before their time. */
+  /** The milliseconds that retries were early. */
   readonly earlyMs: readonly number[];
-  /** Deliveries that had been put off, and were found. */
+  /** The deliveries that a wrong clock had put off, and that were found. */
   readonly putOff: number;
 }
 
-/** The limits on what these may be. */
+/** The limits for these. */
 export const LATE_MS = 1000;
 export const EARLY_MS = 20;
 
@@ -38,7 +41,9 @@ const DAY = 86_400_000;
 const SPIKE_MS = 4000;
 const SKEW_MS = 3000;
 const AFTER_MS = 1500;
-/** Little: what is late must be late by a clock. Each third round tells how late it is by the machine. */
+/**
+ * A light load, so that only a clock can make an attempt late. Each third round measures how late the machine makes it.
+ */
 const LOAD = { most: 8, pauseMs: 3000 };
 const INJECTED = fileURLToPath(new URL("set-clock.ts", import.meta.url));
 
@@ -56,7 +61,7 @@ export async function runClocks(options: NodeLifeOptions): Promise<Clocks> {
   }
 }
 
-/** The clock of each node's host, by its place. */
+/** The clocks of the nodes' hosts, by their place. */
 class Hosts {
   readonly #dir: string;
 
@@ -84,7 +89,7 @@ class Rounds {
   readonly #hosts: Hosts;
   readonly #url: string;
   #spikes = 0;
-  /** When clocks were wrong. */
+  /** The times in which clocks were wrong. */
   readonly #wrong: { readonly from: number; readonly until: number }[] = [];
 
   constructor(life: NodeLife, hosts: Hosts, url: string) {
@@ -96,7 +101,7 @@ class Rounds {
   async run({ onProgress, rounds }: NodeLifeOptions): Promise<Clocks> {
     const { cluster } = this.#life;
     await cluster.divided();
-    // A process that has just started still compiles what it runs.
+    // A process that has just started still compiles its code.
     await this.#round(0);
     const from = monotonic();
     for (let round = 1; round <= rounds; round++) {
@@ -139,7 +144,7 @@ class Rounds {
       this.#hosts.set(victim, random.pick([-SKEW_MS, SKEW_MS]));
     }
     await sleep(SPIKE_MS / 2);
-    // What one has planned another makes.
+    // One node makes an attempt that another one planned.
     await this.#drain(victim, true);
     await sleep(SPIKE_MS / 2);
     if (kind === "spike") this.#hosts.set(victim, 0);
@@ -159,24 +164,24 @@ class Rounds {
   }
 }
 
-/** By how much an attempt came late that was waited for from then on. */
+/** The delay of an attempt that was due from `at` on. */
 interface Wait {
   readonly at: number;
   readonly ms: number;
 }
 
-/** Of each retry, by how much it came after its time, and before it. */
+/** Returns how late, and how early, each retry came. */
 function waitsOf({ requests }: History): { late: Wait[]; earlyMs: number[] } {
   const late: Wait[] = [];
   const earlyMs: number[] = [];
   for (const all of requests.values()) {
-    // A connection that was reset is opened again within the attempt.
+    // Within an attempt, a connection that was reset is opened again.
     const attempts = [...Map.groupBy(all, ({ attempt }) => attempt).values()];
     for (const [at, attempt] of attempts.entries()) {
       const before = attempts[at - 1]?.at(-1);
-      // The node may have given up waiting for the answer, and has counted from then.
+      // The node may have given up waiting for the response, and has counted from then.
       if (before !== undefined && before.endedAt - before.at > TIMEOUT_MS / 2) continue;
-      // After the last rung a delivery has failed, and what comes then is a replay.
+      // After the last rung a delivery has failed, so what comes next is a replay.
       const rung = LADDER[(at - 1) % (LADDER.length + 1)];
       if (before === undefined || rung === undefined) continue;
       const came = attempt[0]!.at;

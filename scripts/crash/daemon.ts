@@ -1,4 +1,4 @@
-/** The real program as a process of its own. */
+/** Runs the real program as a process. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -14,33 +14,33 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** The program from its sources, on the Node that runs this. */
 export const SOURCES = [process.execPath, ...NODE_FLAGS, fileURLToPath(new URL("../../cli/main.ts", import.meta.url))];
-/** Long after what a start may take, on any machine: only tells slow from stuck. */
+/** Much longer than a start may take on any machine, so that it only finds starts that hang. */
 const STUCK_MS = 120_000;
 
 export interface Home {
-  /** Where everything of this life is. */
+  /** The directory of this life. */
   readonly dir: string;
-  /** The daemon's directory below it; `data` if not given. */
+  /** The daemon's directory below it. If not given, `data`. */
   readonly data?: string;
   /** A file to run, and its first arguments. */
   readonly program: readonly string[];
-  /** Node keeps compiled code there: starts are what a round mostly waits for. */
+  /** Node keeps compiled code here, because rounds spend most of their time on starts. */
   readonly compileCache: string;
-  /** As variables, beside those of the site. */
+  /** Environment variables, beside those of the site. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface End {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** When we killed it, or else when it was gone. */
+  /** The time at which we killed it, or else at which it was gone. */
   readonly at: number;
 }
 
 export class DaemonProcess {
   readonly pid: number;
   readonly ended: Promise<End>;
-  /** Resolves with the start-up time in milliseconds; null when the process ended before it listened. */
+  /** Resolves with the start-up time in milliseconds, or null if the process ended before it listened. */
   readonly listening: Promise<number | null>;
   readonly #home: Home;
   readonly #child: ChildProcess;
@@ -95,12 +95,12 @@ export class DaemonProcess {
     return this.#url !== null;
   }
 
-  /** Once it listens. `keyDir` is the data directory that the first key is in. */
+  /** Works once the process listens. `keyDir` is the data directory that contains the first key. */
   api(keyDir = dataDir(this.#home)): Api {
     return new Api(this.#url!, readFileSync(join(keyDir, "admin.key"), "utf8").trim());
   }
 
-  /** As `listening`, and kills a process that does neither that nor end. */
+  /** Does the same as `listening`, and kills a process that neither listens nor ends. */
   async untilListening(): Promise<number | null> {
     const stuck = setTimeout(() => this.kill(), STUCK_MS);
     const startUpMs = await this.listening;
@@ -130,7 +130,7 @@ export function dataDir(home: Home): string {
   return join(home.dir, home.data ?? "data");
 }
 
-/** Without settings of whoever runs this. */
+/** Leaves out the settings of the person who runs this. */
 function environment(home: Home): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("WEBHOOKD_") && name !== "NODE_OPTIONS");
   return {

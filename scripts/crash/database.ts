@@ -1,15 +1,15 @@
-/** The database as SQLite sees it, once the daemon has closed it. */
+/** Checks the database with SQLite, once the daemon has closed it. */
 import Database from "better-sqlite3";
 import { copyFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dataDir, type Home } from "./daemon.ts";
 
-/** What is wrong with a copy of the database; the original stays as it is. */
+/** Returns the faults in a copy of the database, and leaves the original unchanged. */
 export function databaseFaults(home: Home): string[] {
   const file = join(dataDir(home), "webhookd.db");
   const copy = join(home.dir, "check.db");
   const faults = existsSync(`${file}-wal`) ? ["a clean stop left a -wal file"] : [];
-  // Neither a kill nor a power cut damages anything.
+  // Neither a kill nor a power cut may damage the database.
   const alarms = readdirSync(dataDir(home)).filter((name) => name.includes(".damaged-"));
   faults.push(...alarms.map((name) => `a start took it for damaged, and kept ${name}`));
   copyFileSync(file, copy);

@@ -1,7 +1,7 @@
 /**
- * Requests that a receiver should not have seen twice. A duplicate is explained when the attempt was in flight, or its
- * answer had come in the moments before, when the process that made it was killed; or when a kept connection was reset
- * before the answer, which is sent again once inside the same attempt.
+ * Finds requests that a receiver should not have seen twice. A duplicate is explained in two cases. The process that
+ * made the attempt was killed while it was in flight, or moments after its response. Or a kept connection was reset
+ * before the response, so that the request was sent once more inside the same attempt.
  */
 import type { ShownAttempt } from "./api.ts";
 import type { RoundTrip } from "./entries.ts";
@@ -9,21 +9,23 @@ import { isSuccess, type History, type Request } from "./history.ts";
 import { TIMEOUT_MS } from "./site.ts";
 
 /**
- * The moments in which an answer may stay unrecorded. Results ride with the next commit, so they are counted in commits,
- * which a busy machine does not change; the time is for when nobody publishes. On a machine that starves the process,
- * what a publish took beyond a second does not count: nobody's commit came through meanwhile.
+ * The limits on how long a response may stay unrecorded. Results share the next commit, so they are counted in commits,
+ * which a busy machine does not change. The time applies while nobody publishes. If the machine starves the process,
+ * the part of a publish beyond a second does not count, because no commit came through meanwhile.
  */
 const COMMITS = 20;
 const MOMENTS_MS = 3000;
 const STARVED_MS = 1000;
 
 export interface Duplicates {
-  /** By a kill. */
+  /** Duplicates explained by a kill. */
   explained: number;
-  /** By a reset of a kept connection, or an answer later than the limit. */
+  /** Duplicates explained by a reset of a kept connection, or by a response after the time limit. */
   resent: number;
   readonly unexplained: string[];
-  /** The longest that an answer was not recorded when its process was killed, in milliseconds without starvation. */
+  /**
+   * The longest time that a response was unrecorded when its process was killed, in milliseconds without starvation.
+   */
   longestMs: number;
   /** The same in commits. */
   mostCommits: number;
@@ -35,7 +37,7 @@ export function noDuplicates(): Duplicates {
 
 export type Facts = Pick<History, "endedAt" | "clean" | "roundTrips" | "settled" | "replays">;
 
-/** Adds the duplicates among one delivery's requests, which are in the order of generations and attempts. */
+/** Adds the duplicates among one delivery's requests, which are sorted by generation and attempt. */
 export function judgeDuplicates(
   requests: readonly Request[],
   attempts: readonly ShownAttempt[],
@@ -53,20 +55,20 @@ export function judgeDuplicates(
   });
 }
 
-/** An attempt is only followed by the next one once its result is durable. */
+/** The next attempt is only made once the result of the one before is durable. */
 function faultOfOrder(request: Request, earlier: readonly Request[]): string | null {
   const later = earlier.find(({ attempt }) => attempt > request.attempt);
   return later === undefined ? null : `came after attempt ${later.attempt}`;
 }
 
-/** What the API has shown is durable. */
+/** A status that the API has shown is durable. */
 function faultAfterSettled(
   request: Request,
   { settled, replays, attempts }: Facts & { attempts: readonly ShownAttempt[] },
 ): string | null {
   const view = settled.get(request.delivery);
   if (view === undefined || (view.status === "failed" && replays.has(request.event))) return null;
-  // One that timed out before may be read later still.
+  // The receiver may read a request later if its attempt timed out.
   const isLate = attempts.find(({ number }) => number === request.attempt)?.error === "timeout";
   const isAfter =
     request.generation > view.generation || (request.generation === view.generation && request.at > view.at && !isLate);
@@ -87,7 +89,10 @@ function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Fac
   return faultOfKill(before, facts, found);
 }
 
-/** Whether the kill of the process that made this request explains that nothing is known of it. */
+/**
+ * Checks that the kill of the process that made this request explains why nothing is known about it. Returns the fault,
+ * or null.
+ */
 export function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Facts, found: Duplicates): string | null {
   if (clean.has(before.generation)) return "was made again after a clean stop";
   const killedAt = endedAt.get(before.generation) ?? Infinity;
@@ -104,7 +109,7 @@ export function faultOfKill(before: Request, { endedAt, clean, roundTrips }: Fac
   return null;
 }
 
-/** How many publishes, one after the other, came and went in that time: so many commits at least. */
+/** Returns how many publishes, one after the other, were made in that time. There were at least as many commits. */
 function commitsBetween(from: number, until: number, roundTrips: readonly RoundTrip[]): number {
   let commits = 0;
   let at = from;
@@ -116,7 +121,7 @@ function commitsBetween(from: number, until: number, roundTrips: readonly RoundT
   return commits;
 }
 
-/** For how much of that time a publish had been waiting for more than a second. */
+/** Returns how much of that time a publish had been waiting for more than a second. */
 function starvedBetween(from: number, until: number, roundTrips: readonly RoundTrip[]): number {
   let starvedMs = 0;
   let at = from;
@@ -130,7 +135,7 @@ function starvedBetween(from: number, until: number, roundTrips: readonly RoundT
   return starvedMs;
 }
 
-/** After a 2xx there is no next attempt, unless the answer came too late or the repeat after a kill went otherwise. */
+/** After a 2xx there is no next attempt, unless the response was late, or the repeat after a kill failed. */
 function faultAfterSuccess(
   request: Request,
   earlier: readonly Request[],
@@ -140,7 +145,7 @@ function faultAfterSuccess(
   const before = earlier.at(-1);
   if (before === undefined || before.attempt === request.attempt || !isSuccess(before.answer)) return null;
   const recorded = facts.attempts.find(({ number }) => number === before.attempt);
-  // Careful mode gave the attempt up after repeated deaths of the process.
+  // Careful mode gave up the attempt after the process had died repeatedly.
   if (recorded?.error === "interrupted") return faultOfKill(before, facts, found);
   if (recorded?.error !== "timeout" || recorded.duration_ms < TIMEOUT_MS) {
     return `came after a 2xx to attempt ${before.attempt}, recorded as ${recorded?.error ?? recorded?.outcome}`;

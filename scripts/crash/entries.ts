@@ -1,27 +1,27 @@
 /**
- * What the two journals hold. A generation is one daemon process on the data directory, counted from 1; `at` is
+ * The entries of the two journals. A generation is one daemon process on the data directory, counted from 1. `at` is
  * monotonic milliseconds.
  */
 
 export interface Item {
-  /** In the event's data, and in no other event's. */
+  /** A text in the data of this event and of no other. */
   readonly marker: string;
   /** The text of `data`, as it was sent. */
   readonly data: string;
 }
 
-/** An event as a publish answered it. */
+/** An event in the response to a publish. */
 export interface Answered {
   readonly id: string;
   readonly created_at: string;
   readonly deliveries: number;
 }
 
-/** Of the driver. A single publish is a batch of one. */
+/** Written by the driver. A single publish is a batch of one. */
 export type DriverEntry =
   | { readonly kind: "endpoint"; readonly id: string; readonly name: string }
   | { readonly kind: "intent"; readonly batch: number; readonly type: string; readonly items: readonly Item[] }
-  /** A 202 was seen; `answered` is null when the daemon died before the body was read. */
+  /** The driver saw a 202. `answered` is null if the daemon died before the body was read. */
   | ({ readonly kind: "ack"; readonly batch: number; readonly answered: readonly Answered[] | null } & RoundTrip)
   | {
       readonly kind: "refused";
@@ -33,10 +33,10 @@ export type DriverEntry =
   | { readonly kind: "replay-intent" | "replay-ack"; readonly event: string }
   /** The API showed the deliveries as delivered or failed. */
   | { readonly kind: "settled"; readonly generation: number; readonly at: number; readonly deliveries: Settled[] }
-  /** The process was killed, suspended for longer than its lease, or came to a clean end. */
+  /** The process was killed, suspended for longer than its lease, or ended cleanly. */
   | { readonly kind: "ended"; readonly generation: number; readonly at: number; readonly clean: boolean };
 
-/** From the request to the sight of the 202: a commit of that process lies in between. */
+/** From the request to the moment when the 202 was seen. A commit of that process lies in between. */
 export interface RoundTrip {
   readonly generation: number;
   readonly sentAt: number;
@@ -49,12 +49,12 @@ export interface Settled {
   readonly status: "delivered" | "failed";
 }
 
-/** A receiver's answer: a status, or the connection reset. */
+/** A receiver's response: a status, or a reset of the connection. */
 export type Answer = number | "reset";
 
 /**
- * Of the receivers: a complete request and what is answered, each before the answer's first byte; then the moments
- * before and after that was sent, and when it was they who killed the daemon.
+ * Written by the receivers: a complete request and its response, each before the response's first byte. Then the
+ * moments before and after the response was sent, and the moment when the receivers killed the daemon.
  */
 export type ReceiverEntry =
   | ({ readonly kind: "request" } & SeenRequest)
@@ -69,9 +69,9 @@ export interface SeenRequest {
   readonly event: string;
   readonly delivery: string;
   readonly attempt: number;
-  /** SHA-256 of the body. */
+  /** The SHA-256 of the body. */
   readonly body: string;
   readonly verified: boolean;
-  /** It was not the first request on its connection. */
+  /** True if it was not the first request on its connection. */
   readonly reused: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The primary is killed under load, and its synchronous standby promoted some seconds later, which may be longer than a
- * lease: no node is restarted, and nothing that was acknowledged is lost. How long publishers wait is told.
+ * Kills the primary under load, and promotes its synchronous standby some seconds later, perhaps after more than a
+ * lease. No node is restarted, and no acknowledged event is lost. Measures how long publishers wait.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic } from "./journal.ts";
@@ -11,17 +11,17 @@ import { onPrimaries, type Primaries } from "./primaries.ts";
 export interface Failovers {
   readonly rounds: number;
   readonly findings: Findings;
-  /** From the promotion until each node had acknowledged a publish. */
+  /** The times from the promotion until each node had acknowledged a publish. */
   readonly resumedMs: readonly number[];
-  /** From the kill until the promotion was done. */
+  /** The times from the kill until the promotion was done. */
   readonly promotedMs: readonly number[];
 }
 
-/** Until whoever watches the primary decides that it is lost. */
+/** The longest time until the primary is declared lost. */
 const MOST_DECIDING_MS = 8000;
 const LOAD_MS = 1500;
 const AFTER_MS = 3000;
-/** Publishing must have resumed so long after the promotion, on every node. */
+/** Publishing must work again within this time after the promotion, on every node. */
 export const RESUMED_MS = 2000;
 
 export function runFailovers(options: NodeLifeOptions): Promise<Failovers> {
@@ -43,7 +43,7 @@ async function rounds(
     const killedAt = monotonic();
     await servers.killPrimary();
     await sleep(random.between(0, MOST_DECIDING_MS));
-    // The first ones may have published all that they may by now, and who does not publish does not tell when it works.
+    // The first publishers may have sent all their events by now, and an idle one does not tell when publishing works.
     loads.push(...cluster.living.map((node) => life.load(node)));
     await servers.promote();
     promoted.push({ killedAt, at: monotonic() });

@@ -1,21 +1,21 @@
-/** What happened, from the two journals. */
+/** Reconstructs what happened from the two journals. */
 import type { Answer, Answered, DriverEntry, Item, ReceiverEntry, RoundTrip, SeenRequest } from "./entries.ts";
 import { TIMEOUT_MS } from "./site.ts";
 
 export interface Batch {
   readonly type: string;
   readonly items: readonly Item[];
-  /** A 202 was seen. */
+  /** True if a 202 was seen. */
   acked: boolean;
   answered: readonly Answered[] | null;
 }
 
 export interface Request extends SeenRequest {
-  /** Null when nothing was answered: on purpose, or because the daemon was gone by then. */
+  /** Null if there was no response: on purpose, or because the daemon was gone by then. */
   answer: Answer | null;
-  /** Nobody can have seen an answer before this. */
+  /** Nobody can have seen a response before this time. */
   answerableAt: number;
-  /** The answer had been sent by this, or else the time for it was up. */
+  /** The response had been sent by this time, or else the time for it was up. */
   endedAt: number;
 }
 
@@ -26,27 +26,29 @@ export interface SettledView {
 }
 
 export interface History {
-  /** Names of endpoints, by id. */
+  /** The names of endpoints, by id. */
   readonly endpoints: ReadonlyMap<string, string>;
   readonly batches: readonly Batch[];
-  /** Events that one publish, sent twice under its key, was answered with in place of others. */
+  /** Events that were returned instead of others, when a publish was sent twice under its key. */
   readonly remade: readonly string[];
-  /** Answers to publishes that were neither 202 nor 503, which a daemon that stops gives. */
+  /** Statuses of publishes other than 202, and than 503, which a stopping daemon returns. */
   readonly refused: readonly number[];
   readonly replays: ReadonlyMap<string, "intended" | "acked">;
-  /** Publishes of each generation, by the time of their acks. */
+  /** The publishes of each generation, in the order of their acknowledgements. */
   readonly roundTrips: ReadonlyMap<number, readonly RoundTrip[]>;
-  /** When each generation was killed, or stopped. */
+  /** The time at which each generation was killed, or stopped. */
   readonly endedAt: ReadonlyMap<number, number>;
-  /** Generations that stopped cleanly: they leave nothing to be made again. */
+  /** Generations that stopped cleanly, so that nothing has to be repeated. */
   readonly clean: ReadonlySet<number>;
   /** The first time that the API showed a delivery as settled, by delivery. */
   readonly settled: ReadonlyMap<string, SettledView>;
-  /** By delivery, in the order of generations and attempts: a slow receiver may read them in another. */
+  /**
+   * Keyed by delivery, and sorted by generation and attempt, because a slow receiver may read them in another order.
+   */
   readonly requests: ReadonlyMap<string, readonly Request[]>;
 }
 
-/** Both in the order in which they were written. */
+/** Reads both journals in the order in which they were written. */
 export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<ReceiverEntry>): History {
   const endpoints = new Map<string, string>();
   const batches = new Map<number, Batch>();
@@ -90,7 +92,7 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
   }
   const seen = new SeenRequests();
   for (const entry of receivers) {
-    // The driver hears of it only when the process is gone.
+    // The driver only notices when the process is gone.
     if (entry.kind === "kill")
       endedAt.set(entry.generation, Math.min(entry.at, endedAt.get(entry.generation) ?? Infinity));
     else seen.add(entry);
@@ -112,7 +114,7 @@ export function historyOf(driver: Iterable<DriverEntry>, receivers: Iterable<Rec
   };
 }
 
-/** Notes the answer; the ids in it that are not those of an answer before. */
+/** Notes the response. Returns the ids in it that differ from those of an earlier response. */
 function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] {
   const before = batch.answered;
   batch.acked = true;
@@ -120,10 +122,10 @@ function answerOf(batch: Batch, answered: readonly Answered[] | null): string[] 
   return (answered ?? []).flatMap(({ id }, at) => (id === (before?.[at]?.id ?? id) ? [] : id));
 }
 
-/** Made to hold some millions: what is the same text is held once. */
+/** Must hold some millions of requests, so equal texts are held once. */
 class SeenRequests {
   readonly #byDelivery = new Map<string, Request[]>();
-  /** Those of which more is to come. */
+  /** Requests whose later entries are still to come. */
   readonly #open = new Map<number, Request>();
   readonly #texts = new Map<string, { readonly event: string; readonly body: string }>();
 
@@ -141,7 +143,7 @@ class SeenRequests {
     }
   }
 
-  /** Of one delivery in the order of generations and attempts. */
+  /** Sorts the requests of a delivery by generation and attempt. */
   byDelivery(): Map<string, Request[]> {
     for (const requests of this.#byDelivery.values()) {
       if (requests.length > 1)

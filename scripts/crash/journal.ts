@@ -1,4 +1,4 @@
-/** Lines of JSON that are on the disk before whoever wrote them goes on; lines that come meanwhile share the next fsync. */
+/** Writes lines of JSON, each durable before its writer goes on. Lines that arrive meanwhile share the next fsync. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -55,7 +55,7 @@ export class Journal {
   }
 }
 
-/** One after the other: all entries of a hundred rounds, millions of them, are more than a heap holds. */
+/** Yields one entry after the other, because the millions of entries of a hundred rounds do not fit into a heap. */
 export function* readJournal<T>(file: string): Generator<T, void, undefined> {
   const handle = openSync(file, "r");
   try {

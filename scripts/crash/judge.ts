@@ -1,4 +1,4 @@
-/** The promise, held against what happened: see "Nothing lost" in the design. */
+/** Compares what happened with the promise: see "Nothing lost" in the design. */
 import { createHash } from "node:crypto";
 import type { ShownAttempt, ShownDelivery, ShownEvent } from "./api.ts";
 import { judgeDuplicates, noDuplicates, type Duplicates } from "./duplicates.ts";
@@ -8,17 +8,17 @@ import type { Shown } from "./shown.ts";
 import { ENDPOINTS, LADDER } from "./site.ts";
 
 export interface Findings {
-  /** Events whose publish was answered 202, and deliveries that were shown in the end. */
+  /** The events whose publish was acknowledged with 202, and the deliveries shown in the end. */
   acked: number;
   deliveries: number;
   requests: number;
-  /** Acked events, deliveries or replays that are not there. */
+  /** Acknowledged events, deliveries or replays that do not exist. */
   readonly lost: string[];
   readonly falseDelivered: string[];
   readonly duplicates: Duplicates;
-  /** Attempts that careful mode counts as failed because the process died repeatedly while they were made. */
+  /** Attempts that careful mode counts as failed, because the process died repeatedly while they were made. */
   blamed: number;
-  /** Anything else that must not be. */
+  /** All other violations. */
   readonly wrong: string[];
 }
 
@@ -28,16 +28,19 @@ export function noFindings(): Findings {
 }
 
 const COUNTED = LADDER.length + 1;
-/** A due time that has passed by more than this is of a delivery that nobody remembers. */
+/** If a due time has passed by more than this, memory has lost the delivery. */
 const OVERDUE_MS = 5000;
-/** Two clocks are compared, one of which the system may slew. */
+/** Tolerates a difference between two clocks, one of which the system may slew. */
 const EARLY_MS = 5;
 
 export interface Site {
-  /** Endpoints of each plan. */
+  /** The number of endpoints of each plan. */
   readonly copies: number;
   readonly judgeDuplicates: typeof judgeDuplicates;
-  /** Whether a server took over that has not all that was committed: what it lacks was sent, perhaps, and never acked. */
+  /**
+   * True if a server took over that lacks some commits. An event that it lacks may have been sent, but was never
+   * acknowledged.
+   */
   readonly forgets?: boolean;
 }
 
@@ -56,7 +59,7 @@ export function judge(history: History, shown: Shown, site: Site = { copies: 1, 
     for (const one of event.deliveries) judgeDelivery(event, one, history, { ...shown, ...site }, found);
   judgeBytes(history, found);
   const deaths = history.endedAt.size - history.clean.size;
-  // At two of three deaths the delivery was on the wire alone, so each blames one at most.
+  // At two of three deaths the delivery was on the wire alone, so each death blames one at most.
   if (found.blamed > deaths / 2) found.wrong.push(`${found.blamed} attempts are blamed for ${deaths} deaths`);
   for (const [delivery, requests] of history.requests) {
     found.requests += requests.length;
@@ -69,7 +72,10 @@ export function judge(history: History, shown: Shown, site: Site = { copies: 1, 
   return found;
 }
 
-/** Acked is stored, once and as it was answered; without an ack a batch is there as a whole or not at all. */
+/**
+ * An acknowledged batch is stored once, as the response said. One without acknowledgement is stored as a whole or not
+ * at all.
+ */
 function judgeBatch(
   { type, items, acked, answered }: Batch,
   byMarker: Map<string, ShownEvent[]>,
@@ -112,7 +118,7 @@ function judgeDelivery(
     }
   } else if (one.status === "failed") {
     const counted = attempts.filter((attempt) => attempt.round === round && attempt.outcome === "failed").length;
-    // The attempts of a replay that was never answered are recorded, and it is not there.
+    // A replay that was never acknowledged may be lost although its attempts are recorded.
     const isForgotten = shown.forgets === true && history.replays.get(event.id) !== "acked";
     if (counted !== COUNTED && !isForgotten) found.wrong.push(`${one.id} failed after ${counted} counted attempts`);
     if (history.replays.get(event.id) === "acked" && round === 1) found.lost.push(`${one.id} lost its replay`);
@@ -128,7 +134,7 @@ function judgeDelivery(
   judgeRecords(one, attempts, requests, found);
 }
 
-/** What is recorded as answered was answered. */
+/** A response that is recorded must have been sent. */
 function judgeRecords(
   { id }: ShownDelivery,
   attempts: readonly ShownAttempt[],
@@ -143,7 +149,7 @@ function judgeRecords(
   }
 }
 
-/** Every signature verifies; one id has one body, and that is the specified envelope around what was published. */
+/** Every signature verifies. Each id has one body, which is the specified envelope around the published data. */
 function judgeBytes({ batches, requests }: History, found: Findings): void {
   const bodies = new Map<string, string>();
   for (const { type, items, answered } of batches) {
@@ -162,13 +168,13 @@ function hashOf(type: string, { id, created_at: createdAt }: Answered, { data }:
   return createHash("sha256").update(envelope).digest("hex");
 }
 
-/** A retry comes its rung after the answer before it, whatever was killed in between. */
+/** A retry comes one rung after the response before it, whatever was killed in between. */
 function judgeGaps(requests: readonly Request[], attempts: readonly ShownAttempt[], found: Findings): void {
   requests.slice(1).forEach((request, index) => {
     const before = requests[index]!;
     const rung = LADDER[(before.attempt - 1) % COUNTED];
     const recorded = attempts.find(({ number }) => number === before.attempt);
-    // Only where the answer is what ended the attempt is it known when that was.
+    // The end of an attempt is known only if the response ended it.
     if (typeof before.answer !== "number" || recorded?.status_code !== before.answer) return;
     if (request.attempt !== before.attempt + 1 || rung === undefined) return;
     const earlyMs = rung - (request.at - before.answerableAt);

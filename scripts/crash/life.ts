@@ -26,7 +26,7 @@ export interface LifeOptions {
   readonly seed: number;
   readonly rounds: number;
   readonly plant: Plant;
-  /** What the first start will take at most, in milliseconds. */
+  /** The longest time that the first start may take, in milliseconds. */
   readonly firstStartUpMs: number;
   /** A start that takes longer is a violation. */
   readonly startUpLimitMs: number;
@@ -40,17 +40,17 @@ export interface LifeReport {
   readonly findings: Findings;
 }
 
-/** A round's kill comes at the latest then. */
+/** The kill of a round comes at this time at the latest. */
 const ROUND_LIMIT_MS = 4000;
-/** These end as soon as they can: the limits are for what hangs, and not for a machine that is slow. */
+/** These waits end as soon as they can. The limits find what hangs, and must not fail a slow machine. */
 const QUIET_LIMIT_MS = 900_000;
 const STILL_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 60_000;
 const POLL_MS = 40;
-/** Before this part of the rounds. */
+/** The part of the rounds that begin with a clean stop. */
 const CLEAN_STOPS = 0.25;
 
-/** There is no going on with this life, and `failedOpens` or `wrong` says why. */
+/** This life cannot go on, and `failedOpens` or `wrong` tells why. */
 class Over extends Error {}
 
 export async function runLife(options: LifeOptions): Promise<LifeReport> {
@@ -60,7 +60,7 @@ export async function runLife(options: LifeOptions): Promise<LifeReport> {
 
 class Life {
   readonly #options: LifeOptions;
-  /** For the kills alone: how much the load draws depends on the schedule. */
+  /** Used for the kills only, because the schedule decides how often the load draws numbers. */
   readonly #moments: Random;
   readonly #random: Random;
   readonly #receivers: ReceiversProcess;
@@ -96,12 +96,13 @@ class Life {
     const { rounds } = this.#options;
     let shown: Shown | null = null;
     try {
-      // A first start that is cut short has to be finished by the next one.
+      // The next start must finish a first start that was cut short.
       if (this.#moments.chance(1 / 3)) await this.#startAndKill(this.#options.firstStartUpMs * this.#moments.next());
       await this.#open();
       await this.#register();
       while (this.#rounds < rounds) {
-        // After a few deaths in a row the daemon is careful; a clean stop makes it as carefree as most are.
+        // After a few deaths in a row the daemon is in careful mode. A clean stop ends that mode, which is rare in
+        // practice.
         if (this.#moments.chance(CLEAN_STOPS)) await this.#restart();
         await this.#round();
       }
@@ -111,7 +112,7 @@ class Life {
       if (code === 0) this.#wrong.push(...databaseFaults(this.#options.home));
       else this.#wrong.push(`the last stop ended with ${code ?? signal}`);
     } catch (error) {
-      // What nobody arranged is a finding as well: the directory is kept, and tells more.
+      // An unexpected error is a finding as well: the directory is kept, and tells more.
       if (!(error instanceof Over)) this.#wrong.push(error instanceof Error ? error.stack! : String(error));
     }
     this.#daemon?.kill();
@@ -152,7 +153,7 @@ class Life {
     await this.#open();
   }
 
-  /** A clean stop under load, and a start. */
+  /** Stops the daemon cleanly under load, and starts it again. */
   async #restart(): Promise<void> {
     const process = this.#daemon!;
     const load = this.#load(() => {});
@@ -177,7 +178,7 @@ class Life {
     });
   }
 
-  /** The kills that no ack sets off; the answer takes them back. */
+  /** Arranges the kills that no acknowledgement triggers. The returned function cancels them. */
   async #prepare(moment: Moment, process: DaemonProcess): Promise<() => void> {
     const timers = [setTimeout(() => process.kill(), ROUND_LIMIT_MS)];
     if (moment.kind === "time") timers.push(setTimeout(() => process.kill(), moment.ms));
@@ -190,7 +191,7 @@ class Life {
     return () => timers.forEach((timer) => clearTimeout(timer));
   }
 
-  /** A start that must come to listen. One that is too slow has a second chance: a busy machine is no slow recovery. */
+  /** Starts the daemon, which must listen. A slow start is tried again, because the machine may be busy. */
   async #open(isRepeated = false): Promise<void> {
     const process = await this.#launch();
     const startUpMs = await process.untilListening();
@@ -207,7 +208,7 @@ class Life {
     await this.#open(true);
   }
 
-  /** @param since monotonic; now if not given */
+  /** @param since a monotonic time; now if not given */
   async #startAndKill(afterMs: number, since = monotonic()): Promise<void> {
     const process = await this.#launch();
     const timer = setTimeout(() => process.kill(), Math.max(0, since + afterMs - monotonic()));
@@ -229,7 +230,7 @@ class Life {
     return process;
   }
 
-  /** Waits for the end that was arranged, and answers when it was. */
+  /** Waits for the end that was arranged, and returns when it was. */
   async #fell(process: DaemonProcess, mayStop: boolean): Promise<number> {
     const end = await process.ended;
     const { code, signal, at } = end;
@@ -258,7 +259,7 @@ class Life {
     await this.#receivers.ask({ ask: "secrets", secrets });
   }
 
-  /** Until nothing is pending; what still is when nothing has come to a receiver for long is judged as it stands. */
+  /** Waits until nothing is pending. If no request has come for long, pending deliveries are judged as they are. */
   async #untilQuiet(): Promise<void> {
     const deadline = monotonic() + QUIET_LIMIT_MS;
     let cameAt = monotonic();
@@ -271,7 +272,10 @@ class Life {
     }
   }
 
-  /** A disk that lied, to show that the check sees it: at the last kill the directory is again as at the first. */
+  /**
+   * Simulates a disk that lied, to show that the check notices: after the last kill the directory is as after the
+   * first.
+   */
   #loseAcks(): void {
     const data = dataDir(this.#options.home);
     const copy = join(this.#options.home.dir, "copy");

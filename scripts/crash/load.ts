@@ -1,4 +1,6 @@
-/** Publishers at work on one daemon process: an intent is on the disk before each request, an ack after each 202. */
+/**
+ * Runs publishers against one daemon process. An intent is on the disk before each request, and an ack after each 202.
+ */
 import type { Random } from "../../test/sim/random.ts";
 import { Refused, type Api, type ShownEvent } from "./api.ts";
 import type { Answered, Item, RoundTrip, Settled } from "./entries.ts";
@@ -17,26 +19,26 @@ export interface LoadParts {
   readonly generation: number;
   readonly journal: Journal;
   readonly random: Random;
-  /** Numbers that no event or batch of this life has had. */
+  /** Returns numbers that no event or batch of this life has had. */
   readonly next: () => number;
-  /** Events that were replayed before, whose second failure is no reason to replay them again. */
+  /** Events that were replayed before. If they fail again, they are not replayed again. */
   readonly replayed: Set<string>;
-  /** Publishes to be sent again: nobody knows what became of most of them. */
+  /** Publishes to be sent again. The result of most of them is unknown. */
   readonly again: Publish[];
-  /** Called at the first sight of a 202. */
+  /** Called when a 202 is first seen. */
   readonly onAck: () => void;
-  /** How many events there may be; few, where a life ends soon. */
+  /** The largest number of events; small if a life ends soon. */
   readonly most?: number;
-  /** Between two publishes, at most. */
+  /** The longest pause between two publishes. */
   readonly pauseMs?: number;
 }
 
-/** A request, and what makes it known when it is sent a second time. */
+/** A request, and the key that identifies it when it is sent a second time. */
 export interface Publish {
   readonly batch: number;
   readonly single: boolean;
   readonly body: string;
-  /** Null for a batch whose items have keys of their own. */
+  /** Null for a batch whose items have their own keys. */
   readonly idempotencyKey: string | null;
 }
 
@@ -52,11 +54,11 @@ export class Load {
     this.#left = parts.most ?? MAX_EVENTS;
     const loops = Array.from({ length: PUBLISHERS }, () => this.#untilStopped(() => this.#publish()));
     this.#ended = Promise.all([...loops, this.#untilStopped(() => this.#watch())]);
-    // Told by `stop`, which comes later.
+    // `stop` reports it later.
     this.#ended.catch(() => {});
   }
 
-  /** Resolves when everything that was answered is in the journal. */
+  /** Resolves when every response is in the journal. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stop.resolve();
@@ -80,7 +82,7 @@ export class Load {
     let isDone = false;
     try {
       const pauseMs = this.#stopping ? 0 : await this.#send(publish);
-      // One that was answered must be answered the same way again.
+      // A request that was acknowledged must get the same response again.
       isDone = !this.#stopping && random.chance(0.95);
       return pauseMs;
     } finally {
@@ -95,7 +97,7 @@ export class Load {
     this.#left -= size;
     const batch = this.#parts.next();
     const type = random.pick(EVENT_TYPES);
-    // Some are so large that the store writes them in parts.
+    // Some batches are so large that the store writes them in parts.
     const isLarge = size > 4 && random.chance(0.2);
     const items = Array.from({ length: size }, () => this.#item(isLarge));
     await journal.append({ kind: "intent", batch, type, items });
@@ -108,7 +110,7 @@ export class Load {
     return { batch, single, body, idempotencyKey: whole ? `b${batch}` : null };
   }
 
-  /** How long to wait before the next one. */
+  /** Returns how long to wait before the next one. */
   async #send({ batch, single, body: text, idempotencyKey }: Publish): Promise<number> {
     const { api, generation, journal, random } = this.#parts;
     const sentAt = monotonic();
@@ -133,11 +135,11 @@ export class Load {
     const padding = "é".repeat(
       isLarge ? 30_000 : random.chance(0.05) ? random.between(5000, 20_000) : random.between(0, 200),
     );
-    // What no parser gives back as it was: the bytes have to be passed on, not made again.
+    // No parser returns this data unchanged, so the daemon must pass on the bytes themselves.
     return { marker, data: `{"marker":"${marker}", "amount":1.10,"big":9007199254740993,"padding":"${padding}"}` };
   }
 
-  /** Notes what the API says is settled, and sends some of what failed again. */
+  /** Notes what the API shows as settled, and replays some of the failed events. */
   async #watch(): Promise<number> {
     const { api, generation, journal, random, replayed } = this.#parts;
     const { data } = await api.newest(WATCHED);
@@ -155,13 +157,15 @@ export class Load {
   }
 }
 
-/** Connections that break are what this is about; whether the daemon had a reason to die is for others to say. */
+/** Broken connections are expected here. Other code judges if the daemon had a reason to die. */
 function isOfDaemon(error: unknown): boolean {
   const isNetwork = error instanceof TypeError && error.cause !== undefined;
   return isNetwork || error instanceof DOMException || error instanceof Refused;
 }
 
-/** For good, all of it: a replay is of what has failed by then. */
+/**
+ * Returns true if no delivery can change any more, because a replay covers only deliveries that have failed by then.
+ */
 function hasFailed({ deliveries }: ShownEvent): boolean {
   return deliveries.some(({ status }) => status === "failed") && deliveries.every(({ status }) => status !== "pending");
 }

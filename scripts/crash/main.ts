@@ -1,6 +1,6 @@
 /**
- * kill -9 on the real process and the real disk, with the oracle outside. The seed fixes the moments of the kills; the
- * schedule is the machine's.
+ * Kills the real process with kill -9 on the real disk, and checks it from outside. The seed fixes the moments of the
+ * kills; the machine decides the schedule.
  */
 import { resolve } from "node:path";
 import { scriptArguments } from "../arguments.ts";
@@ -39,7 +39,7 @@ const nodes = Number(values.nodes);
 if (!(nodes >= 1 && nodes <= 16)) refuse("--nodes is a number up to 16.");
 const victim = VICTIMS.find((one) => one === values.victim) ?? refuse(`--victim is one of ${VICTIMS.join(", ")}.`);
 const program = values.executable === undefined ? SOURCES : [resolve(values.executable)];
-// Children and directories go when this process exits.
+// Child processes and directories are removed when this process exits.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 

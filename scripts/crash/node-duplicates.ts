@@ -1,7 +1,7 @@
 /**
- * Requests that a receiver should not have seen twice, where several processes send. Each endpoint lives on one of them,
- * so what one has begun another repeats for one reason alone: the first was killed, or suspended for longer than its
- * lease, while the attempt was in flight or its answer not recorded yet.
+ * Finds requests that a receiver should not have seen twice when several processes send. Each endpoint is owned by one
+ * of them, so another one repeats an attempt for one reason only: the first was killed, or suspended for longer than
+ * its lease, while the attempt was in flight or its result was not recorded.
  */
 import type { ShownAttempt } from "./api.ts";
 import { faultOfKill, type Duplicates, type Facts } from "./duplicates.ts";
@@ -26,7 +26,7 @@ export function judgeAcrossNodes(
   });
 }
 
-/** A receiver that is slow to read may see one that timed out after the one that followed. */
+/** A slow receiver may see a request that timed out after the one that followed it. */
 function faultOfOrder(
   request: Request,
   earlier: readonly Request[],
@@ -39,7 +39,7 @@ function faultOfOrder(
   return isLate ? null : `came after attempt ${later.attempt}`;
 }
 
-/** What any node has shown is durable, for all of them. */
+/** A status that any node has shown is durable for all of them. */
 function faultAfterSettled(request: Request, attempts: readonly ShownAttempt[], facts: Facts): string | null {
   const view = facts.settled.get(request.delivery);
   if (view === undefined || request.at <= view.at) return null;
@@ -65,7 +65,7 @@ function faultOfRepeat(request: Request, earlier: readonly Request[], facts: Fac
   return faultOfKill(before, facts, found);
 }
 
-/** A 2xx that was recorded is followed by nothing. */
+/** No request follows a 2xx that was recorded. */
 function faultAfterSuccess(
   request: Request,
   earlier: readonly Request[],
@@ -81,13 +81,14 @@ function faultAfterSuccess(
     found.resent++;
     return null;
   }
-  // The one that was answered 2xx died of it unrecorded, and the repeat by another went otherwise: counted there.
+  // The node that got the 2xx died before recording it, and the repeat by another node failed. That is counted
+  // elsewhere.
   const wasRepeated = earlier.some(({ attempt, generation }) => attempt === number && generation !== before.generation);
   if (recorded?.outcome !== "succeeded" && wasRepeated && hasEnded(before, request, facts)) return null;
   return `came after a 2xx to attempt ${number}, recorded as ${recorded?.error ?? recorded?.outcome}`;
 }
 
-/** By the time of the later one. */
+/** Returns true if the first request's process had ended by the time of the later request. */
 function hasEnded({ generation }: Request, { at }: Request, { endedAt }: Facts): boolean {
   return (endedAt.get(generation) ?? Infinity) <= at;
 }

@@ -1,4 +1,4 @@
-/** One life of several nodes on a store in PostgreSQL: their endpoints, the load on them, quiet, and the checks. */
+/** One life of several nodes on a store in PostgreSQL: their endpoints, the load, quiet, and the checks. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,25 +21,25 @@ export interface NodeLifeOptions {
   readonly nodes: number;
   readonly rounds: number;
   readonly seed: number;
-  /** Endpoints of each plan, if not six. */
+  /** The number of endpoints of each plan. If not given, six. */
   readonly copies?: number;
   readonly onProgress: (rounds: number) => void;
 }
 
-/** What the journals say in the end. */
+/** The result of the journals in the end. */
 export interface Verdict {
   readonly findings: Findings;
   readonly history: History;
   readonly driver: readonly DriverEntry[];
   /** The plan of the endpoint, by delivery. */
   readonly plans: ReadonlyMap<string, string>;
-  /** Requests that a suspended node made when it went on. */
+  /** Requests that a suspended node made after it went on. */
   readonly late: number;
 }
 
-/** Endpoints of each plan, so that each node has some. */
+/** The number of endpoints of each plan, so that each node has some. */
 const COPIES = 6;
-/** Of one node: each is sent to a dozen endpoints, and all of it happens on one machine. */
+/** The most events of one node: each is sent to a dozen endpoints, all on one machine. */
 const MOST_OF_LOAD = 400;
 const PAUSE_MS = 100;
 const QUIET_MS = 300_000;
@@ -49,9 +49,9 @@ export class NodeLife {
   readonly cluster: Cluster;
   readonly random: Random;
   readonly journal: Journal;
-  /** What is wrong beside what the journals say. */
+  /** Violations that the journals do not show. */
   readonly wrong: string[] = [];
-  /** When each suspended process went on. */
+  /** The time at which each suspended process went on. */
   readonly resumed = new Map<number, number>();
   readonly #options: NodeLifeOptions;
   readonly #receivers: ReceiversProcess;
@@ -68,7 +68,7 @@ export class NodeLife {
     this.#receivers = receivers;
   }
 
-  /** `url` may name several hosts; the first of them takes writes. */
+  /** `url` may name several hosts. The first of them accepts writes. */
   static async begin(options: NodeLifeOptions, url: string, settingsOf?: ClusterHome["settingsOf"]): Promise<NodeLife> {
     const { dir, nodes, program, seed } = options;
     const home = { dir, program, compileCache: join(dir, "compile-cache"), url, settingsOf };
@@ -99,7 +99,7 @@ export class NodeLife {
     await this.journal.append({ kind: "ended", generation, at, clean: false });
   }
 
-  /** Notes the nodes that have ended by themselves; whether any has. */
+  /** Notes the nodes that have ended by themselves. Returns true if there are any. */
   async noteEnded(round: number): Promise<boolean> {
     for (const { generation, process } of this.cluster.living) {
       const end = await Promise.race([process.ended, sleep(0, null)]);
@@ -108,7 +108,7 @@ export class NodeLife {
     return this.wrong.length > 0;
   }
 
-  /** Until nothing is pending; then a clean stop, and what came of it all. */
+  /** Waits until nothing is pending, stops all nodes cleanly, and judges. */
   async verdict(site: Pick<Site, "forgets"> = {}): Promise<Verdict> {
     const { copies = COPIES, dir, nodes } = this.#options;
     const { api } = this.cluster.living[0]!;
@@ -157,7 +157,10 @@ export class NodeLife {
     await this.#receivers.ask({ ask: "secrets", secrets });
   }
 
-  /** As they arrived, without those that a suspended process made when it went on: these are allowed, and count for nothing. */
+  /**
+   * Sorts requests by arrival, without those that a suspended process made after it went on: these are allowed, and do
+   * not count.
+   */
   #inOrder(history: History): { history: History; late: number } {
     let late = 0;
     const requests = new Map(
@@ -172,7 +175,7 @@ export class NodeLife {
   }
 }
 
-/** How long it took from then on until the process acknowledged a publish. */
+/** Returns the time from then on until the process acknowledged a publish. */
 export function resumedMs(driver: readonly DriverEntry[], generation: number, from: number): number {
   const acks = driver.flatMap((entry) =>
     entry.kind === "ack" && entry.generation === generation && entry.ackedAt >= from ? entry.ackedAt : [],

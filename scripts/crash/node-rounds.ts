@@ -1,6 +1,6 @@
 /**
- * Rounds on several nodes: under load, one of them is killed with `kill -9`, or suspended, for longer than its lease or
- * for less. An event that is published in that moment says when the others had taken over.
+ * Rounds on several nodes. Under load, one of them is killed with `kill -9`, or suspended, for longer or for less than
+ * its lease. An event published at that moment shows when the others have taken over.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../../test/harness/postgres.ts";
@@ -18,10 +18,10 @@ export interface NodeRounds {
   readonly kills: number;
   readonly suspensions: number;
   readonly findings: Findings;
-  /** After kills; and after suspensions, whose connections stay open. */
+  /** The times after kills, and after suspensions, in which connections stay open. */
   readonly takeOversMs: readonly number[];
   readonly takeOversOfSuspendedMs: readonly number[];
-  /** Requests that a suspended node made when it went on. */
+  /** Requests that a suspended node made after it went on. */
   readonly late: number;
 }
 
@@ -34,13 +34,13 @@ interface Probe {
 }
 
 const LEASE_MS = 5000;
-/** A suspension that the lease outlasts. */
+/** A suspension shorter than the lease. */
 const PAUSE_MS = 2000;
-/** Of one that does not: the others have taken over by then. */
+/** A suspension longer than the lease: the others have taken over by then. */
 const SUSPENDED_MS = 12_500;
 const LIMIT_MS = 60_000;
 const POLL_MS = 50;
-/** What every node must take over at the latest, after the death of one. */
+/** Other nodes must have taken over everything within this time after the death of one. */
 export const TAKE_OVER_MS = LEASE_MS + 1000;
 
 export async function runNodeRounds(options: NodeLifeOptions): Promise<NodeRounds> {
@@ -122,7 +122,7 @@ class Rounds {
     await cluster.divided();
   }
 
-  /** The id of an event of which each node sends a part. */
+  /** Publishes an event of which each node sends a part, and returns its id. */
   async #probe({ api, generation }: Node, fault: Fault, at: number): Promise<string> {
     const { journal } = this.#life;
     const batch = this.#life.next();
@@ -138,7 +138,7 @@ class Rounds {
     return answered.id;
   }
 
-  /** Until each endpoint was sent the event, whosever it is. */
+  /** Waits until each endpoint was sent the event, whichever node owns it. */
   async #reached(api: Api, event: string, what: string): Promise<void> {
     for (const until = monotonic() + LIMIT_MS; monotonic() < until; await sleep(POLL_MS)) {
       const { deliveries } = await api.get<ShownEvent>(`/v1/webhooks/events/${event}`);
@@ -154,8 +154,8 @@ function drawFault(random: Random): Fault {
 }
 
 /**
- * When the last endpoint was sent its first attempt, by event. Only of those that answer well: one that fails is sent
- * less at once, and what had piled up comes first, with one node as well.
+ * Returns when the last endpoint was sent its first attempt, by event. Counts only endpoints that always succeed: a
+ * failing one gets fewer attempts at once, and its backlog comes first, even with a single node.
  */
 function firstAttempts({ requests }: History, plans: ReadonlyMap<string, string>): Map<string, number> {
   const first = new Map<string, number>();

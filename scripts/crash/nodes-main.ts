@@ -1,4 +1,4 @@
-/** `npm run crash -- --nodes N`: what the rounds came to, for people and for programs. */
+/** `npm run crash -- --nodes N`: prints the result of the rounds, for people and for programs. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,14 +26,14 @@ export interface NodesOptions {
 interface Outcome {
   readonly findings: Findings;
   readonly rows: readonly (readonly [string, string | number])[];
-  /** Of times that have a limit. */
+  /** The times that exceed their limit. */
   readonly slow: readonly string[];
 }
 
 const SAID_EVERY = 10;
 const SHOWN = 20;
 
-/** Whether nothing was violated. */
+/** Returns true if nothing was violated. */
 export async function nodesMain(options: NodesOptions): Promise<boolean> {
   const { json, nodes, seed, victim } = options;
   const dir = mkdtempSync(join(tmpdir(), "webhookd-crash-"));

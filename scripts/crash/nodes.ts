@@ -1,4 +1,4 @@
-/** Several processes on one PostgreSQL: what each was told, who lives, and how the endpoints are divided. */
+/** Several processes on one PostgreSQL: their settings, the living ones, and the division of endpoints. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { SIGNATURE_BY } from "./site.ts";
 
 const SLOTS = 1024;
 const POLL_MS = 25;
-/** Only what hangs takes as long. */
+/** Only a division that hangs takes this long. */
 const DIVIDED_MS = 60_000;
 
 export interface Node {
@@ -27,7 +27,7 @@ export interface ClusterHome extends Pick<Home, "dir" | "compileCache" | "progra
 }
 
 export class Cluster {
-  /** By place; what died leaves its place to the next. */
+  /** Keyed by place. The next node takes the place of a dead one. */
   readonly nodes: (Node | null)[] = [];
   readonly #home: ClusterHome;
   #generation = 0;
@@ -67,12 +67,12 @@ export class Cluster {
     return node;
   }
 
-  /** Until each of them has its share, and no more; `url` is of the one host that takes writes. */
+  /** Waits until each of them has its share, and no more. `url` names only the host that accepts writes. */
   divided(url = this.#home.url): Promise<void> {
     return divided(url, this.living.length);
   }
 
-  /** What they ended with, of those that did not end well. */
+  /** Stops all nodes. Returns how those ended that did not end well. */
   async stop(): Promise<string[]> {
     const wrong: string[] = [];
     for (const { generation, process } of this.living) {
@@ -90,7 +90,7 @@ export class Cluster {
   }
 }
 
-/** Until each of so many nodes has its share, and no more. */
+/** Waits until each of so many nodes has its share, and no more. */
 export function divided(url: string, nodes: number): Promise<void> {
   const share = Math.ceil(SLOTS / nodes);
   const sql = "SELECT count(*)::integer AS n FROM slot s JOIN node o ON o.id = s.owner GROUP BY o.id";

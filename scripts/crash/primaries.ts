@@ -1,4 +1,4 @@
-/** A PostgreSQL that takes writes, and a synchronous standby of it that is promoted when the first was killed. */
+/** A PostgreSQL that accepts writes, and its synchronous standby, which is promoted after the first one was killed. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ export class Primaries {
   readonly #ports: readonly [number, number];
   #primary!: Server;
   #standby: Server | null = null;
-  /** From the standby to the one that takes writes. */
+  /** The connection from the standby to the primary. */
   #link: Link | null = null;
 
   private constructor(dir: string, bin: string, ports: readonly [number, number]) {
@@ -34,9 +34,9 @@ export class Primaries {
     this.#ports = ports;
   }
 
-  /** Null where there is no PostgreSQL. */
+  /** Returns null if there is no PostgreSQL. */
   static async start({ standby = true } = {}): Promise<Primaries | null> {
-    // Of its own: nobody may look into that of the check.
+    // Use an own directory, because nobody may look into that of the check.
     const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
     const bin = binaries(dir);
     if (bin === null) {
@@ -51,17 +51,17 @@ export class Primaries {
     return pair;
   }
 
-  /** Both hosts, in this order whoever takes writes. */
+  /** Returns a URL with both hosts, in the same order whichever is the primary. */
   urlOf(database: string): string {
     return `postgres://test@${this.#ports.map((port) => `127.0.0.1:${port}`).join(",")}/${database}`;
   }
 
-  /** Of the one that takes writes; it starts one for each connection. */
+  /** The primary's process id. It starts a process for each connection. */
   get pid(): number {
     return this.#primary.process.pid!;
   }
 
-  /** Of the one that takes writes. */
+  /** The URL of the primary alone. */
   primaryUrl(database: string): string {
     return urlOf(this.#primary.port, database);
   }
@@ -70,12 +70,12 @@ export class Primaries {
     return withClient(this.primaryUrl("postgres"), async (client) => void (await client.query(sql)));
   }
 
-  /** As if its host were lost: all of its processes at once. */
+  /** Kills all processes of the primary at once, as if its host were lost. */
   async killPrimary(): Promise<void> {
     await killTree(this.#primary.process);
   }
 
-  /** No byte gets from one server to the other any more. */
+  /** Lets no byte pass between the two servers any more. */
   silenceStandby(): void {
     this.#link!.silence();
   }
@@ -84,7 +84,10 @@ export class Primaries {
     this.#link!.resume();
   }
 
-  /** As a disk that hangs does: connections stay open, new ones are taken by the kernel, and nothing is answered. */
+  /**
+   * Stops the primary as a hanging disk would: connections stay open, the kernel accepts new ones, and nothing is
+   * answered.
+   */
   suspend(): void {
     signalTree(this.#primary.process, "SIGSTOP");
   }
@@ -93,7 +96,7 @@ export class Primaries {
     signalTree(this.#primary.process, "SIGCONT");
   }
 
-  /** The standby takes writes when it is done. */
+  /** Resolves when the standby accepts writes. */
   async promote(): Promise<void> {
     const standby = this.#standby!;
     await withClient(urlOf(standby.port, "postgres"), (client) => client.query("SELECT pg_promote(true, 60)"));
@@ -108,7 +111,9 @@ export class Primaries {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  /** A new standby in place of the one that was lost; from then on no commit is answered that it does not have. */
+  /**
+   * Starts a new standby in place of the one that was lost. From then on no commit returns before the standby has it.
+   */
   async follow(): Promise<void> {
     const { data: from, port } = this.#primary;
     const to = join(this.#dir, `follows-${port}-${Date.now()}`);
@@ -126,7 +131,7 @@ export class Primaries {
     await withClient(urlOf(port, "postgres"), async (client) => {
       const state = async () => (await client.query("SELECT state FROM pg_stat_replication")).rows[0]?.state;
       while ((await state()) !== "streaming") await sleep(POLL_MS);
-      // Of the one that takes writes alone: the other must not wait for anybody when it is promoted.
+      // Set this on the primary only, because the other must not wait for a standby when it is promoted.
       await client.query("ALTER SYSTEM SET synchronous_standby_names = 'other'");
       await client.query("SELECT pg_reload_conf()");
       const sync = async () => (await client.query("SELECT sync_state FROM pg_stat_replication")).rows[0]?.sync_state;
@@ -146,7 +151,7 @@ export class Primaries {
   }
 }
 
-/** Nodes on a primary and its standby, until the work is done. */
+/** Runs nodes on a primary and its standby until the work is done. */
 export async function onPrimaries<T>(
   options: NodeLifeOptions,
   work: (life: NodeLife, servers: Primaries, primaryUrl: () => string) => Promise<T>,
@@ -171,13 +176,13 @@ function urlOf(port: number, database: string): string {
   return `postgres://test@127.0.0.1:${port}/${database}`;
 }
 
-/** The processes that serve connections go with the one that started them, in the same moment. */
+/** Kills a server with the processes that serve its connections, all at the same moment. */
 async function killTree(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once("exit", resolve));
   if (signalTree(child, "SIGKILL")) await gone;
 }
 
-/** To a process and those that it started; false if it has ended. */
+/** Signals a process and its children. Returns false if it has ended. */
 function signalTree(child: ChildProcess, name: NodeJS.Signals): boolean {
   if (child.exitCode !== null || child.signalCode !== null) return false;
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
@@ -185,7 +190,7 @@ function signalTree(child: ChildProcess, name: NodeJS.Signals): boolean {
     try {
       process.kill(pid, name);
     } catch {
-      // It has just ended.
+      // The process has just ended.
     }
   }
   return true;

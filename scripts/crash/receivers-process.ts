@@ -1,4 +1,4 @@
-/** The driver's end of the receivers. */
+/** The driver's side of the receivers. */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ export class ReceiversProcess {
     return new ReceiversProcess(child, port);
   }
 
-  /** Resolves when it is done. */
+  /** Resolves when the receivers have done it. */
   ask(asked: Asked): Promise<void> {
     const number = ++this.#asked;
     const done = new Promise<void>((resolve) => this.#waiting.set(number, resolve));

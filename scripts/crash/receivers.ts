@@ -1,6 +1,6 @@
 /**
- * The receivers, as a process of their own: every complete request is journaled before it is answered, and so is the
- * answer. Started by receivers-process.ts: receivers.ts <journal> <seed> <plant>
+ * The receivers, as a separate process. Every complete request is in the journal before it gets a response, and so is
+ * the response. receivers-process.ts starts it as: receivers.ts <journal> <seed> <plant>
  */
 import { createHash } from "node:crypto";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
@@ -15,14 +15,14 @@ import { killStrays } from "./strays.ts";
 import { verifies } from "./verifies.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** The n-th complete request from now on kills the daemon: at once, or `ms` after it was answered. */
+/** The n-th complete request from now on kills the daemon: at once, or `ms` after the response. */
 export interface Aim {
   readonly nth: number;
   readonly when: "arrived" | "answered";
   readonly ms: number;
 }
 
-/** What the driver may ask; each is answered with its number when it is done. */
+/** Requests of the driver. Each is confirmed with its number when it is done. */
 export type Asked =
   | { readonly ask: "secrets"; readonly secrets: Readonly<Record<string, string>> }
   | { readonly ask: "generation"; readonly generation: number }
@@ -56,7 +56,7 @@ server.listen(0, "127.0.0.1", () => process.send!({ port: port() }));
 process.on("message", ({ number, ...asked }: Asked & { number: number }) => {
   unawaited(obey(asked).then(() => process.send?.({ done: number })));
 });
-// The driver is gone, and with it whoever would end the daemon, unless it has said that this is the end.
+// The driver is gone and cannot end the daemon any more, so do it here, unless the driver said that this is the end.
 process.on("disconnect", () => {
   if (isOver) process.exit();
   killDaemon(daemon);
@@ -78,7 +78,7 @@ async function obey(asked: Asked): Promise<void> {
   }
 }
 
-/** Connections are accepted in their order: when this one is served, there is none left of the daemon that died. */
+/** Connections are accepted in order: once this one is served, none of the dead daemon's are left. */
 function acceptedAll(): Promise<void> {
   return new Promise((resolve, reject) => {
     get({ host: "127.0.0.1", port: port(), agent: false }, (response) => {
@@ -95,7 +95,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     return;
   }
   const body = await buffer(request).catch(() => null);
-  // The daemon died while it sent: this was no request.
+  // The daemon died while it sent, so this was no request.
   if (body === null) return;
   const isAimedAt = aim !== null && --aim.left === 0 ? aim : null;
   const seen = look(request, body, secrets[name]!);
@@ -114,7 +114,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   } else {
     await journal.append({ kind: "request", ...seen }, answered(seen.nth, answer));
   }
-  // On a busy machine the daemon may have read the answer long before this process goes on.
+  // On a busy machine the daemon may have read the response long before this process continues.
   const from = monotonic();
   send(response, answer);
   unawaited(journal.append({ kind: "sent", nth: seen.nth, from, at: monotonic() }));
@@ -125,7 +125,7 @@ function look(request: IncomingMessage, body: Buffer, secret: string): SeenReque
   const header = (name: string) => String(request.headers[name] ?? "");
   const connection = connections.get(request.socket)!;
   connection.requests++;
-  // Of processes that run at the same time each signs under a name of its own.
+  // Each of several processes signs under a header of its own.
   const signature = Object.keys(request.headers).find((name) => name.startsWith(SIGNATURE_BY));
   return {
     nth: ++count,
@@ -141,7 +141,7 @@ function look(request: IncomingMessage, body: Buffer, secret: string): SeenReque
 }
 
 function answered(nth: number, answer: Answer): object {
-  // On purpose, to show that the check sees it: the journal says otherwise than the receiver did.
+  // A deliberate error, to show that the check notices: the journal contradicts the receiver.
   const noted = plant === "false-answers" && answer === 200 ? 500 : answer;
   return { kind: "answer", nth, answer: noted };
 }
@@ -151,14 +151,14 @@ function send(response: ServerResponse, answer: Answer): void {
   else response.writeHead(answer).end();
 }
 
-/** Unless that process is gone already. */
+/** Does nothing if that process is gone already. */
 function killDaemon(target: number | null): void {
   if (target === null || target !== daemon) return;
   unawaited(journal.append({ kind: "kill", generation, at: monotonic() }));
   try {
     process.kill(target, "SIGKILL");
   } catch {
-    // The driver has not said so yet.
+    // The process is gone, but the driver has not said so yet.
   }
 }
 

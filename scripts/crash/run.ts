@@ -1,4 +1,4 @@
-/** Many lives, a few at a time, and what they came to. */
+/** Runs many lives, a few at a time, and adds up their results. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,20 +25,20 @@ export interface Totals {
   readonly startUpsMs: number[];
   readonly failedOpens: string[];
   readonly findings: Findings;
-  /** Directories of the lives in which something was violated; all others are gone. */
+  /** The directories of lives with violations. All others are removed. */
   readonly kept: string[];
   seconds: number;
 }
 
 const MAX_ROUNDS_OF_LIFE = 10;
-/** A round waits for its daemon's start more than it works. */
+/** A round spends more time waiting for its daemon's start than working. */
 const LANES = availableParallelism() + 1;
 
 export async function run(options: RunOptions): Promise<Totals> {
   const { rounds, seconds, seed, plant, program, startUpLimitMs, onProgress } = options;
   const startedAt = monotonic();
   const dir = mkdtempSync(join(tmpdir(), "webhookd-crash-"));
-  // Kept after a violation and after an error that nobody foresaw, which Node ends with 1 as well.
+  // Keep the directory after a violation, and after an unexpected error, with which Node exits with 1 too.
   process.once("exit", (code) => code !== 1 && rmSync(dir, { recursive: true, force: true }));
   const totals: Totals = {
     lives: 0,
@@ -80,7 +80,7 @@ export function violations({ failedOpens, findings }: Pick<LifeReport, "failedOp
   return failedOpens.length + lost.length + falseDelivered.length + duplicates.unexplained.length + wrong.length;
 }
 
-/** Fills the compile cache, which Node writes at a clean end only. The answer is what the start took. */
+/** Fills the compile cache, which Node writes only at a clean exit. Returns the time of the start. */
 async function warmUp(home: Home): Promise<number> {
   const daemon = DaemonProcess.start(home);
   const startUpMs = await daemon.untilListening();
@@ -90,7 +90,7 @@ async function warmUp(home: Home): Promise<number> {
   return startUpMs;
 }
 
-/** Whether something was violated. */
+/** Adds a report. Returns true if it has a violation. */
 function add(report: LifeReport, totals: Totals): boolean {
   const { findings } = report;
   const all = totals.findings;

@@ -1,6 +1,6 @@
 /**
- * A host whose clock is wrong, for one process: loaded before the program, it has `Date` show what the file that
- * WEBHOOKD_CRASH_CLOCK names is ahead by, in milliseconds, from at most 20 ms after that was written.
+ * Simulates a host with a wrong clock for one process. It is loaded before the program, and makes `Date` show the time
+ * ahead by the milliseconds in the file that WEBHOOKD_CRASH_CLOCK names, within 20 ms after the file changes.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,11 +1,14 @@
-/** What the daemon shows at the end of a life, without what is not judged: there may be millions of deliveries. */
+/**
+ * Reads what the daemon shows at the end of a life, without what is not judged, because there may be millions of
+ * deliveries.
+ */
 import type { Api, ShownAttempt, ShownEvent } from "./api.ts";
 
 export interface Shown {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly events: readonly ShownEvent[];
-  /** By delivery, of those with more than one attempt. */
+  /** Keyed by delivery. Has only deliveries with more than one attempt. */
   readonly attempts: ReadonlyMap<string, readonly ShownAttempt[]>;
 }
 

@@ -1,8 +1,8 @@
-/** The world that the daemon is killed in: its settings, and the endpoints with what they answer. */
+/** The setup in which the daemon is killed: its settings, and the endpoints with their responses. */
 import type { Random } from "../../test/sim/random.ts";
 import type { Answer } from "./entries.ts";
 
-/** Compressed, so that a life of a few rounds sees whole ladders. */
+/** Short delays, so that a life of a few rounds sees whole ladders. */
 export const LADDER = [50, 50, 100, 100, 200, 200] as const;
 export const TIMEOUT_MS = 500;
 
@@ -10,7 +10,7 @@ export const EVENT_TYPES = ["transaction.enriched", "budget.exceeded", "goal.ach
 
 export interface Reaction {
   readonly afterMs: number;
-  /** Never, if null. */
+  /** Null means that there is no response. */
   readonly answer: Answer | null;
 }
 
@@ -40,17 +40,20 @@ export const ENDPOINTS: readonly EndpointPlan[] = [
   { name: "dead", events: ["goal.achieved"], react: () => now(500) },
 ];
 
-/** Of nodes that share a store each has endpoints of its own, so there are several of each plan: `steady`, `steady-2`, … */
+/**
+ * Returns the names of all endpoints. Each node needs endpoints of its own, so there are several of each plan:
+ * `steady`, `steady-2`, …
+ */
 export function namesOf(copies: number): string[] {
   return Array.from({ length: copies }, (_, at) =>
     ENDPOINTS.map(({ name }) => (at === 0 ? name : `${name}-${at + 1}`)),
   ).flat();
 }
 
-/** Of an endpoint's name. */
+/** Returns the plan in an endpoint's name. */
 export function planOf(name: string): string {
   return name.replace(/-\d+$/, "");
 }
 
-/** And the generation: the header that a node signs under, so that its requests are known. */
+/** The header under which a node signs, followed by its generation, so that its requests are known. */
 export const SIGNATURE_BY = "x-signature-by-";

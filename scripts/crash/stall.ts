@@ -1,6 +1,6 @@
 /**
- * PostgreSQL answers nothing for half a minute, and goes on: publishers are told so in time, the nodes grow by little and
- * go on by themselves, and nothing is lost. Before that, a commit that takes long: the event is sent when it is through,
+ * Stops PostgreSQL for half a minute: publishers get an error in time, the nodes need little more memory and recover by
+ * themselves, and nothing is lost. Before that, one commit takes long: its event is sent when it is committed, even
  * though its due time lies behind that of others.
  */
 import { readFileSync } from "node:fs";
@@ -15,13 +15,13 @@ import { onPrimaries, type Primaries } from "./primaries.ts";
 export interface Stalls {
   readonly rounds: number;
   readonly findings: Findings;
-  /** Publishes that were answered 503 in the stalls. */
+  /** Publishes that got a 503 during the stalls. */
   readonly refused: number;
-  /** From the end of each stall until each node acknowledged again. */
+  /** The times from the end of each stall until each node acknowledged again. */
   readonly resumedMs: readonly number[];
-  /** What a node grew by in a stall, in MiB. */
+  /** The memory by which a node grew in a stall, in MiB. */
   readonly grownMiB: readonly number[];
-  /** From a slow commit until all endpoints had been sent its event. */
+  /** The times from a slow commit until its event had been sent to all endpoints. */
   readonly lateMs: readonly number[];
 }
 
@@ -30,7 +30,7 @@ const AFTER_MS = 15_000;
 const LOADS = 8;
 const LATE_MS = 3000;
 const POLL_MS = 20;
-/** The limits on what these may be. */
+/** The limits for these. */
 export const RESUMED_AFTER_STALL_MS = 12_000;
 export const GROWN_MIB = 100;
 export const LATE_LIMIT_MS = 6000;
@@ -51,7 +51,7 @@ async function rounds(
   const lateMs: number[] = [];
   await cluster.divided(url);
   for (let round = 1; round <= count; round++) {
-    // Behind what the last stall left, the event would wait for its turn.
+    // The event would have to wait behind the backlog of the last stall.
     await untilQuiet(cluster.living[0]!.api);
     lateMs.push(await slowCommit(life, url, round));
     const loads = cluster.living.flatMap((node) => Array.from({ length: LOADS }, () => life.load(node)));
@@ -84,7 +84,7 @@ async function rounds(
   };
 }
 
-/** An event whose commit waits for another transaction, while other nodes commit. */
+/** Publishes an event whose commit waits for another transaction, while other nodes commit. */
 async function slowCommit(life: NodeLife, url: string, round: number): Promise<number> {
   const [first, second] = life.cluster.living;
   const key = `slow-${round}`;

@@ -1,19 +1,19 @@
-/** Daemons that their driver started and, killed in that moment, told nobody of. */
+/** Kills daemons whose driver was killed just after starting them, so that nobody else knows about them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A process that is just being started still bears its parent's name. */
+/** A process that is just being started still has its parent's name. */
 const LOOKS = 40;
 const LOOK_EVERY_MS = 50;
 
-/** Kills, for two seconds, every daemon whose data is in `home`. Does nothing where there is no /proc. */
+/** Kills, for two seconds, every daemon whose data is in `home`. Does nothing on a system without /proc. */
 export async function killStrays(home: string): Promise<void> {
   for (let look = 0; look < LOOKS; look++) {
     for (const pid of daemonsIn(home)) {
       try {
         process.kill(pid, "SIGKILL");
       } catch {
-        // It is gone already.
+        // The process is gone already.
       }
     }
     await sleep(LOOK_EVERY_MS);
@@ -40,7 +40,7 @@ function isDaemon(pid: number, home: string): boolean {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
     return words.includes("serve") && words.some((word) => word.startsWith(home));
   } catch {
-    // It ended meanwhile.
+    // The process ended meanwhile.
     return false;
   }
 }

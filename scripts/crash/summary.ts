@@ -1,4 +1,4 @@
-/** What a run came to, for people and for programs. */
+/** Formats the result of a run, for people and for programs. */
 import { violations, type Totals } from "./run.ts";
 
 const SHOWN = 20;
@@ -58,7 +58,7 @@ export function summaryOf(totals: Totals, seed: number): Summary {
   };
 }
 
-/** Nothing was violated, and there was something to violate. */
+/** True if nothing was violated, and there was something to violate. */
 export function isGood(totals: Totals): boolean {
   return violations(totals) === 0 && totals.findings.acked > 0 && totals.kills > 0;
 }
@@ -83,7 +83,7 @@ export function table(summary: Summary): string {
   return rows.map(([name, value]) => `${name.padEnd(24)}${value}\n`).join("");
 }
 
-/** What a failed run is looked into with. */
+/** Lists the violations, with the seed and the files that help to investigate a failed run. */
 export function account({ violations: all, kept, seed }: Summary): string {
   const lines = all.slice(0, SHOWN).map((line) => `  ${line}`);
   if (all.length > SHOWN) lines.push(`  and ${all.length - SHOWN} more`);

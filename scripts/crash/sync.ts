@@ -1,7 +1,7 @@
 /**
- * The standby falls silent under load, so that commits wait for it; servers of those that wait are terminated, cancelled
- * or killed; then the primary is killed, and the standby promoted, which has nothing of that. What was acknowledged must
- * be there all the same.
+ * Silences the standby under load, so that commits wait for it. Then server processes of waiting commits are
+ * terminated, cancelled or killed, and finally the primary is killed and the standby promoted, which has none of these
+ * commits. Every acknowledged event must exist all the same.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { withClient } from "../../test/harness/postgres.ts";
@@ -13,9 +13,9 @@ import { onPrimaries, type Primaries } from "./primaries.ts";
 export interface Desertions {
   readonly rounds: number;
   readonly findings: Findings;
-  /** Commits that were told to wait no longer, by how. */
+  /** The number of commits whose wait was ended, by method. */
   readonly ended: Readonly<Record<Fault, number>>;
-  /** From the promotion until each node acknowledged again. */
+  /** The times from the promotion until each node acknowledged again. */
   readonly resumedMs: readonly number[];
 }
 
@@ -46,7 +46,7 @@ async function rounds(
     const loads = cluster.living.map((node) => life.load(node));
     await sleep(random.between(300, LOAD_MS));
     servers.silenceStandby();
-    // Each round begins with another one.
+    // Each round begins with another fault.
     const first = FAULTS[round % FAULTS.length]!;
     ended[first] += await end(primaryUrl(), first);
     for (const until = monotonic() + random.between(0, SILENT_MS); monotonic() < until; await sleep(AGAIN_MS)) {
@@ -73,7 +73,10 @@ async function rounds(
   };
 }
 
-/** All commits that wait, or the one that a crash of all takes with it; how many they were. */
+/**
+ * Ends the wait of all commits, or kills one server process, which makes all of them crash. Returns the number of
+ * commits.
+ */
 async function end(url: string, fault: Fault): Promise<number> {
   return withClient(url, async (client) => {
     if (fault !== "kill") {

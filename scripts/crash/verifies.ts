@@ -1,7 +1,10 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 
-/** By the specification's words and by the Standard Webhooks library: with no code of the daemon's. */
+/**
+ * Verifies a signature as the specification says, and with the Standard Webhooks library, without any code of the
+ * daemon.
+ */
 export function verifies(
   header: (name: string) => string,
   body: Buffer,

@@ -10,28 +10,31 @@ export interface Place {
 }
 
 export interface Played {
-  /** One character for each byte. */
+  /** One character per byte. */
   readonly text: string;
-  /** How many of the requests were written. */
+  /** The number of requests that were written. */
   readonly sent: number;
-  /** We hung up, or the connection was reset: the last answer may be cut short. */
+  /** True if we hung up, or the connection was reset. The last response may be cut short then. */
   readonly isCut: boolean;
 }
 
-/** Longer than this nothing is waited for, such as the end of a stream. */
+/** The longest time to wait for anything, such as the end of a stream. */
 const LONGEST_MS = 10_000;
 const SHORTEST_IDLE_MS = 200;
 
-/** How long no answer means that there will be none, because the server waits for more of a request. */
+/**
+ * Decides after how long a silence means that no response will come, because the server waits for the rest of a
+ * request.
+ */
 export class Patience {
-  /** From a piece written until something came, as it was lately: a busy machine takes a hundred times as long. */
+  /** The recent average time from a written piece to a response. On a busy machine it is a hundred times as long. */
   #usualMs = 500;
 
   heard(afterMs: number): void {
     this.#usualMs += (afterMs - this.#usualMs) / 20;
   }
 
-  /** Perhaps too soon: it hears nothing of what would have come. */
+  /** Called when it gave up, perhaps too soon, because it cannot know what would have come. */
   gaveUp(): void {
     this.#usualMs = Math.min(LONGEST_MS, this.#usualMs * 1.1 + 1);
   }

@@ -1,4 +1,4 @@
-/** The processes that are sent requests: the daemon in each way that it listens, and the receiver of `webhookd listen`. */
+/** The processes that get requests: the daemon in each way that it listens, and the receiver of `webhookd listen`. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
@@ -21,14 +21,14 @@ const SETTINGS: Partial<Record<Mode, Readonly<Record<string, string>>>> = {
   tls: { SERVER_TLS_CERT: tlsFile("good"), SERVER_TLS_KEY: tlsFile("leaf.key") },
 };
 
-/** One process under fire. */
+/** One process under test. */
 export class Victim {
   readonly pid: number;
   readonly place: Place;
   readonly kind: Kind;
   /** Lines that it logged as errors, or wrote to standard error. */
   readonly errors: readonly string[];
-  /** How it ended; null while it lives. */
+  /** The way it ended; null while it runs. */
   end: string | null = null;
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
@@ -73,7 +73,7 @@ export class Victim {
     return new Victim(child, place, { key, isProxied: mode === "proxy", paths: API_PATHS }, errors);
   }
 
-  /** In MiB; null where there is no /proc. */
+  /** Returns the memory in MiB, or null on a system without /proc. */
   rss(): number | null {
     try {
       const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"))?.[1];
@@ -83,14 +83,14 @@ export class Victim {
     }
   }
 
-  /** The status of a request that is good, which the process must answer as if nothing had been. */
+  /** Sends a good request, which the process must still answer normally. Returns the status. */
   async goodRequest(): Promise<number> {
     const isApi = this.kind.paths === API_PATHS;
     const headers: Record<string, string> = this.kind.key === null ? {} : { authorization: `Bearer ${this.kind.key}` };
     return (await ask(this.place, isApi ? EVENTS : "/", EVENT, headers)).status;
   }
 
-  /** As an operator does it; how it ended. */
+  /** Stops the process as an operator does. Returns how it ended. */
   async stop(): Promise<string> {
     const stuck = setTimeout(() => this.#child.kill("SIGKILL"), STOP_MS);
     this.#child.kill("SIGTERM");

@@ -1,25 +1,28 @@
-/** Makes the bytes of requests, most of them odd in one or two places: the rest has to be right for those to be reached. */
+/**
+ * Makes the bytes of requests. Most are malformed in one or two places; the rest must be right, so that those are
+ * reached.
+ */
 import { Random } from "../../test/sim/random.ts";
 
-/** What one connection sends, and how. */
+/** The requests of one connection, and the way they are sent. */
 export interface Plan {
   readonly requests: readonly Buffer[];
-  /** In how many pieces all of it is written. */
+  /** The number of pieces in which all of it is written. */
   readonly pieces: number;
-  /** The next request is written when the last is answered, instead of all at once. */
+  /** True if the next request is written after the response to the last one, instead of all at once. */
   readonly inTurn: boolean;
-  /** Once all is written: waits for answers, closes its half, or resets the connection. */
+  /** Once all is written, it waits for responses, closes its side, or resets the connection. */
   readonly end: "wait" | "half" | "reset";
-  /** Speaks no TLS where it is expected. */
+  /** True if it does not speak TLS although the server expects it. */
   readonly isClear: boolean;
-  /** Answers to HEAD have a length and no body. */
+  /** Responses to HEAD have a length and no body. */
   readonly hasHead: boolean;
-  /** Of the client: each is a peer of its own. */
+  /** The client's address, so that each client is a peer of its own. */
   readonly address: string;
 }
 
 export interface Kind {
-  /** Of a key that may read and publish, so that it can change nothing that the rest of the run needs; null for none. */
+  /** A key that may read and publish, so that it can change nothing that the rest of the run needs. Null for none. */
   readonly key: string | null;
   readonly isProxied: boolean;
   readonly paths: readonly string[];
@@ -341,7 +344,7 @@ const BODIES = [
 
 const LAST = Buffer.from("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
-/** The plan of connection `index`, from nothing but these: one alone can be repeated. */
+/** Returns the plan of connection `index`. It depends on nothing else, so that one connection can be repeated. */
 export function planOf(seed: number, index: number, kind: Kind): Plan {
   const random = new Random(Math.imul(seed, 2_654_435_761) ^ Math.imul(index + 1, 40_503));
   random.next();
@@ -354,7 +357,7 @@ export function planOf(seed: number, index: number, kind: Kind): Plan {
     requests.push(bytes);
     hasHead ||= isHead;
   }
-  // Where all before it was whole, it ends the connection, and nobody has to wait.
+  // If everything before it was complete, this request ends the connection, and nobody has to wait.
   if (end === "wait") requests.push(LAST);
   return {
     requests,
@@ -368,7 +371,7 @@ export function planOf(seed: number, index: number, kind: Kind): Plan {
 }
 
 function aRequest(random: Random, kind: Kind): { readonly bytes: Buffer; readonly isHead: boolean } {
-  // Few faults in each request: what stands behind the first is seldom looked at.
+  // Put few faults into each request, because the server seldom reads on after the first one.
   const odd = (probability = 0.12) => random.chance(probability);
   const method = odd(0.03) ? random.pick(ODD_METHODS) : odd(0.4) ? random.pick(METHODS) : random.pick(["GET", "POST"]);
   const isHead = method === "HEAD";
@@ -397,7 +400,7 @@ function targetOf(random: Random, { paths }: Kind, odd: (probability?: number) =
   return target === "" ? "/" : target;
 }
 
-/** Adds what frames it to the head. */
+/** Adds the headers that frame the body to the head. */
 function bodyOf(random: Random, lines: string[], odd: (probability?: number) => boolean): string {
   const body = odd(0.5) ? random.pick(BODIES) : EVENT;
   if (!odd(0.1)) lines.push("Content-Type: application/json");

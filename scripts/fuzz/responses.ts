@@ -1,14 +1,16 @@
-/** Reads all that came back on a connection, strictly: what is not HTTP/1.1 to the last byte is a fault of the server. */
+/**
+ * Parses strictly everything that came back on a connection: any byte that is not HTTP/1.1 is a fault of the server.
+ */
 
 export interface Response {
   readonly status: number;
-  /** Of a problem document; null for any other answer, or one without its body. */
+  /** The code of a problem document. Null for any other response, or one without its body. */
   readonly code: string | null;
 }
 
 export interface Reading {
   readonly responses: readonly Response[];
-  /** What is wrong, and with which bytes; null when nothing is. */
+  /** Describes the fault with its bytes; null if there is none. */
   readonly fault: string | null;
 }
 
@@ -20,7 +22,7 @@ interface Head {
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** `isCut` when the end may be missing: we hung up, or the connection was reset. */
+/** `isCut` is true if the end may be missing, because we hung up or the connection was reset. */
 export function readResponses(text: string, { hasHead, isCut }: { hasHead: boolean; isCut: boolean }): Reading {
   const responses: Response[] = [];
   let at = 0;
@@ -71,7 +73,7 @@ function headOf([first = "", ...lines]: readonly string[]): Head | string {
   return { status: Number(status), fields };
 }
 
-/** Null when it is not complete. */
+/** Returns null if the body is incomplete. */
 function bodyOf(
   text: string,
   at: number,
@@ -104,7 +106,7 @@ function chunksOf(text: string, from: number): { text: string; end: number } | s
   }
 }
 
-/** Undefined for what is not a problem document of that status. */
+/** Returns undefined if this is not a problem document of that status. */
 function codeOf(body: string, status: number, fields: Head["fields"]): string | undefined {
   if (fields.get("content-type") !== "application/problem+json") return undefined;
   try {

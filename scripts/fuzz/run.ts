@@ -1,4 +1,4 @@
-/** Sends one process its requests, and judges what came of it. */
+/** Sends the requests to one process, and judges the responses. */
 import { Patience, play } from "./connection.ts";
 import { type Mode, Victim } from "./modes.ts";
 import { planOf } from "./requests.ts";
@@ -8,7 +8,7 @@ export interface Round {
   readonly mode: Mode;
   readonly home: string;
   readonly seed: number;
-  /** How many requests are written, at least. */
+  /** The smallest number of requests to write. */
   readonly requests: number;
   /** Only this connection of the round; null for all. */
   readonly only: number | null;
@@ -19,20 +19,22 @@ export interface Outcome {
   readonly connections: number;
   readonly requests: number;
   readonly responses: number;
-  /** How often each status was answered. */
+  /** The number of responses with each status. */
   readonly statuses: Readonly<Record<string, number>>;
-  /** In MiB, after a quarter of the requests, and at the end; null where there is no /proc. */
+  /** The memory in MiB, after a quarter of the requests and at the end. Null on a system without /proc. */
   readonly rssMib: readonly [quarter: number | null, end: number | null];
   readonly seconds: number;
-  /** Everything that must not be; each names the connection that repeats it. */
+  /** All violations. Each names the connection that repeats it. */
   readonly faults: readonly string[];
 }
 
-/** At the same time. */
+/** The number of concurrent connections. */
 const CONNECTIONS = 24;
-/** What a request may be answered with that is a 5xx and yet meant: there is no more room for anybody just now. */
+/** The codes of 5xx responses that are intended, because there is no capacity at the moment. */
 export const DELIBERATE: ReadonlySet<string | null> = new Set(["overloaded"]);
-/** Between a quarter of the requests and all of them. What Node holds moves by half of this with nobody there. */
+/**
+ * The largest growth between a quarter of the requests and all of them. Node's memory varies by half of this when idle.
+ */
 export const RSS_BOUND_MIB = 64;
 const MOST_FAULTS = 20;
 
@@ -51,7 +53,7 @@ export async function runRound({ mode, home, seed, requests: wanted, only }: Rou
       underWay.add(index);
       const plan = planOf(seed, index, victim.kind);
       const { text, sent, isCut } = await play(victim.place, plan, patience);
-      // Those that ended with the process stay, because one of them ended it.
+      // Keep the connections that ended with the process, because one of them ended it.
       if (victim.end === null) underWay.delete(index);
       requests += sent;
       const read = readResponses(text, { hasHead: plan.hasHead, isCut });

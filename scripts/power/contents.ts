@@ -1,17 +1,17 @@
-/** What a start finds on a rebuilt disk, and whether all that was answered before the cut is true of it. */
+/** Describes what a start finds on a rebuilt disk, and checks that everything acknowledged before the cut is there. */
 import Database from "better-sqlite3";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Expectation, Promised, Verdict } from "./promises.ts";
 
 export interface Contents {
-  /** What each endpoint's description says, by id. */
+  /** The description of each endpoint, by id. */
   readonly endpoints: ReadonlyMap<string, string | null>;
   readonly keys: ReadonlySet<string>;
-  /** Names of the backups that are whole. */
+  /** The names of complete backups. */
   readonly backups: ReadonlySet<string>;
   readonly events: ReadonlyMap<string, readonly DeliveryThere[]>;
-  /** What would be sent, by delivery: the SHA-256 of its body. Null where a daemon sends it. */
+  /** The deliveries that would be sent, with the SHA-256 of their bodies. Null if a daemon sends them. */
   readonly owed: ReadonlyMap<string, string> | null;
 }
 
@@ -34,7 +34,7 @@ export function judge(
   return { lost, wrong: [...wrong, ...wronglyOwed(contents, promised)] };
 }
 
-/** What waits is what is shown as pending, with the bytes that were published. */
+/** The waiting deliveries must be those shown as pending, with the bytes that were published. */
 function wronglyOwed({ events, owed }: Contents, promised: readonly Promised[]): string[] {
   if (owed === null) return [];
   const bodies = new Map(promised.flatMap((one) => (one.kind === "event" ? [[one.id, one.body] as const] : [])));

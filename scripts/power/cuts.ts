@@ -1,22 +1,22 @@
-/** Where the power is cut, what is lost then, and which lies the disk told before. */
+/** Chooses where the power is cut, what the disk loses then, and how it lied before. */
 import type { Random } from "../../test/sim/random.ts";
 import type { Loss } from "./disk.ts";
 import type { Recorded } from "./recording.ts";
 import type { Session } from "./session.ts";
 
 /**
- * `honest` keeps what was synced. The others are controls, on which something must be lost: `swallow` answers every sync
- * of a file and writes nothing; `normal` syncs the write-ahead log before a checkpoint only, as `synchronous=NORMAL`
- * does.
+ * `honest` keeps what was synced. The others are controls, on which something must be lost: `swallow` acknowledges
+ * every sync of a file and writes nothing; `normal` syncs the write-ahead log only before a checkpoint, as
+ * `synchronous=NORMAL` does.
  */
 export type Honesty = "honest" | "normal" | "swallow";
 
 export interface Cut {
-  /** So many operations reached the disk. */
+  /** The number of operations that reached the disk. */
   readonly after: number;
   readonly loss: Loss;
   readonly seed: number;
-  /** Whether the whole daemon is started on what is left, or the store alone opened. */
+  /** True if the whole daemon is started on what is left; otherwise only the store is opened. */
   readonly starts: boolean;
 }
 
@@ -25,7 +25,7 @@ const STARTS = 20;
 
 const LOSSES = ["dropped", "torn", "torn", "kept"] as const;
 
-/** In the order in which they come. Half are just behind a sync or a change of names, where most can go wrong. */
+/** Sorts cuts by their place. Half of them are just behind a sync or a change of names, where most can go wrong. */
 export function drawCuts(operations: readonly Recorded[], count: number, random: Random): Cut[] {
   const edges = operations.flatMap(({ kind }, at) => (kind === "write" || kind === "truncate" ? [] : [at + 1]));
   return inOrder(count, (at) => ({
@@ -36,7 +36,10 @@ export function drawCuts(operations: readonly Recorded[], count: number, random:
   }));
 }
 
-/** Just behind answers, with nothing left of what was not synced: a disk that lies has always forgotten something. Both ways of looking must see it. */
+/**
+ * Cuts just behind acknowledgements and drops everything that was not synced, so a disk that lies has always lost
+ * something. Both ways of checking must notice it.
+ */
 export function drawControls(session: Pick<Session, "operations" | "answered">, count: number, random: Random): Cut[] {
   const { operations, answered } = session;
   return inOrder(count, (at) => {
@@ -50,7 +53,7 @@ function inOrder(count: number, draw: (at: number) => Cut): Cut[] {
   return Array.from({ length: count }, (_, at) => draw(at)).toSorted((a, b) => a.after - b.after);
 }
 
-/** What of the recording the disk took part in. */
+/** Returns the operations that the disk really performed. */
 export function heard(operations: readonly Recorded[], disk: Honesty): readonly Recorded[] {
   if (disk === "honest") return operations;
   const wals = new Set<bigint>();

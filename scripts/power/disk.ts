@@ -1,6 +1,6 @@
 /**
- * A disk as POSIX promises it, and no better: what was written to a file is there for good once that file was synced,
- * and a name once its directory was. What came later may be there, in part, or not at all, when the power is cut.
+ * A disk that keeps what POSIX promises, and no more: the contents of a file are durable once the file was synced, and
+ * a name once its directory was. When the power is cut, later changes may be there, in part, or not at all.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { basename, dirname, join } from "node:path";
 import type { Random } from "../../test/sim/random.ts";
 import type { Operation } from "./recording.ts";
 
-/** What becomes of everything that was not synced. */
+/** Decides what happens to everything that was not synced. */
 export type Loss = "dropped" | "torn" | "kept";
 
 type Change = { readonly offset: number; readonly data: Buffer } | { readonly bytes: number };
@@ -27,7 +27,7 @@ class File {
     this.#unsynced = [];
   }
 
-  /** As a start after the power cut finds it. */
+  /** Returns the file as a start after the power cut finds it. */
   after(loss: Loss, random: Random): Buffer {
     if (loss === "dropped" || this.#unsynced.length === 0) return this.synced.subarray(0, this.#size);
     const copy = new File();
@@ -61,7 +61,7 @@ class File {
   }
 }
 
-/** Names under a directory. Their changes reach the disk in order, as a journal would write them. */
+/** The names in a directory. Their changes reach the disk in order, as a journal would write them. */
 class Directory {
   readonly now = new Map<string, Node>();
   #synced = new Map<string, Node>();
@@ -93,7 +93,7 @@ export class Disk {
   readonly #path: string;
   readonly #nodes = new Map<bigint, Node>();
 
-  /** @param path that of the root, which is there before the recording and stays */
+  /** @param path the path of the root, which exists before the recording and stays */
   constructor(path: string) {
     this.#path = path;
   }
@@ -112,7 +112,7 @@ export class Disk {
       case "truncate":
         return this.#file(operation.inode)?.change({ bytes: operation.bytes });
       case "sync":
-        // The root itself is no directory of the recording, and its syncs have an inode that nothing made.
+        // The recording did not make the root itself, so a sync of the root has an unknown inode.
         return (this.#nodes.get(operation.inode) ?? this.#root).sync();
       case "unlink":
         return this.#parentOf(operation.path).change([basename(operation.path), null]);
@@ -122,7 +122,7 @@ export class Disk {
     }
   }
 
-  /** What a start finds if the power is cut now: files by their paths from the root, null for a directory. */
+  /** Returns what a start finds if the power is cut now: files by their paths from the root, null for a directory. */
   after(loss: Loss, random: Random): Map<string, Buffer | null> {
     const found = new Map<string, Buffer | null>();
     addNames(found, ".", this.#root.after(loss, random), { loss, random });
@@ -159,7 +159,7 @@ function setAll(names: Map<string, Node>, entries: readonly (readonly [name: str
   }
 }
 
-/** Gone, whole, zeros in its place, or only some of its sectors. */
+/** Loses the change, keeps it, replaces it by zeros, or keeps only some of its sectors. */
 function torn(change: Change, random: Random): Change | null {
   const roll = random.next();
   if (roll < 0.3) return null;
@@ -179,14 +179,14 @@ function addNames(
 ): void {
   for (const [name, node] of names) {
     const path = `${directory}/${name}`;
-    // The index of a WAL is made anew by the first to open the database.
+    // The first process to open the database rebuilds the index of a WAL.
     if (name.endsWith("-shm")) continue;
     found.set(path, node instanceof File ? node.after(loss, random) : null);
     if (node instanceof Directory) addNames(found, path, node.after(loss, random), { loss, random });
   }
 }
 
-/** The same for disks that hold the same. */
+/** Returns the same name for disks with the same contents. */
 export function nameOf(found: ReadonlyMap<string, Buffer | null>): string {
   const hash = createHash("sha1");
   for (const [path, content] of found) {

@@ -1,7 +1,7 @@
 /**
- * The power is cut. What a daemon writes, syncs and names is recorded; disks are rebuilt as a cut may leave them, with
- * what was not synced gone, torn or there; the store is opened on each, and on some of them the daemon is started. Two
- * kinds of disks that lie are the controls: on these something must be lost.
+ * Simulates power cuts. The writes, syncs and names of a daemon are recorded, and disks are rebuilt as a cut may leave
+ * them: what was not synced is gone, torn or there. The store is opened on each disk, and on some of them the daemon is
+ * started. Two kinds of disks that lie are the controls: they must lose something.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ if (!(states >= 1) || !(controls >= 1) || !(seconds > 0) || !Number.isSafeIntege
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 const dir = mkdtempSync(join(process.env.TMPDIR ?? memoryDirectory() ?? tmpdir(), "webhookd-power-"));
-// Kept after a violation and after an error that nobody foresaw, which Node ends with 1 as well.
+// Keep the directory after a violation, and after an unexpected error, with which Node exits with 1 too.
 process.once("exit", (code) => code !== 1 && rmSync(dir, { recursive: true, force: true }));
 const recorder = buildRecorder(dir);
 if ("missing" in recorder) {

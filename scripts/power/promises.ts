@@ -1,4 +1,7 @@
-/** What the daemon answered while it was recorded: all of it must be true of every disk that a later cut leaves. */
+/**
+ * The acknowledgements of the daemon while it was recorded. All of them must hold on every disk that a later cut
+ * leaves.
+ */
 
 export type Promised =
   | { readonly kind: "endpoint"; readonly id: string }
@@ -6,30 +9,33 @@ export type Promised =
   | { readonly kind: "removed"; readonly endpoint: string }
   | { readonly kind: "key"; readonly id: string }
   | { readonly kind: "backup"; readonly name: string }
-  /** `body` is the SHA-256 of what a receiver must get. */
+  /** `body` is the SHA-256 of the bytes that a receiver must get. */
   | { readonly kind: "event"; readonly id: string; readonly body: string; readonly deliveries: number }
   | { readonly kind: "settled"; readonly delivery: string; readonly status: string };
 
-/** With the length of the recording when the answer was seen: everything that the answer rests on is in front of it. */
+/**
+ * `end` is the length of the recording when the acknowledgement was seen. Everything that it depends on comes before
+ * that.
+ */
 export type Answered = Promised & { readonly end: number };
 
-/** What a rebuilt disk is held against. */
+/** The expectation for a rebuilt disk. */
 export interface Expectation {
-  /** Disks of the same name hold the same. */
+  /** Disks of the same name have the same contents. */
   readonly disk: string;
-  /** The whole daemon is started on it; else the store alone is opened. */
+  /** True if the whole daemon is started on it; otherwise only the store is opened. */
   readonly starts: boolean;
   readonly home: string;
   readonly data: string;
   readonly promised: readonly Promised[];
-  /** Deliveries that a receiver answered 2xx before the power was cut; no other may be `delivered`. */
+  /** Deliveries that a receiver acknowledged with 2xx before the power cut. No others may be `delivered`. */
   readonly succeeded: readonly string[];
 }
 
-/** What a start on a rebuilt disk came to. */
+/** The result of a start on a rebuilt disk. */
 export interface Verdict {
-  /** Answered with success, and not there. */
+  /** Acknowledged, but not there. */
   readonly lost: readonly string[];
-  /** All else that is wrong: no start, a false `delivered`, a delivery that is never made. */
+  /** Everything else that is wrong: a failed start, a false `delivered`, a delivery that is never made. */
   readonly wrong: readonly string[];
 }

@@ -1,16 +1,16 @@
-/** Builds recorder.c and faults.c, where there is a C compiler to be had. */
+/** Builds recorder.c and faults.c, if there is a C compiler. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export type Built = { readonly file: string } | { readonly missing: string };
 
-/** The path of the recorder, or why there is none. */
+/** Returns the path of the recorder, or why there is none. */
 export function buildRecorder(dir: string): Built {
   return buildPreload(dir, "recorder");
 }
 
-/** The path of what makes calls fail, or why there is none. */
+/** Returns the path of the library that makes calls fail, or why there is none. */
 export function buildFaults(dir: string): Built {
   return buildPreload(dir, "faults");
 }

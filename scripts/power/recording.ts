@@ -1,4 +1,4 @@
-/** The log that recorder.c writes, read back: what a process asked of its disk, in order. */
+/** Reads the log that recorder.c writes: the disk operations of a process, in order. */
 import { readFileSync } from "node:fs";
 
 export type Operation =
@@ -9,14 +9,14 @@ export type Operation =
   | { readonly kind: "rename" | "link"; readonly path: string; readonly to: string }
   | { readonly kind: "unlink"; readonly path: string };
 
-/** An operation, and the length of the log once it was written down. */
+/** An operation, and the length of the log after it. */
 export type Recorded = Operation & { readonly end: number };
 
-/** The numbers of recorder.c. */
+/** The numbers in recorder.c. */
 const KINDS = [null, "create", "write", "truncate", "sync", "rename", "unlink", "mkdir", "link"] as const;
 const HEADER_BYTES = 32;
 
-/** @throws {Error} if the log is cut or is not one */
+/** @throws {Error} if the log is truncated or is not a log */
 export function readRecording(file: string): Recorded[] {
   const log = readFileSync(file);
   const operations: Recorded[] = [];

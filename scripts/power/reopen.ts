@@ -1,9 +1,9 @@
 /**
- * A process that goes on from one rebuilt disk after another: each message is an Expectation, each answer a Verdict.
+ * A process that checks one rebuilt disk after another: each message is an Expectation, each reply a Verdict.
  *
- * On most disks it opens the store as the daemon does at its start, and compares what is there, and what would be sent.
- * On the others it starts the whole daemon: paused, so that what it shows is what the disk holds; then it sends all that
- * is open.
+ * On most disks it opens the store as the daemon does at its start, and compares its contents and what would be sent.
+ * On the others it starts the whole daemon: first paused, so that it shows what the disk holds; then it sends all open
+ * deliveries.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
@@ -29,7 +29,7 @@ const QUIET_LIMIT_MS = 60_000;
 const POLL_MS = 10;
 const PAGE = 200;
 const DISK_FLOOR = 1_048_576;
-/** So many disks are remembered, in case the same one comes again with more that was promised. */
+/** The number of disks that are remembered, because the same one may come again with more promises. */
 const REMEMBERED = 8;
 
 const seen = new Map<string, Contents>();
@@ -42,7 +42,7 @@ async function check(expectation: Expectation): Promise<Verdict> {
   const { disk, home, data, promised, starts } = expectation;
   const before = seen.get(disk);
   if (before !== undefined && !starts) return judge(before, expectation);
-  // After a power cut the machine is started again, which this one was not.
+  // A power cut restarts the machine, but this one was not restarted.
   rmSync(join(data, "webhookd.pid"), { force: true });
   const found = await (starts ? started(data) : opened(data)).catch((error: unknown) => ({ wrong: [textOf(error)] }));
   if (!("contents" in found)) return { lost: promised.map((one) => JSON.stringify(one)), wrong: found.wrong };
@@ -59,9 +59,9 @@ async function check(expectation: Expectation): Promise<Verdict> {
   return { lost: verdict.lost, wrong: [...verdict.wrong, ...wrong] };
 }
 
-/** What was there before anything was sent, and what was wrong later. It rejects if there is no start. */
+/** The contents before anything was sent, and the faults after that. Rejects if the start fails. */
 interface Found {
-  /** Null if nobody could look: that is wrong, and says nothing of what is there. */
+  /** Null if nobody could look. That is a fault, and tells nothing about the contents. */
   readonly contents: Contents | null;
   readonly wrong: readonly string[];
 }
@@ -94,7 +94,7 @@ async function opened(data: string): Promise<Found> {
   }
 }
 
-/** Whatever would be sent until the end of time. */
+/** Returns everything that would ever be sent. */
 async function owedIn(store: Store): Promise<Map<string, string>> {
   const owed = new Map<string, string>();
   for (const endpoint of (await store.deliveries.earliestDue(null, 1000)).keys()) {

@@ -1,4 +1,4 @@
-/** One recording, and what is found on many disks that it may have left behind. */
+/** Makes one recording, and checks many disks that it may have left behind. */
 import { fork, type ChildProcess } from "node:child_process";
 import { mkdirSync, rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -17,7 +17,7 @@ const STUCK_MS = 120_000;
 export interface PowerOptions {
   readonly dir: string;
   readonly recorder: string;
-  /** How many disks are rebuilt, of those that are honest and of each kind that lies. */
+  /** The number of disks to rebuild: honest ones, and of each kind that lies. */
   readonly states: number;
   readonly controls: number;
   readonly seconds: number;
@@ -26,30 +26,30 @@ export interface PowerOptions {
 }
 
 export interface Report {
-  /** Operations that were recorded. */
+  /** The number of operations recorded. */
   readonly operations: number;
-  /** Events that were acknowledged meanwhile. */
+  /** The number of events acknowledged meanwhile. */
   readonly acked: number;
   readonly sweeps: readonly Sweep[];
 }
 
-/** What was found on disks of one kind. */
+/** The results for disks of one kind. */
 export interface Sweep {
   readonly disk: Honesty;
   states: number;
-  /** On how many of them the whole daemon was started. */
+  /** The number of disks on which the whole daemon was started. */
   started: number;
-  /** How many of the states differ in what is on the disk. */
+  /** The number of different disks among the states. */
   disks: number;
-  /** How much had been answered with success before the cuts, over all states. */
+  /** The number of acknowledgements before the cuts, over all states. */
   promised: number;
-  /** States in which anything was wrong. */
+  /** The number of states with any fault. */
   bad: number;
   lost: number;
-  /** Of these, what was missed when the store alone was opened. */
+  /** The part of them that was missed when only the store was opened. */
   lostToStore: number;
   readonly violations: string[];
-  /** Directories of the bad ones. */
+  /** The directories of states with faults. */
   readonly kept: string[];
 }
 
@@ -71,7 +71,10 @@ export async function run(options: PowerOptions): Promise<Report> {
   }
 }
 
-/** Nothing is wrong on honest disks, and on those that lie both ways of looking see it: else they would see no loss. */
+/**
+ * True if nothing is wrong on honest disks, and both ways of checking notice the loss on disks that lie. Otherwise they
+ * would notice no loss.
+ */
 export function isGood({ sweeps }: Report): boolean {
   return sweeps.every(({ disk, violations, promised, lost, lostToStore }) =>
     disk === "honest" ? violations.length === 0 && promised > 0 : lostToStore > 0 && lost > lostToStore,
@@ -107,12 +110,12 @@ async function sweepOver(session: Session, honesty: Honesty, options: PowerOptio
 interface LaneParts {
   readonly session: Session;
   readonly sweep: Sweep;
-  /** Of the disks that all lanes have seen. */
+  /** The names of the disks that all lanes have seen. */
   readonly names: Set<string>;
   readonly onProgress: (sweep: Sweep) => void;
 }
 
-/** Cuts in their order, so that the disk is built once and goes on from one to the next. */
+/** Applies cuts in their order, so that the disk is built once and continued from one cut to the next. */
 class Lane {
   readonly #session: Session;
   readonly #sweep: Sweep;

@@ -1,6 +1,6 @@
 /**
  * One life of a daemon whose disk is recorded, from its first start in an empty directory: publishers, an operator who
- * changes things and makes backups, receivers that fail now and then. It ends as a power cut does, with nothing closed.
+ * changes things and makes backups, receivers that fail now and then. It ends as in a power cut, with nothing closed.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
@@ -19,25 +19,25 @@ import type { Answered, Promised } from "./promises.ts";
 import { readRecording, type Recorded } from "./recording.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** New levels of directories, each of which has to be there after a cut. */
+/** Several new levels of directories, each of which must exist after a cut. */
 export const DATA = "var/lib/webhookd";
 const PUBLISHERS = 3;
 const EVENTS = "/v1/webhooks/events";
 const WATCHED = 40;
-/** Older ones are removed. */
+/** Older backups are removed. */
 const BACKUPS = 4;
 
 export interface Session {
   readonly root: string;
   readonly operations: readonly Recorded[];
   readonly answered: readonly Answered[];
-  /** Deliveries that were answered 2xx. */
+  /** Deliveries that got a 2xx. */
   readonly succeeded: readonly string[];
 }
 
-/** Receivers for the recorded daemon and for all that are started on rebuilt disks, which are answered 200. */
+/** The receivers for the recorded daemon, and for all daemons started on rebuilt disks, which get a 200. */
 export class Receivers {
-  /** Deliveries that were answered 2xx while the daemon was recorded. */
+  /** Deliveries that got a 2xx while the daemon was recorded. */
   readonly succeeded = new Set<string>();
   /** Requests with another body than the one published, or a signature that does not verify. */
   readonly wrong: string[] = [];
@@ -70,7 +70,7 @@ export class Receivers {
     const [event, delivery] = [header("webhook-id"), header("x-webhookd-delivery")];
     const hash = createHash("sha256").update(body).digest("hex");
     if (!verifies(header, body, this.secrets.get(name)!)) this.wrong.push(`${delivery} has a wrong signature`);
-    // The first body stands for all, until the publish is answered and says what it must be.
+    // The first body counts until the response to the publish tells what it must be.
     if ((this.bodies.get(event) ?? hash) !== hash) this.wrong.push(`${delivery} has other bytes`);
     this.bodies.set(event, hash);
     const answer = this.isRecording ? this.#reaction(name) : 200;
@@ -177,7 +177,7 @@ class Work {
     const { random, receivers } = this.#parts;
     const type = random.pick(EVENT_TYPES);
     const size = random.chance(0.3) ? random.between(2, 12) : 1;
-    // Some are so large that the store writes them in parts.
+    // Some batches are so large that the store writes them in parts.
     const isLarge = size > 8 && random.chance(0.5);
     const texts = Array.from({ length: size }, () => {
       const padding = "é".repeat(
@@ -223,7 +223,7 @@ class Work {
     }
   }
 
-  /** What is shown as settled stays so. */
+  /** A delivery that is shown as settled stays settled. */
   async #watch(): Promise<void> {
     const { data } = await this.#parts.api.newest(WATCHED);
     for (const { id, status } of data.flatMap((event) => event.deliveries)) {
