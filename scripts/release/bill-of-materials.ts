@@ -1,6 +1,7 @@
 /**
- * What an executable or the npm package is made of, as CycloneDX 1.5. Not `npm sbom`: it lists what is installed rather than what is in
- * the file, knows nothing of Node and SQLite, and with `--omit dev` leaves out what a development dependency needs too.
+ * The bill of materials of an executable or the npm package, as CycloneDX 1.5. `npm sbom` would not do: it lists what
+ * is installed rather than what is in the file, does not know about Node and SQLite, and with `--omit dev` leaves out
+ * packages that a development dependency needs too.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -18,10 +19,10 @@ interface Component {
   readonly licenses: readonly { readonly license: { readonly id: string } }[];
 }
 
-/** What a release ships that runs: an executable, or a package that runs on a Node that is there. */
+/** The part of a release that runs: an executable, or a package for a Node that is installed already. */
 export type Shipped = Pick<Executable, "bundle" | "file"> & Partial<Pick<Executable, "target" | "node">>;
 
-/** `built` is an ISO instant: of the commit, so that it says nothing of the machine. */
+/** `built` is the ISO time of the commit, so that it does not depend on the machine. */
 export function billOfMaterials(shipped: Shipped, built: string) {
   const { bundle, file, target, node } = shipped;
   const { version } = bundle;
@@ -65,7 +66,7 @@ function fromNpm({ name, version, license, integrity }: Package): Component {
   };
 }
 
-/** With the names by which databases of vulnerabilities know it. */
+/** Includes the names by which vulnerability databases know Node. */
 function nodeIn({ version, file }: Executable["node"]): Component {
   return {
     "bom-ref": `node@${version}`,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Of every file in `directory` but itself, as `sha256sum --check` reads it. */
+/** The file with the checksums of every other file in `directory`, as `sha256sum --check` reads it. */
 export const CHECKSUMS = "SHA256SUMS";
 
 export function checksums(directory: string): string {

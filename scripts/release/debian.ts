@@ -1,4 +1,4 @@
-/** The Debian package of an executable, made by debhelper: its scripts create the user and start the service. */
+/** Makes the Debian package of an executable with debhelper, whose scripts create the user and start the service. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,19 +10,19 @@ import { root } from "../root.ts";
 
 const SHIPPED = join(import.meta.dirname, "debian");
 const ARCHITECTURES: Readonly<Record<Target["arch"], string>> = { x64: "amd64", arm64: "arm64" };
-/** `webhookd completions` of each shell, where debian/webhookd.install looks for it. */
+/** The output of `webhookd completions` for each shell, in the files that debian/webhookd.install expects. */
 const COMPLETIONS = { bash: "webhookd", zsh: "_webhookd", fish: "webhookd.fish" };
 
 export interface Packaging {
-  /** Who makes the release: `Name <address>`. */
+  /** The person who makes the release: `Name <address>`. */
   readonly maintainer: string;
-  /** An ISO instant: of the commit, so that it says nothing of the machine. */
+  /** The ISO time of the commit, so that it does not depend on the machine. */
   readonly built: string;
-  /** THIRD-PARTY-LICENSES. */
+  /** The contents of THIRD-PARTY-LICENSES. */
   readonly licences: string;
 }
 
-/** The package's file in `directory`. Needs debhelper and dpkg-dev. */
+/** Returns the package's file in `directory`. Needs debhelper and dpkg-dev. */
 export function makeDebianPackage(
   { file, target, bundle }: Pick<Executable, "file" | "target" | "bundle">,
   directory: string,
@@ -74,7 +74,7 @@ function run(command: string, words: readonly string[], cwd: string, built: stri
   }
 }
 
-/** `Thu, 20 Nov 2026 09:55:00 +0000`, as changelogs have it. */
+/** Formats the date as changelogs do: `Thu, 20 Nov 2026 09:55:00 +0000`. */
 function changelogEntry(version: string, maintainer: string, built: string): string {
   const when = new Date(built).toUTCString().replace("GMT", "+0000");
   return `webhookd (${version}) unstable; urgency=medium

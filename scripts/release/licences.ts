@@ -1,4 +1,4 @@
-/** THIRD-PARTY-LICENSES: whose work is in the executables, and on what terms. */
+/** THIRD-PARTY-LICENSES: the works of others in the executables, and their terms. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Bundle } from "../build.ts";
@@ -7,14 +7,17 @@ import type { Executable } from "../package/make.ts";
 import { TARGETS } from "../package/targets.ts";
 import { packagesIn, type Package } from "./packages.ts";
 
-/** Terms under which others' work may be shipped inside one file, with its licence beside it. */
+/** The licences under which a work may be shipped inside one file, with its licence beside it. */
 const ALLOWED = new Set(["MIT", "MIT-0", "ISC", "0BSD", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "BlueOak-1.0.0"]);
 
-/** As the package `koffi` has it, whose builds these are, and node-addon-api, which is compiled into them. */
+/**
+ * The copyright as stated by the package `koffi`, which makes these builds, and by node-addon-api, which is compiled
+ * into them.
+ */
 const KOFFI = `Copyright (C) 2026 Niels Martignène <niels.martignene@protonmail.com>
 Copyright (c) 2017 Node.js API collaborators`;
 
-/** Of packages under MIT that come without its text: who holds the copyright, as their sources say. */
+/** The copyright holders of packages under MIT that come without its text, as their sources state them. */
 const COPYRIGHT: Readonly<Record<string, string>> = {
   "@koromix/koffi-linux-arm64": KOFFI,
   "@koromix/koffi-linux-x64": KOFFI,
@@ -23,12 +26,12 @@ const COPYRIGHT: Readonly<Record<string, string>> = {
   "yoga-layout": "Copyright (c) Meta Platforms, Inc. and affiliates.",
 };
 
-/** Those of all the executables of a release together: some packages are in one platform's alone. */
+/** Returns the licences for all executables of a release together, because some packages are only in one platform's. */
 export function thirdPartyLicences(made: readonly [Executable, ...Executable[]]): string {
   return licences(packagesIn(...made.map(({ bundle }) => bundle)), nodeLicence(made[0].node.file));
 }
 
-/** Of a bundle that runs on a Node that is there. */
+/** Returns the licences for a bundle that runs on a Node that is installed already. */
 export function bundleLicences(bundle: Bundle): string {
   return licences(packagesIn(bundle), null);
 }
@@ -42,7 +45,7 @@ May you find forgiveness for yourself and forgive others.
 May you share freely, never taking more than you give.
 `;
 
-/** `node` is Node's own licence, which holds those of V8, OpenSSL and all else that is in Node; null without Node. */
+/** `node` is Node's own licence, which includes those of V8, OpenSSL and everything else in Node. Null without Node. */
 export function licences(packages: readonly Package[], node: string | null): string {
   const sections = packages.map((one) => section(`${one.name} ${one.version} (${one.license})`, textOf(one)));
   const list = packages.map(({ name, version, license }) => `  ${name} ${version}: ${license}`);
@@ -57,7 +60,9 @@ export function licences(packages: readonly Package[], node: string | null): str
   ].join("\n");
 }
 
-/** The licence that came with a Node binary: with its unpacked official archive, or with a pinned package of Node. */
+/**
+ * Returns the licence that came with a Node binary: in its unpacked official archive, or in a pinned package of Node.
+ */
 function nodeLicence(binary: string): string {
   const packages = TARGETS.map(({ nodePackage }) => join(root, "node_modules", nodePackage));
   for (const directory of [dirname(dirname(binary)), ...packages]) {
@@ -69,7 +74,7 @@ function nodeLicence(binary: string): string {
 
 function textOf({ name, version, license, directory }: Package): string {
   if (!ALLOWED.has(license)) throw new Error(`${name} ${version} is under ${license}: may it be in the executable?`);
-  // Of another platform's package there may be none.
+  // A package for another platform may not be installed.
   const found = existsSync(directory) ? readdirSync(directory) : [];
   const files = found.filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   if (files.length === 0 && license === "MIT" && COPYRIGHT[name] !== undefined) {

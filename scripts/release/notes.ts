@@ -17,14 +17,14 @@ const SHOWN: Readonly<Record<Proof, string>> = {
 export interface Release {
   readonly version: string;
   readonly commit: string;
-  /** What CHANGELOG.md says; null in a rehearsal. */
+  /** The section of CHANGELOG.md; null in a rehearsal. */
   readonly changes: string | null;
-  /** Why this may not be released; empty but in a rehearsal. */
+  /** The reasons against this release. Empty except in a rehearsal. */
   readonly against: readonly string[];
   readonly made: readonly Proven[];
 }
 
-/** RELEASE.md: what is new, and what was shown of each executable before it was released. */
+/** RELEASE.md: the changes, and what was tested with each executable before the release. */
 export function releaseNotes({ version, commit, changes, against, made }: Release): string {
   const rows = made.map(({ executable: { target, node, bytes }, proof }) => {
     return `| ${target.name} | ${node.version} | ${(bytes / 1e6).toFixed(1)} MB | ${SHOWN[proof]} |`;

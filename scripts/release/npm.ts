@@ -1,6 +1,7 @@
 /**
- * The npm package. What is published is not this checkout, whose package.json is private and installs tools: it is the
- * bundle for every platform, with its SQLite in it, and the publishers' client. Nothing else is installed with it.
+ * Makes the npm package. It does not publish this checkout, whose package.json is private and installs tools. The
+ * package contains the bundle for every platform, with its SQLite, and the publishers' client. Nothing else is
+ * installed with it.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +25,7 @@ export async function makeNpmPackage(targets: readonly string[], directory: stri
   const scratch = mkdtempSync(join(tmpdir(), "webhookd-npm-"));
   try {
     const bundled = await bundle(targets, join(scratch, "daemon"));
-    // What V8 compiled for one version of Node is dead weight on others.
+    // Code that V8 compiled for one version of Node is useless to others.
     for (const name of Object.keys(SCRIPTS)) rmSync(join(scratch, "daemon", codeOf(name)), { force: true });
     await makeLibrary(join(scratch, "client"), bundled.version);
     mkdirSync(join(scratch, "bin"));
@@ -44,7 +45,7 @@ export async function makeNpmPackage(targets: readonly string[], directory: stri
   }
 }
 
-/** Of the published package. */
+/** The package.json of the published package. */
 function description(): object {
   const { name, version, description, license } = JSON.parse(
     readFileSync(join(root, "package.json"), "utf8"),
@@ -62,7 +63,7 @@ function description(): object {
       "./package.json": "./package.json",
     },
     files: ["bin", "client", "daemon", "THIRD-PARTY-LICENSES"],
-    // Of the client; the daemon says itself that it needs a newer one.
+    // The client needs this version. The daemon reports by itself that it needs a newer one.
     engines: { node: ">=20" },
   };
 }

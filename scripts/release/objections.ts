@@ -1,20 +1,20 @@
 import { missingFixes } from "../package/node-fixes.ts";
 
-/** All that decides whether there may be a release. */
+/** The facts that decide if there may be a release. */
 export interface Candidate {
   readonly version: string;
-  /** What `git status --porcelain` prints. */
+  /** The output of `git status --porcelain`. */
   readonly gitStatus: string;
   readonly changelog: string;
-  /** Node's version by target. */
+  /** The version of Node for each target. */
   readonly nodes: Readonly<Record<string, string>>;
-  /** Whether somebody said that Node without its latest fixes will do. */
+  /** True if somebody said that Node may lack its latest fixes. */
   readonly unpatchedNode: boolean;
-  /** What this machine lacks to make all of it, with where to get it. */
+  /** The tools that this machine lacks to make everything, and how to get them. */
   readonly missingTools: readonly string[];
 }
 
-/** Why there may be no release, with what to do about each; empty when there may. */
+/** Returns the reasons against a release, with what to do about each. Empty if there may be one. */
 export function objections(candidate: Candidate): string[] {
   const { version, gitStatus, changelog, nodes, unpatchedNode } = candidate;
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** The npm packages that are really in an executable, by what the bundler put into it. */
+/** Lists the npm packages that are really in an executable, by what the bundler put into it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Bundle } from "../build.ts";
@@ -8,11 +8,11 @@ import { root } from "../root.ts";
 
 export interface Package extends Locked {
   readonly name: string;
-  /** Where it is, if this machine's platform has it. */
+  /** The directory of the package, if this machine's platform has it. */
   readonly directory: string;
 }
 
-/** Sorted by name and version, each once. */
+/** Returns each package once, sorted by name and version. */
 export function packagesIn(
   ...bundles: readonly Pick<Bundle, "program" | "parts" | "rare" | "threads" | "portal" | "addons">[]
 ): Package[] {
@@ -43,7 +43,7 @@ export function packagesIn(
   return [...unique.keys()].toSorted().map((key) => unique.get(key)!);
 }
 
-/** `node_modules/h3` of `…/node_modules/h3/dist/h3.mjs`; null for what is ours. */
+/** Returns `node_modules/h3` for `…/node_modules/h3/dist/h3.mjs`, and null for our own code. */
 function packageOf(source: string): string | null {
   const start = source.indexOf("node_modules/");
   if (start < 0) return null;

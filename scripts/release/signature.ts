@@ -1,4 +1,4 @@
-/** Signatures of a release, by an ssh key: what OpenSSH has is on nearly every machine. */
+/** Signs a release with an ssh key, because nearly every machine has OpenSSH. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 const IDENTITY = "release@webhookd";
 const NAMESPACE = "webhookd";
 
-/** Writes `FILE.sig`. `key` is the private key's file, or that of a public key whose private one an agent holds. */
+/** Writes `FILE.sig`. `key` is the private key's file, or the public key's file if an agent has the private key. */
 export function sign(file: string, key: string): void {
   rmSync(`${file}.sig`, { force: true });
   execFileSync("ssh-keygen", ["-q", "-Y", "sign", "-f", key, "-n", NAMESPACE, file], {
@@ -14,13 +14,13 @@ export function sign(file: string, key: string): void {
   });
 }
 
-/** install.sh, with the key that it trusts; null leaves it without any. */
+/** Returns install.sh with the key that it trusts; null leaves it without a key. */
 export function installer(key: string | null): string {
   const script = readFileSync(join(import.meta.dirname, "install.sh"), "utf8");
   return key === null ? script : script.replace("\nSIGNERS=''\n", () => `\nSIGNERS='${allowedSigner(key)}'\n`);
 }
 
-/** A line of an allowed_signers file. */
+/** Returns a line of an allowed_signers file. */
 export function allowedSigner(key: string): string {
   const [kind, bytes] = readFileSync(key.endsWith(".pub") ? key : `${key}.pub`, "utf8").split(" ");
   return `${IDENTITY} namespaces="${NAMESPACE}" ${kind} ${bytes!.trim()}`;

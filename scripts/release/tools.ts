@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** What is needed besides Node and npm, with where to get it; and a command that succeeds where it is. */
+/** A tool needed besides Node and npm, with how to get it, and a command that succeeds if it is installed. */
 type Tool = readonly [name: string, command: readonly [string, ...string[]]];
 
 export const FOR_XZ: Tool = ["xz (apt-get install xz-utils)", ["xz", "--version"]];
@@ -10,7 +10,7 @@ export const FOR_DEBIAN: Tool = [
 ];
 export const FOR_PYTHON: Tool = ["pip (apt-get install python3-pip)", ["python3", "-m", "pip", "--version"]];
 
-/** The names of those that are not here. */
+/** Returns the names of the tools that are not installed. */
 export function missingTools(tools: readonly Tool[]): string[] {
   return tools.filter(([, [file, ...args]]) => spawnSync(file, args).status !== 0).map(([name]) => name);
 }

@@ -1,4 +1,6 @@
-/** Installs a release each way that docs/install.md names, from an empty directory, and serves and publishes there. */
+/**
+ * Installs a release in each way that docs/install.md names, into an empty directory, then serves and publishes there.
+ */
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -40,7 +42,7 @@ function empty(scratch: string, name: string): string {
   return directory;
 }
 
-/** Without a network: nothing else may be installed with it. */
+/** Works without a network, because nothing else may be installed with it. */
 async function tryNpx(archive: string, directory: string): Promise<void> {
   const npx = ["--yes", "--offline", `--package=${archive}`, "--", "webhookd"];
   const env = { PATH: process.env.PATH, HOME: directory, npm_config_update_notifier: "false" };
@@ -48,7 +50,7 @@ async function tryNpx(archive: string, directory: string): Promise<void> {
   console.log(`  npx webhookd serve, offline, on Node ${process.version}: published ${event}`);
 }
 
-/** Sound, and with one byte more. */
+/** Tries the installer with a sound release, and with one that has an extra byte. */
 async function tryInstaller(directory: string, scratch: string): Promise<void> {
   const release = join(scratch, "release");
   cpSync(directory, release, { recursive: true });
@@ -74,7 +76,7 @@ interface Place {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** A new event's id. */
+/** Returns the id of a new event. */
 async function serveAndPublish(command: string, before: readonly string[], place: Place): Promise<string> {
   const data = join(place.cwd, "data");
   const serve = [...before, "serve", "--data-dir", data, "--listen", "127.0.0.1:0"];
@@ -86,7 +88,7 @@ async function serveAndPublish(command: string, before: readonly string[], place
     const words = [...before, ...send, "--socket", join(data, "webhookd.sock")];
     return (JSON.parse(execFileSync(command, words, { ...place, encoding: "utf8" })) as { id: string }).id;
   } finally {
-    // npx starts it in a process of its own.
+    // npx starts the daemon as a separate process.
     if (daemon.exitCode === null) {
       process.kill(-daemon.pid!, "SIGTERM");
       await once(daemon, "exit");

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --no-wasm-code-gc
-// Read by any Node, so that an old one says what is wrong instead of failing at the daemon's syntax.
+// Any Node can read this file, so that an old one says what is wrong instead of failing at the daemon's syntax.
 const major = Number(process.versions.node.split(".")[0]);
 // oxlint-disable-next-line typescript/no-floating-promises -- what the daemon does not catch ends the process.
 if (major >= 24) import("../daemon/webhookd.cjs");

@@ -1,4 +1,4 @@
-/** A fresh Debian in a directory: debootstrap's, kept and copied for each trial. Needs root. */
+/** A fresh Debian in a directory. debootstrap makes it once, and each trial gets a copy. Needs root. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ const SUITE = "bookworm";
 const MIRROR = "http://deb.debian.org/debian";
 const CLEAN = ["env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive"];
 
-/** What is missing here to make one; null if nothing is. */
+/** Returns what is missing to make one, or null. */
 export function missingForChroot(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "root on Linux";
   try {
@@ -39,7 +39,7 @@ export class Chroot {
     return made;
   }
 
-  /** As root; what it prints. Throws if it fails. */
+  /** Runs a command as root and returns its output. Throws if it fails. */
   run(...words: string[]): string {
     return execFileSync("chroot", [this.path, ...CLEAN, ...words], {
       encoding: "utf8",
@@ -47,7 +47,7 @@ export class Chroot {
     });
   }
 
-  /** As a user of its own, with this environment alone. */
+  /** Starts a command as another user, with only this environment. */
   start(user: string, env: Readonly<Record<string, string>>, ...words: string[]): ChildProcess {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     const command = [

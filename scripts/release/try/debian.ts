@@ -11,7 +11,7 @@ const DATA = "/var/lib/webhookd";
 const CONFIG = "/etc/webhookd/webhookd.toml";
 const RUNTIME = "/run/webhookd";
 
-/** Throws where it does not do what it should; prints what it did. */
+/** Prints what the package did. Throws if it does not do what it should. */
 export async function tryDebianPackage(file: string): Promise<void> {
   lint(file);
   const chroot = Chroot.make();
@@ -60,7 +60,10 @@ function lint(file: string): void {
   }
 }
 
-/** There is no systemd in a chroot: this runs what the unit says, with what systemd would give it. A new event's id. */
+/**
+ * Runs the unit's command with the environment that systemd would give it, because a chroot has no systemd. Returns the
+ * id of a new event.
+ */
 async function serve(chroot: Chroot): Promise<string> {
   const unit = readFileSync(join(chroot.path, "lib/systemd/system/webhookd.service"), "utf8");
   const [, command = ""] = /^ExecStart=(.*)$/m.exec(unit)!;

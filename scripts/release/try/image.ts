@@ -1,6 +1,6 @@
 /**
- * The steps of the Dockerfile in a directory, because `docker build` needs an engine: the files that it copies, onto a
- * fresh Debian in place of the base, then its command as its user with its environment, and its health check.
+ * Runs the steps of the Dockerfile in a directory, because `docker build` needs an engine: copies its files onto a
+ * fresh Debian instead of the base, then runs its command as its user with its environment, and its health check.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { Chroot } from "./chroot.ts";
 
-/** What the base has, beside libraries: its user's home. */
+/** The base has its user's home, beside libraries. */
 const USER = "65532";
 
 export async function tryImage(directory: string, executable: string): Promise<void> {
