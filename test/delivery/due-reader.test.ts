@@ -3,7 +3,7 @@ import type { Clock } from "../../src/clock.ts";
 import { Waker } from "../../src/delivery/due-reader.ts";
 import { VirtualClock } from "../sim/clock.ts";
 
-/** Something is due at once, and no pass takes it. */
+/** A delivery is due at once, and no pass takes it. */
 function world(pass: (clock: Clock) => Promise<void>) {
   const virtual = new VirtualClock();
   const clock = virtual.forProcess(() => true);

@@ -13,13 +13,13 @@ import { around } from "../harness/store.ts";
 const DUE = 100_000;
 const [DISABLED, OTHER] = ["https://disabled.example/", "https://other.example/"];
 
-/** The real store, dispatcher and sender; receivers that answer 200 in the next turn, and count. */
+/** The real store, dispatcher and sender. Receivers answer 200 in the next turn of the event loop, and are counted. */
 class House {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
-  /** By URL: how often each event has arrived. */
+  /** The number of times that each event has arrived, by URL. */
   readonly arrived = new Map<string, Map<string, number>>();
-  /** The most rows that one call of the store read or wrote, by verb. */
+  /** The most rows that one call of the store read or wrote, by method. */
   readonly most: Record<string, number> = {};
 
   constructor(store: Store, clock: ManualClock) {
@@ -36,7 +36,7 @@ class House {
     await this.dispatcher.refresh(id);
   }
 
-  /** One after the other, as the API publishes: each is acked before the next. */
+  /** Publishes events one by one as the API does: each is acknowledged before the next. */
   async publishToOther(count: number): Promise<void> {
     const parts = { store: this.store, deliveries: this.dispatcher } as unknown as ApiParts;
     for (let n = 0; n < count; n++) await publish(parts, [draft({ type: "goal.achieved" })], START);
@@ -91,7 +91,8 @@ describe("an endpoint that is disabled with 100,000 deliveries due", () => {
 
     await house.change(id, true);
     await house.publishToOther(50);
-    // While one waits for its acks, the other's backlog goes on and is far from its end.
+    // The enabled endpoint's backlog is sent while the other one's publishes wait for their commits. It is far from its
+    // end.
     expect(house.count(DISABLED)).toBeLessThan(DUE);
     await house.dispatcher.idle();
     expect(house.count(OTHER)).toBe(100);

@@ -11,7 +11,7 @@ import { claim } from "../harness/egress.ts";
 
 const NOW = 1000;
 
-/** What a disk owes, as two lists, and how much was read of it in one turn of the event loop at most. */
+/** The pending deliveries of a store, as two lists, and the most rows read in one turn of the event loop. */
 class Disk {
   waitingRows: Owed[] = [];
   freshRows: Owed[] = [];
@@ -74,7 +74,7 @@ function owed(place: number, dueAt: number, endpoint = "ep_1"): Owed {
 
 const claimOf = (row: Owed): Claim => claim({ ...row, fresh: false });
 
-/** The horizon stands at `NOW`, and memory holds what is at or below it, as after a read. */
+/** Sets the horizon to `NOW`. Memory holds the deliveries due by then, as after a read. */
 function setUp(rows: readonly Owed[]) {
   const disk = new Disk();
   const windows = new Windows(Number.POSITIVE_INFINITY);
@@ -119,7 +119,7 @@ function setUp(rows: readonly Owed[]) {
     },
     log: { ...silentLog, error: (fields) => alarms.push(fields), warn: (fields) => warnings.push(fields) },
   });
-  /** `meanwhile` happens between the two looks. */
+  /** `meanwhile` runs between the sweep's two looks. */
   const run = async (meanwhile = () => {}) => {
     const running = sweep.run();
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
@@ -133,7 +133,7 @@ function setUp(rows: readonly Owed[]) {
   return { disk, windows, sweep, alarms, warnings, disabled, doubt, run, repaired: () => repaired };
 }
 
-/** Reads the window as the dispatcher does when the agenda names it; what it would then send. */
+/** Reads each due window as the dispatcher does, and returns the deliveries that it would send. */
 async function readAgain({ disk, windows }: ReturnType<typeof setUp>, now = NOW): Promise<string[]> {
   const read: string[] = [];
   for (let window = windows.takeDue(now); window !== undefined; window = windows.takeDue(now)) {

@@ -11,7 +11,7 @@ import type { Store } from "../../src/store/store.ts";
 export interface HouseParts {
   readonly store: Store;
   readonly clock: Clock;
-  /** What comes of a request to the URL. */
+  /** Makes a request to the URL, and resolves to its outcome. */
   readonly post: (url: string, request: SignedRequest) => Promise<Outcome>;
   readonly onStart?: SenderParts["onStart"];
   readonly loadedBytes?: number;
@@ -19,7 +19,7 @@ export interface HouseParts {
   readonly log?: Log;
 }
 
-/** The real dispatcher and sender on that store; the network is the test's. */
+/** Returns the real dispatcher and sender on the given store. The test provides the network. */
 export function dispatcherOn(parts: HouseParts): Dispatcher {
   const { store, clock, post, onStart, loadedBytes = 64 * 1024 * 1024, maxInFlight = 4096, log = silentLog } = parts;
   return new Dispatcher({

@@ -1,4 +1,6 @@
-/** Commits that were made although their callers had been told that they had failed: memory has heard of none of it. */
+/**
+ * Commits that happened although their callers had been told that they failed, so that memory does not know of them.
+ */
 import { expect, it } from "vitest";
 import { silentLog } from "../../src/log.ts";
 import { addEndpoint, answered, draft, publishOne, room, START } from "../store/fixtures.ts";
@@ -49,7 +51,7 @@ it("what was committed after all is sent, to the endpoint as it is by then, and 
   expect(warned).toEqual([{ deliveries: 1, fresh: 1, endpoints: 1, first: second[0]!.fresh[0]!.delivery }]);
   expect(dispatcher.lost).toBe(0);
 
-  // What is lost from now on is lost by us.
+  // No commit is in doubt any more, so a delivery missing from memory counts as lost.
   await publishOne(store, {}, clock.now());
   const sweeping = dispatcher.sweep();
   await inOneSecond();

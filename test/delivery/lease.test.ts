@@ -79,7 +79,7 @@ it("a node waits for no other one while it hears of what was changed and taken b
     store: around({ ...store, ownership: { ...store.ownership, owns: () => false } }, (verb, call) => {
       if (verb === "ownership.renew") return Promise.resolve({ endpoints: SHARE, holdsForMs: 60_000 });
       if (verb === "ownership.news") return Promise.resolve(news);
-      // They went to a node that has died.
+      // These answers went to a node that has died.
       if (verb === "ownership.heard") return new Promise(() => {});
       if (verb === "ownership.tookIn") takenIn++;
       return call();
@@ -208,7 +208,7 @@ it("what is still looked for is not called lost", async () => {
 it("one whose endpoints others have joins them again if it had stopped in time, and ends if it was suspended", async () => {
   for (const suspended of [false, true]) {
     const { store, clock } = await openSqlite();
-    // The timers of a process that is suspended run when it goes on.
+    // The timers of a suspended process run when it resumes.
     let delayed: (() => void)[] | null = null;
     const after: Clock["after"] = (ms, run) =>
       clock.after(ms, () => {
@@ -247,7 +247,7 @@ it("one whose endpoints others have joins them again if it had stopped in time, 
       post: async () => answered(200),
     });
     await dispatcher.start();
-    // Its answer comes when the lease has run out.
+    // The renewal is answered after the lease has expired.
     late = Promise.withResolvers();
     const renewing = dispatcher.lease.renew();
     if (suspended) delayed = [];

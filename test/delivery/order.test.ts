@@ -6,11 +6,11 @@ import { addEndpoint, again, answered, draft, noRoom, room, START } from "../sto
 import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
-/** What an endpoint may have in flight, and a little more that is on its way there. */
+/** The attempts that an endpoint may have in flight, and some more that are on their way there. */
 const WINDOW = 256;
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-/** The real store, dispatcher and sender; the receiver answers 200 in the next turn. */
+/** The real store, dispatcher and sender. The receiver answers 200 in the next turn of the event loop. */
 async function setUp(maxInFlight: number) {
   const { store, clock } = await openSqlite();
   const endpoint = await addEndpoint(store, { maxInFlight });
@@ -27,12 +27,12 @@ async function setUp(maxInFlight: number) {
   const committed: string[] = [];
   const parts = { store, deliveries: dispatcher } as unknown as ApiParts;
   const publishBatch = async (size: number) => {
-    // A commit has its own instant.
+    // Each commit has its own millisecond.
     clock.advance(1);
     const published = await publish(parts, Array(size).fill(draft()), clock.now());
     committed.push(...published.map(({ id }) => id));
   };
-  /** By how many places a first attempt started too late or too early. */
+  /** The most places by which a first attempt started too late or too early. */
   const disorder = () => {
     const place = new Map(committed.map((event, at) => [event, at]));
     const places = started.flatMap((event) => place.get(event) ?? []);
@@ -46,7 +46,7 @@ describe("first attempts of an endpoint", () => {
     const { dispatcher, started, committed, publishBatch, disorder } = await setUp(16);
     await dispatcher.start();
     for (let batch = 0; batch < 60; batch++) await publishBatch(100);
-    // Slower than they are sent, so that there is room again long before the first of them are through.
+    // These are published more slowly than they are sent, so that memory has space again long before the last of them.
     for (let batch = 0; batch < 600; batch++) {
       await publishBatch(10);
       await turn();
@@ -90,7 +90,7 @@ describe("first attempts of an endpoint", () => {
     const first = new Set(committed);
     expect(started.length).toBe(retries + first.size);
     const last = started.findLastIndex((event) => first.has(event));
-    // By turns: so about as many retries as first attempts had started by then.
+    // Retries and first attempts take turns, so about as many retries have started by then.
     expect(last).toBeLessThan(3 * first.size);
     expect(last).toBeGreaterThan(1.5 * first.size);
     expect(disorder()).toBeLessThanOrEqual(WINDOW);

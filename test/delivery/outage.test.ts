@@ -53,7 +53,7 @@ describe("an outage", () => {
       for (const host of dead) outage.noSign(host, at - LIMIT, at);
       expect(outage.look(at + 1000)).toBe("clear");
     }
-    // Whoever came back may prove one again, and so may others.
+    // A host that responded again may prove an outage again, and so may hosts that were never silent.
     outage.sign("a", 200_000);
     for (const host of ["a", "e", "f"]) outage.noSign(host, 210_000, 220_000);
     expect(outage.look(220_000)).toBe("out");
@@ -76,7 +76,7 @@ describe("an outage", () => {
     expect([outage.look(5999), outage.decidesAt]).toEqual(["open", 6000]);
     expect(outage.look(6000)).toBe("out");
     outage.sign("b", 6500);
-    // From now on it is known to have a fault of its own, until it is heard itself.
+    // Other hosts responded meanwhile, so this host has a fault of its own until it responds again.
     outage.noSign("a", 20_000, 20_001);
     outage.cutOff("a");
     expect(outage.look(20_001)).toBe("open");

@@ -7,7 +7,7 @@ import { around } from "../harness/store.ts";
 
 const [ENDPOINTS, EVENTS, BODY_BYTES] = [40, 30, 10_000];
 const HELD_BYTES = 1024 * 1024;
-/** One read may go over what was left of the room, and so may the little that each endpoint is read when there is none. */
+/** One read may exceed the memory that was left, and each endpoint may read a little when none is left. */
 const OVER_BYTES = (EVENTS + 2 * ENDPOINTS) * (BODY_BYTES + 500);
 
 it("what many endpoints are owed is read no further than memory may hold, a little of each, and all of it is sent", async () => {

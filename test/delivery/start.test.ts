@@ -12,7 +12,7 @@ const ENDPOINTS = 30;
 
 afterEach(() => vi.restoreAllMocks());
 
-/** What a start asks of SQLite, statement by statement, with so many events waiting for each endpoint. */
+/** Starts with this many events waiting for each endpoint, and returns each statement that SQLite runs. */
 async function startWith(events: number): Promise<{ dir: string; asked: string[]; rows: number }> {
   const dir = temporaryDirectory();
   const { store: before } = await openStore(optionsOf({ dir }));
@@ -47,7 +47,7 @@ async function startWith(events: number): Promise<{ dir: string; asked: string[]
     onFault: (error) => {
       throw error;
     },
-    // What comes after the start is another matter.
+    // Nothing is sent, because the test is only about the start.
     sending: () => ({ cap: () => 0, pause() {}, drain: async () => {}, close: async () => {} }) as never,
   });
   await dispatcher.start();
@@ -73,6 +73,6 @@ it("a start asks for as many rows whether little or much is waiting, and scans n
     });
   db.close();
   expect(plans.length).toBeGreaterThan(5);
-  // Fresh deliveries are as few as memory held.
+  // Memory held all fresh deliveries, so there are only a few.
   expect(plans.filter((plan) => /^SCAN (delivery|event|attempt|d|e)\b/.test(plan))).toEqual([]);
 });

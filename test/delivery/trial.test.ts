@@ -6,7 +6,7 @@ import { openSqlite } from "../store/stores.ts";
 import { dispatcherOn } from "./house.ts";
 
 const [HUNG, HEALTHY] = ["https://hung.example/hook", "https://healthy.example/hook"];
-/** Six have their turn in the first minute. */
+/** Six of them are tried in the first minute. */
 const SUSPECTS = 10;
 
 it("suspects of a receiver that hangs keep others waiting for a minute at most, and go on beside them", async () => {
@@ -47,7 +47,7 @@ it("suspects of a receiver that hangs keep others waiting for a minute at most, 
   expect(mostAtOnce).toBe(1);
   expect(dials.find(({ url }) => url === HEALTHY)?.after).toBeLessThanOrEqual(62_000);
   expect(tried()).toBe(SUSPECTS);
-  // What was on trial when the minute was over goes on, and is not made again.
+  // A delivery that is on trial when the minute ends is not attempted a second time.
   expect(new Set(dials.map(({ delivery, attempt }) => `${delivery} ${attempt}`)).size).toBe(dials.length);
   const stopped = dispatcher.stop();
   clock.advance("10s");

@@ -22,11 +22,11 @@ function claimAt({ dueAt, event, fresh }: Row): Claim {
 }
 
 interface Row extends Position {
-  /** Whether it was never tried. */
+  /** True if the delivery was never attempted. */
   readonly fresh: boolean;
 }
 
-/** The disk, as plainly as it can be said: waiting deliveries by event, read in order of (due, event). */
+/** The simplest model of the store: waiting deliveries by event, read in order of (due, event). */
 class Disk {
   readonly waiting = new Map<string, Row>();
 
@@ -36,7 +36,7 @@ class Disk {
     return { claims: due.map(claimAt), nextDueAt: rows[due.length]?.dueAt ?? null };
   }
 
-  /** Looks at two rows more than it may find. */
+  /** Looks at up to two rows more than `limit`. */
   dueFirst(after: Position, until: number, limit: number): DuePage {
     const due = this.#after(after).filter((row) => row.dueAt <= until);
     const seen = due.slice(0, limit + 2);
@@ -81,7 +81,7 @@ describe("a window's horizon", () => {
       fc.property(fc.array(step, { maxLength: 80, size: "max" }), (steps) => {
         const disk = new Disk();
         const window = new Window(ENDPOINT);
-        // The timetable's part.
+        // The timetable would set this.
         window.heapAt = 0;
         let now = 100;
         let read: { page: DuePage; until: number; limit: number } | null = null;

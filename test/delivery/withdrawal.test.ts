@@ -13,7 +13,7 @@ function aClaim(event: string, endpoint = "ep_a"): Claim {
   return { event, delivery, endpoint, body, number: 1, round: 1, retry: 0, trigger: "ladder", dueAt: 5, fresh: true };
 }
 
-/** With these loaded for an endpoint that is enabled. */
+/** Returns a memory with these claims loaded for an enabled endpoint. */
 function aMemory(...claims: readonly Claim[]): Memory {
   const rules = { ladder: [], maxRetryAfter: 0, timeoutMs: 10_000, loadedBytes: 1e9 };
   const memory = new Memory({ ...rules, autoDisable: { onGone: false, afterMs: 0 } }, () => 16);
@@ -105,7 +105,7 @@ describe("an endpoint that goes to another node", () => {
     const { windows } = memory;
     let isAway = true;
     memory.elsewhere = () => isAway;
-    // Given back unstarted while it went.
+    // The delivery was given back unstarted while its endpoint moved.
     windows.noteWaiting({ endpoint: "ep_a", event: "1", dueAt: 5 });
     const window = windows.takeDue(10)!;
     expect(beginRead(memory, window, 10)).toBeNull();

@@ -1,4 +1,4 @@
-/** Whatever bytes a receiver sends. */
+/** A receiver may send any bytes. */
 import * as fc from "fast-check";
 import { Client } from "undici";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { egressOf, OK, urlOf } from "../../harness/exchange.ts";
 import { RawReceiver } from "../../harness/raw-receiver.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 
-/** What undici makes of the bytes: the final status, if there is one, and the body of an answer that was complete. */
+/** Returns undici's reading of the bytes: the final status, if there is one, and the body of a complete response. */
 async function readByUndici(url: string): Promise<{ status: number | null; body: string | null }> {
   const client = new Client(new URL(url).origin, {
     headersTimeout: 0,
@@ -93,7 +93,7 @@ describe("whatever bytes a receiver sends", () => {
         const [outcome, read] = [await exchange.post(signedRequest()), await readByUndici(urlOf(receiver))];
         await exchange.close();
         await receiver.close();
-        // undici forgives none of these.
+        // undici forgives none of these faults.
         if (/; the response is malformed: /.test(outcome.detail) || /HTTP\/1\.[01] 100/.test(pieces.join(""))) return;
         expect(outcome.statusCode).toBe(read.status);
         if (read.status === null) return;

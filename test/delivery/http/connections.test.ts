@@ -7,17 +7,17 @@ import type { TestReceiver } from "../../harness/receiver.ts";
 
 const REST_MS = 250;
 
-/** A receiver, and a way there that has never been used. */
+/** Returns a receiver, and an exchange that has never connected to it. */
 async function strangers() {
   const receiver = await receiverOf();
   const clock = new ManualClock();
   const exchange = exchangeTo(receiver.url, egressOf({ clock, restMs: REST_MS }));
-  /** On which of the receiver's connections it went, counted from 1. */
+  /** Posts a request, and returns the number of its connection at the receiver, counted from 1. */
   const post = async (): Promise<number> => {
     expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "succeeded" });
     return receiver.requests.at(-1)!.connection;
   };
-  /** Until its silence is believed: its first two connections rest. */
+  /** Uses and rests two connections, after which the exchange trusts that the receiver sends nothing unasked. */
   const trust = async (): Promise<void> => {
     await post();
     clock.advance(REST_MS);
@@ -37,7 +37,7 @@ describe("a receiver's silence", () => {
   it("is waited for: until one connection has rested, each of the others carries one request", async () => {
     const { receiver, clock, post } = await strangers();
     expect([await post(), await post(), await post()]).toEqual([1, 2, 3]);
-    // The first one rests, the others are closed.
+    // The first connection rests. The others are closed.
     await expect.poll(() => receiver.open, { interval: 1 }).toBe(1);
     clock.advance(REST_MS - 1);
     expect(await post()).toBe(4);
@@ -45,7 +45,7 @@ describe("a receiver's silence", () => {
     expect(await post()).toBe(5);
     await turn();
     await turn();
-    // Both rest now; the one used last goes first.
+    // Both connections rest now. The one used last is used first.
     expect([await post(), await post()]).toEqual([5, 5]);
     expect(receiver.open).toBe(2);
   });
@@ -72,7 +72,7 @@ describe("a receiver's silence", () => {
       clock.advance("9m");
       expect([await post(), await post()]).toEqual([5, 6]);
       clock.advance("2m");
-      // Unknown again, and no worse.
+      // Trust starts anew after ten minutes, and takes no longer than the first time.
       expect(await post()).toBe(7);
       clock.advance(REST_MS);
       expect(await post()).toBe(8);
@@ -88,9 +88,9 @@ describe("a receiver's silence", () => {
     receiver.answer(status);
     expect(await exchange.post(signedRequest())).toMatchObject({ outcome: "failed", statusCode: status });
     expect(receiver.requests.at(-1)!.connection).toBe(2);
-    // The other one still rested.
+    // The other connection still rested.
     expect([await post(), await post()]).toEqual([1, 1]);
-    // Nor if it says the same again, byte for byte.
+    // Nor is it used again if the response is the same again, byte for byte.
     receiver.answer(status, status);
     await exchange.post(signedRequest());
     await exchange.post(signedRequest());

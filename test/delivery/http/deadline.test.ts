@@ -16,7 +16,7 @@ class Entry extends Timed {
   }
 }
 
-/** Entries added 10 ms apart to a list with a limit of 100 ms. */
+/** Adds entries, 10 ms apart, to a list with a limit of 100 ms. */
 function entriesOf(count: number) {
   const clock = new ManualClock();
   const deadlines = new Deadlines(clock, 100);

@@ -64,7 +64,7 @@ describe("several addresses", () => {
   });
 });
 
-/** As long as a busy machine may take to answer, where a test does not wait for the silence of a server. */
+/** A busy machine answers within this time. Tests that wait for a silent server set a shorter one. */
 const PATIENCE_MS = 20_000;
 
 async function resolverOver(zone: Record<string, Answer>, timeout = PATIENCE_MS) {

@@ -36,7 +36,7 @@ interface Way {
   readonly receiver: TestReceiver;
 }
 
-/** One endpoint's way; whatever address it dials, the same receiver on this host takes the call. */
+/** Returns an endpoint's exchange. All addresses that it dials lead to one receiver on this host. */
 async function wayTo(
   url: string,
   options: {
@@ -100,7 +100,7 @@ describe("the egress guard on the corpus", () => {
       expect(outcome).toMatchObject({ outcome: "failed", error: wanted.code });
       expect(spy.dialled).toEqual([]);
     } else {
-      // The corpus' certificates are not ours, its names mostly are: what counts is who was dialled.
+      // Our certificates are not those that the corpus assumes, so only the dialled address counts.
       expect(input.dns![0]).toContain(spy.dialled[0]);
       expect(spy.dialled.length).toBe(1);
       expect(outcome.remoteAddress).toBe(spy.dialled[0]);

@@ -73,7 +73,7 @@ describe("one exchange with a receiver", () => {
       socket.on("data", (request) => {
         if (!request.includes("POST")) return;
         socket.write(`HTTP/1.1 ${statuses.shift()}\r\n`);
-        // Far enough apart to be read one by one.
+        // The pause makes the client read the two parts one by one.
         setTimeout(() => socket.write("content-length: 0\r\n\r\n"), 30);
       });
     }).listen(0, "127.0.0.1");
@@ -186,7 +186,7 @@ describe("one exchange with a receiver", () => {
     expect(responseHeaders).toEqual({
       location: "/café/エ",
       server: "s".repeat(255),
-      // Not UTF-8: each byte as Latin-1 has it.
+      // Headers that are not UTF-8 are read as Latin-1.
       "content-type": "café",
       "content-encoding": "gzip",
     });

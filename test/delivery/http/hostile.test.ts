@@ -13,12 +13,12 @@ import { PUBLIC_ONLY, signedRequest, testEgress } from "../../harness/egress.ts"
 import { RawReceiver, type RawScript } from "../../harness/raw-receiver.ts";
 import { TestReceiver } from "../../harness/receiver.ts";
 
-/** The corpus is written for the real 10 s; receivers and limits run five times as fast here. */
+/** The corpus assumes the real 10 s. Receivers and limits run five times as fast here. */
 const SCALE = 5;
-/** Comes in time and hardly does: a busy machine would take what is left, so this one has a clock that only it moves. */
+/** Responds just before the limit, which a busy machine would exceed. This entry runs on a clock that only it moves. */
 const JUST_IN_TIME = "recv-015";
 const LIMIT_MS = 10_000;
-/** The corpus allows what a machine needs that does nothing else. */
+/** The corpus's times are for an idle machine. */
 const BUSY = 4;
 const VERY_BUSY = 20;
 const HOST = "receiver.example";
@@ -39,7 +39,7 @@ interface Entry {
     readonly status?: number | null;
     readonly error?: string | null;
     readonly body_error?: string;
-    /** Such a fault of the response is named. */
+    /** The detail must name this fault of the response. */
     readonly detail_names?: string;
     readonly body_captured_max?: number;
     readonly truncated?: boolean;
@@ -55,7 +55,7 @@ interface Entry {
   };
 }
 
-/** Every expectation that is checked below: an unknown one would pass unseen. */
+/** The expectations that are checked below. The test refuses others, because they would pass unseen. */
 const CHECKED =
   "max_ms outcome status error body_error detail_names body_captured_max truncated requests_seen headers_stored_max " +
   "rendered_contains_control sockets_opened other_endpoint_p99_ms_max connection_reused_after reused " +
@@ -65,7 +65,7 @@ const corpus = JSON.parse(
   readFileSync(new URL("../../corpora/hostile-receivers.json", import.meta.url), "utf8"),
 ) as Entry[];
 
-// Most of them wait, for one another if need be.
+// Most of the tests wait, some for each other.
 vi.setConfig({ maxConcurrency: 20 });
 
 describe.concurrent("a hostile receiver", () => {
@@ -81,7 +81,10 @@ describe.concurrent("a hostile receiver", () => {
   }
 });
 
-/** What ends by its limit is not waited for as long; everything else has all of it, or a busy machine would be a fault. */
+/**
+ * Returns the time limit. Only entries that are expected to time out get the scaled one: others could exceed it on a
+ * busy machine.
+ */
 function limitOf({ id, expect: { error, body_error } }: Entry): number {
   const runsOut = `${error} ${body_error}`.includes("timeout") || id === JUST_IN_TIME;
   return runsOut ? LIMIT_MS / SCALE : LIMIT_MS;
@@ -95,7 +98,7 @@ async function play(scene: Scene, entry: Entry): Promise<void> {
   const others = crowd(scene, (input.parallel ?? 1) - 1);
   const healthy = wanted.other_endpoint_p99_ms_max === undefined ? null : await slowestOfHealthy(scene.egress);
   const outcome = await scene.exchange.post(request);
-  // Only the limit is scaled; the slack over it is the machine's.
+  // Only the limit is scaled. The slack beyond it depends on the machine.
   expect(performance.now() - startedAt).toBeLessThan(limitOf(entry) + VERY_BUSY * (wanted.max_ms - LIMIT_MS));
 
   expectOutcome(outcome, wanted);
@@ -133,7 +136,7 @@ async function expectNextAttempt(scene: Scene, wanted: Entry["expect"]): Promise
   if (second?.status !== undefined) expect(outcome.statusCode).toBe(second.status);
 }
 
-/** The same receiver, for as many other endpoints at once. */
+/** Posts to the same receiver from this many other endpoints at once. */
 async function crowd(scene: Scene, size: number): Promise<Outcome[]> {
   const exchanges = Array.from({ length: size }, () => new Exchange(scene.egress, `https://${HOST}/hook`, "default"));
   const outcomes = await Promise.all(exchanges.map((exchange) => exchange.post(signedRequest())));
@@ -155,7 +158,7 @@ async function slowestOfHealthy(egress: Egress): Promise<number> {
   return slowest;
 }
 
-/** A receiver, names that lead to it, and the way of one endpoint there. */
+/** A receiver, names that resolve to it, and the exchange of one endpoint. */
 class Scene {
   readonly receiver: RawReceiver | null;
   readonly spy: DialSpy;

@@ -1,4 +1,6 @@
-/** Responses whose head is not quite HTTP: what is forgiven, what is not, and that nothing is read twice for it. */
+/**
+ * Responses whose head is not quite HTTP: which faults are forgiven, and that no byte is read twice because of them.
+ */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ResponseFault } from "../../../src/domain/deliveries/attempt.ts";
@@ -13,12 +15,12 @@ interface Read {
   readonly body: string;
   readonly isComplete: boolean;
   readonly restMs: number;
-  /** How many of the bytes were the answer's. */
+  /** The number of bytes that belong to the response. */
   readonly own: number;
   readonly fault: string | null;
 }
 
-/** What a reader makes of the bytes, in pieces that end there. */
+/** Reads the bytes in pieces that end at the given places. */
 function read(text: string, ends: readonly number[] = []): Read {
   const bytes = Buffer.from(text, "latin1");
   const reader = new AnswerReader(true);

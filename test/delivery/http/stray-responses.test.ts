@@ -1,4 +1,7 @@
-/** Receivers that answer once more than they were asked: what nobody asked for must never pass for an answer. */
+/**
+ * Receivers that send one response more than there are requests. The stray response must never pass for the response to
+ * a later request.
+ */
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,20 +12,20 @@ import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const STRAY = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const REFUSAL = "HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n";
-/** A true answer that comes after every stray. */
+/** Later than every stray response. */
 const LATE_MS = 300;
 
 interface Case {
   readonly status: number;
   readonly delayMs: number;
   readonly headers: string;
-  /** In one segment with the answer; then there is no delay. */
+  /** Sends the stray response in one segment with the first, without a delay. */
   readonly pipelined: boolean;
 }
 
 /**
- * Answers the first request of each connection with the status and lets a 200 follow that nobody asked for; every later
- * request on the connection is refused. `accepted` counts the requests that it truly answered with a 2xx.
+ * Answers the first request of each connection with the status, then sends a stray 200, and answers later requests on
+ * the connection with 500. `accepted` counts the requests that were really answered with a 2xx.
  */
 class StrayReceiver {
   accepted = 0;
@@ -53,7 +56,7 @@ class StrayReceiver {
     socket.setNoDelay(true);
     socket.on("error", () => {}).on("close", () => this.#sockets.delete(socket));
     let first = true;
-    // One request fits into a segment, and the next one comes after its answer.
+    // A request fits into one segment, and the client sends the next one only after the response.
     socket.on("data", () => {
       this.requests++;
       if (first) unawaited(this.#answer(socket));
@@ -87,9 +90,9 @@ const CASES: readonly Case[] = STATUSES.flatMap((status) =>
 );
 
 interface Told {
-  /** What the exchange took for a success. */
+  /** The requests that the exchange took for successes. */
   readonly delivered: number;
-  /** What the receiver meant as one. */
+  /** The requests that the receiver answered with a 2xx. */
   readonly accepted: number;
 }
 
@@ -102,7 +105,7 @@ async function told(its: Case): Promise<Told> {
     const { outcome } = await exchange.post(signedRequest());
     if (outcome === "succeeded") delivered++;
   };
-  // Two at a time, some in a row and some with the pauses in which a stray comes.
+  // Two requests are in flight at a time. One queue pauses between requests, so that strays arrive in the pauses.
   const queue = async (pauseMs: number): Promise<void> => {
     for (let i = 0; i < 8; i++) {
       await post();
@@ -118,7 +121,7 @@ async function told(its: Case): Promise<Told> {
 
 describe("a stray 200", () => {
   let all: Promise<readonly Told[]>;
-  // All at once: they wait for one another, and the machine hardly at all.
+  // The cases run at once, because they mostly wait.
   beforeAll(() => {
     all = Promise.all(CASES.map(told));
   });

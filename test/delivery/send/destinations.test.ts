@@ -10,7 +10,7 @@ import { answered } from "../../store/fixtures.ts";
 const [CAP, ENDPOINTS, EACH] = [20, 200, 5];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-/** A sender with this many endpoints, each with a few deliveries; attempts end when the test says so. */
+/** Returns a sender with this many endpoints and a few deliveries for each. Attempts end when the test says so. */
 async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => string) {
   const clock = new ManualClock();
   const open = new Map<string, (() => void)[]>();
@@ -41,7 +41,7 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
     await sender.setTarget(targetAt(endpoint, urlOf(at)));
     for (let n = 0; n < EACH; n++) sends.push(sendOf(endpoint, `${at}_${n}`));
   }
-  /** Lets all that is in flight end, and what it left room for start. */
+  /** Ends all attempts in flight, and lets the attempts that waited for them start. */
   const round = async () => {
     for (const [url, ends] of open) {
       open.delete(url);
@@ -79,7 +79,7 @@ describe("a destination that many endpoints lead to", () => {
     world.sender.send(world.sends);
     expect(world.most()).toBe(CAP);
     await finish(world);
-    // While some endpoints are known by their address, and others by their host only.
+    // The cap counts twice while some endpoints are known by their address and others only by their host.
     expect(world.most()).toBeLessThanOrEqual(2 * CAP);
   });
 

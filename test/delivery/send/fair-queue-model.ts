@@ -22,15 +22,15 @@ interface Receiver {
   readonly inFlight: Send[];
   readonly speeds: Speed[];
   rate: number | null;
-  /** When attempts started since the rate was last set. */
+  /** The times at which attempts started since the rate was last set. */
   starts: number[];
-  /** Who has started since this one became ready, and before it started itself. */
+  /** Receivers that have started since this one became ready and before it started itself. */
   overtakenBy: Set<string>;
 }
 
 /**
- * A fair queue beside a plain account of what waits and what is in flight. Every start is checked against the rules, and so is
- * every refusal: nobody may be kept waiting without one of them saying so.
+ * A fair queue beside a plain account of waiting sends and sends in flight. It checks every start against the rules,
+ * and every refusal too: a receiver may be kept waiting only if a rule says so.
  */
 export class Model {
   readonly queue: FairQueue;
@@ -81,7 +81,7 @@ export class Model {
     this.#checkCounts();
   }
 
-  /** Ends the attempt at this place among those in flight, counted round. */
+  /** Ends the attempt at this place among those in flight, modulo their number. */
   end(at: number, speed: Speed): void {
     const sends = [...this.#receivers.values()].flatMap((receiver) => receiver.inFlight);
     const send = sends[at % sends.length];
@@ -95,7 +95,7 @@ export class Model {
     this.#checkCounts();
   }
 
-  /** Starts up to so many; the answer is how many did. */
+  /** Starts at most `limit` sends and returns how many were started. */
   start(limit: number): number {
     for (let started = 0; started < limit; started++) {
       const before = this.#ready();
@@ -109,9 +109,9 @@ export class Model {
     return limit;
   }
 
-  /** Time passes until all that waits was started and has ended. */
+  /** Lets time pass until every waiting send has started and ended. */
   drain(speed: Speed): void {
-    // Each starts once, ends once, and waits for a token once, or twice when the cap shrinks meanwhile.
+    // Each send starts once, ends once, and waits for a token once, or twice if the cap shrinks meanwhile.
     let steps = 4 * (this.waiting + this.inFlight);
     for (; steps > 0 && this.waiting + this.inFlight > 0; steps--) {
       if (this.start(1) > 0) continue;
@@ -133,7 +133,7 @@ export class Model {
     this.#checkCounts();
   }
 
-  /** The lane that goes first holds less than half, or the other one has its half. */
+  /** The lane that starts a send holds less than half of the cap, unless the other lane has its half. */
   #checkHalf(receiver: Receiver, send: Send): void {
     const cap = this.queue.cap(receiver.name);
     const same = receiver.inFlight.filter(({ fresh }) => fresh === send.fresh).length;
@@ -154,7 +154,7 @@ export class Model {
     started.overtakenBy.clear();
     for (const receiver of this.#receivers.values()) {
       if (receiver === started) continue;
-      // A token may come between two looks, so whoever has a rate is not known to have been ready all the while.
+      // A token may be added between two looks, so a receiver with a rate may not have been ready all the time.
       if (receiver.rate !== null || !ready.includes(receiver)) receiver.overtakenBy.clear();
       else {
         expect(receiver.overtakenBy).not.toContain(started.name);
@@ -175,14 +175,14 @@ export class Model {
   }
 
   #checkCounts(): void {
-    // Whoever could not start for a while, between two starts too, came back to the end of the ring.
+    // A receiver that could not start for a while, even between two starts, went to the end of the ring.
     for (const receiver of this.#receivers.values()) if (!this.#mayStart(receiver)) receiver.overtakenBy.clear();
     expect(this.queue.waiting).toBe(this.waiting);
     expect(this.queue.inFlight).toBe(this.inFlight);
     expect(this.inFlight).toBeLessThanOrEqual(this.#maxInFlight);
   }
 
-  /** Who may start, as far as anything but the rate goes. */
+  /** Returns the receivers that may start if their rates allow it. */
   #ready(): Receiver[] {
     if (this.inFlight >= this.#maxInFlight) return [];
     const deadShareUsed = this.#deadShareUsed();
@@ -191,7 +191,7 @@ export class Model {
     );
   }
 
-  /** Whether something waits and the receiver's own cap has room. */
+  /** True if a send is waiting and the receiver is below its own cap. */
   #mayStart(receiver: Receiver): boolean {
     const waiting = receiver.fresh.length + receiver.backlog.length;
     return waiting > 0 && receiver.inFlight.length < this.queue.cap(receiver.name);

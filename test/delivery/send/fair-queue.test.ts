@@ -132,7 +132,7 @@ describe("a fair queue", () => {
     for (let i = 0; i < 20; i++) queue.add(aSend("ep_a"));
     for (let i = 0; i < 3; i++) queue.add(aSend("ep_b"));
     expect(takeAll(queue, 0)).toHaveLength(4);
-    // A little early, so that a late timer costs none.
+    // The timer is set a little early, so that firing late costs no start.
     expect(queue.nextAt()).toBe(240);
     expect(takeAll(queue, 239)).toEqual([]);
     expect(takeAll(queue, 240)).toHaveLength(1);
@@ -151,7 +151,7 @@ describe("a fair queue", () => {
     const pace = { job: "job_1", perSecond: 10 };
     for (let i = 0; i < 5; i++) queue.add({ ...aSend("ep_a", false), pace });
     for (let i = 0; i < 2; i++) queue.add({ ...aSend("ep_b", false), pace });
-    // Each endpoint has the pace for itself.
+    // Each endpoint has a pace of its own.
     expect(takeAll(queue, 0).map(({ endpoint }) => endpoint)).toEqual(["ep_b"]);
     expect(queue.next(3000)?.endpoint).toBe("ep_b");
     expect([queue.waiting, queue.next(3000)]).toEqual([5, undefined]);

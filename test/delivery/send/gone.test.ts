@@ -6,7 +6,7 @@ import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { claim } from "../../harness/egress.ts";
 
-/** Its receiver never answers. */
+/** A wire whose receiver never answers. */
 class HangingWire implements Wire {
   isClosed = false;
   readonly #ends: ((outcome: Outcome) => void)[] = [];
@@ -64,7 +64,7 @@ it("keeps nothing of an endpoint that was deleted, and what is on the wire still
   sender.send([claim(), claim({ delivery: "dlv_02" })]);
   expect(await sender.forget("ep_01", true)).toEqual(["dlv_02"]);
   expect(wires.map(({ isClosed }) => isClosed)).toEqual([true]);
-  // Were anything left of it, its connections would be used again.
+  // If the sender had kept the endpoint, it would reuse its wire.
   await sender.setTarget(target);
   expect(wires).toHaveLength(2);
   expect(await sender.forget("ep_01", true)).toEqual([]);

@@ -1,4 +1,6 @@
-/** What a fan-out to thousands of endpoints begins, and what ends it, leaves turns to everybody else. */
+/**
+ * A fan-out to thousands of endpoints starts and ends its attempts in short slices, so that other work gets its turn.
+ */
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { Destination, Opening } from "../../../src/delivery/http/egress-guard.ts";
@@ -15,7 +17,9 @@ import { dispatcherOn } from "../house.ts";
 const [ENDPOINTS, DIAL_MS] = [2000, 0.25];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
 
-/** To as many endpoints as one publish may have, none of which answers; each connection takes its time to begin. */
+/**
+ * A sender to as many endpoints as one publish may have. None answers, and each connection takes some time to begin.
+ */
 async function setUp() {
   const clock = new ManualClock();
   let started = 0;
@@ -76,7 +80,7 @@ it("starts nothing in a coming turn once it is paused, and goes on when it is re
   while (started() < ENDPOINTS) await turn();
 });
 
-/** How long the longest turn took until all was done, by a clock that moves while a piece is done. */
+/** Returns the length of the longest turn until `isDone`. The clock moves only with the work. */
 async function longestTurn(clock: ManualClock, isDone: () => boolean): Promise<number> {
   let longest = 0;
   for (let before = clock.monotonic(); !isDone(); before = clock.monotonic()) {
@@ -145,7 +149,7 @@ it("looks up endpoints for 2 ms at a time", async () => {
   await dispatcher.start();
   dispatcher.accept(await publishOne(store, {}, clock.now()));
   while (posted.length < 200) await turn();
-  // Those of the turn in which they were wanted, and of the next.
+  // The work of two turns: the one in which the lookups were asked for, and the next.
   expect(most).toBeLessThanOrEqual(16);
   await dispatcher.idle();
   await dispatcher.stop();

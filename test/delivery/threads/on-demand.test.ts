@@ -16,7 +16,7 @@ const BUSY = 10;
 const REST_MS = 5000;
 const MAX_IN_FLIGHT = 12;
 const ENDPOINT_MAX_IN_FLIGHT = 6;
-/** By its name's first letter: without limits, with a cap of its own, with a rate of its own. */
+/** Two endpoints without limits, one with a cap of its own, and one with a rate of its own. */
 const NAMES = ["plain-1", "plain-2", "capped", "rated"];
 const CAP = 2;
 const RATE = 4;
@@ -27,7 +27,7 @@ interface Out {
   readonly url: string;
 }
 
-/** Senders here and on threads, one network under them all, and what it saw. */
+/** Senders here and on threads, with one network for all of them that records each attempt. */
 class World {
   readonly virtual = new VirtualClock();
   readonly clock = this.virtual.forProcess(() => true);
@@ -39,16 +39,16 @@ class World {
   readonly ended: string[] = [];
   readonly given: string[] = [];
   readonly out = new Set<Out>();
-  /** Nothing may start of these, or of anything. */
+  /** No delivery in this set may start, and none at all during a pause. */
   readonly withdrawn = new Set<string>();
   pausedFor: "nobody" | "all" = "nobody";
-  /** Where each endpoint's are to go; while that is being changed, also where they went before. */
+  /** The URLs where each endpoint's attempts may go: while its URL is being changed, the old one too. */
   readonly urls = new Map<string, readonly string[]>();
-  /** How long an attempt takes at most. */
+  /** The longest time that an attempt takes. */
   slowest = 50;
-  /** When a thread made an endpoint's first attempt. */
+  /** The time at which a thread made the endpoint's first attempt. */
   readonly onThreadSince = new Map<string, number>();
-  /** How often all threads have ended. */
+  /** Counts how often all threads have ended. */
   rests = 0;
   sent = 0;
   versions = 0;
@@ -192,7 +192,10 @@ class World {
     this.sending.resume();
   }
 
-  /** Every one that was sent ended once or was given back once, and each endpoint's started in the order of their sending. */
+  /**
+   * Waits until all is sent. Each delivery must have ended or been given back exactly once, and each endpoint's
+   * attempts must have started in the order in which they were sent.
+   */
   async settle(): Promise<void> {
     await this.pass(600_000);
     expect(this.out.size).toBe(0);
@@ -201,7 +204,7 @@ class World {
       const starts = this.started.filter((delivery) => delivery.startsWith(`${name}:`));
       const places = starts.map((delivery) => Number(delivery.split(":")[1]));
       expect(places).toEqual(places.toSorted((a, b) => a - b));
-      // With none, nothing more would be read of it, and so nothing would ever end and raise it.
+      // With a cap of 0 no delivery would be read for the endpoint, so no attempt would end and raise the cap.
       expect(this.sending.cap(name)).toBeGreaterThanOrEqual(1);
     }
   }
@@ -260,7 +263,7 @@ it("a burst starts no thread, and as many that go on coming do", async () => {
   world.send("plain-1", 5 * BUSY);
   await world.pass(2000);
   await seconds(2);
-  // A second with few begins the count again.
+  // A second with few sends restarts the count.
   world.send("plain-1", 1);
   await world.pass(1500);
   await seconds(2);
@@ -318,7 +321,7 @@ it("what hangs here counts against the cap of its endpoint on the thread", async
   await world.settle();
 });
 
-/** When sends are about to come back from the threads, what waits there takes a few milliseconds. */
+/** Returns a world in which sends are about to move back from the threads, which takes a few milliseconds. */
 async function aReturn(): Promise<World> {
   const world = await aWorld(5);
   world.slowest = 3000;
@@ -340,7 +343,7 @@ it("what comes while sends move back goes behind those that waited", async () =>
 it("what is sent after a move goes where the endpoint's URL points by then", async () => {
   const world = await aWorld(6);
   world.send("rated", 20);
-  // Its rate has it rest for a second on the way to the threads.
+  // The rate makes its sends wait for a second on their way to the threads.
   for (let i = 0; i < 12; i++) {
     world.send("plain-1", 5);
     await world.pass(100);

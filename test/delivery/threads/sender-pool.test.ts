@@ -13,7 +13,7 @@ import { unawaited } from "../../../src/domain/unawaited.ts";
 const TARGET = { endpoint: "ep_01", signingSecret: "old" } as Target;
 const ROTATED = { ...TARGET, signingSecret: "new" };
 
-/** A thread that answers when it is told to. */
+/** A thread that answers when the test says so. */
 class FakeThread extends EventEmitter {
   readonly data: SenderThreadData;
   readonly messages: ToSender[] = [];
@@ -27,7 +27,7 @@ class FakeThread extends EventEmitter {
     this.messages.push(message);
   }
 
-  /** Answers the last question. */
+  /** Answers the last call. */
   answer(result?: unknown): void {
     const call = this.messages.findLast((message) => "call" in message)!.call;
     this.emit("message", { kind: "answer", call, result });
@@ -149,7 +149,7 @@ it("a thread that cannot begin has another in its place after a second, and was 
   expect([threads.length, waits.map(([delayMs]) => delayMs)]).toEqual([1, [1000]]);
   waits[0]![1]();
   await new Promise(setImmediate);
-  // Nobody is under suspicion, so there is no quarantine.
+  // No delivery is suspected, so there is no quarantine.
   expect(threads).toHaveLength(2);
   expect(threads[1]!.messages.map(({ kind }) => kind)).toEqual(["target", "sends", "forget"]);
   threads[1]!.answer([]);
