@@ -28,7 +28,7 @@ function aScene(every = 3_600_000) {
   });
 }
 
-/** A pass each minute; how many backups were tried. */
+/** Runs one pass per minute, and returns how many backups were tried. */
 async function passes(scene: ReturnType<typeof aScene>, minutes: number): Promise<number> {
   const before = scene.made.length;
   for (let minute = 0; minute < minutes; minute++) {

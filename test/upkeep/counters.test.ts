@@ -34,7 +34,7 @@ it("counters go when they are older than [retention] statistics, and with 0s nev
     return new Retention({ store, clock, log: silentLog, signal, rules }).pruneCounters();
   };
   clock.advance(8 * DAY);
-  // Memory holds the last minute in which something was counted.
+  // The last minute in which something was counted stays in memory.
   await publishOne(store);
   await pruneAfter(0);
   await pruneAfter(9 * DAY);

@@ -9,7 +9,7 @@ import { ManualClock } from "../harness/clock.ts";
 const HOUR = 60 * 60_000;
 const PAGE_EVERY = 10_000;
 
-/** So many endpoints, of which some are damaged; and the sizes of the pages that were read. */
+/** A store with `count` endpoints, some of them damaged, that records the sizes of the pages read. */
 function setUp(count: number, damaged: Set<number>) {
   const read: number[] = [];
   const found: string[] = [];

@@ -17,7 +17,7 @@ it("forgets every idempotency key that has expired, and no other", async () => {
   const kept = { delivered: 0, failed: 0, held: 0, responseBodies: 0, audit: 0, statistics: 0 };
   const { signal } = new AbortController();
   await new Retention({ store, clock, log: silentLog, rules: () => kept, signal }).forgetIdempotencyKeys();
-  // As the store sees it at a time when none of them had expired.
+  // Asks at a time when no key had expired, so that a key is missing only if it was removed.
   const known = await Promise.all(
     drafts.map(({ tenant, idempotency }) => store.idempotency.recall({ tenant, ...idempotency! }, START)),
   );

@@ -12,7 +12,7 @@ it("is given back when a process rests after it has done something, and not agai
     watch.run();
     return given;
   };
-  // A start; a quiet minute; two busy ones and the rest after them; now and then a request.
+  // A start, a quiet minute, two busy minutes and the quiet ones after them. The next line is an occasional request.
   expect([250, 10, 5000, 5000, 10, 10, 10].map(after)).toEqual([1, 1, 1, 1, 2, 2, 2]);
   expect([100, 100, 100, 100, 100].map(after)).toEqual([2, 2, 3, 3, 3]);
 });

@@ -38,7 +38,7 @@ const JOB: NewJob = {
   reason: "",
 };
 
-/** A key and a job that are over at the start. */
+/** Adds a key and a job that have ended. */
 async function addEnded(store: Store): Promise<void> {
   await store.keys.add(KEY, START);
   await store.jobs.add(JOB, null, START);
@@ -163,7 +163,10 @@ describe("a pass of retention", () => {
 });
 
 describe("the steps of a pass", () => {
-  /** A store whose every step takes five milliseconds and finds more to do for some steps. */
+  /**
+   * Returns a store on which every step takes five milliseconds, and each of the first `steps` - 1 leaves work for
+   * another.
+   */
   function slowStore(clock: ManualClock, steps: number) {
     const calls: (string | null)[] = [];
     const pruneEvents: UpkeepStore["pruneEvents"] = async (_rules, from) => {

@@ -6,7 +6,7 @@ import { ManualClock } from "../harness/clock.ts";
 const GROWS =
   "the write-ahead log has reached 65 MiB and is growing: nothing can be moved into the database (disk I/O error)";
 
-/** Looks as the schedule does, every 2 s, while the log is in this trouble or in none. */
+/** Returns a watch that looks every 2 s, as scheduled. `look` sets the log's trouble, or null. */
 function aWatch() {
   const clock = new ManualClock();
   const said: string[] = [];
