@@ -47,7 +47,7 @@ describe("the bench", () => {
   });
 
   it("measures the smallest one: nothing lost, every sampled signature verified", async () => {
-    // The processor's time is counted in steps of 10 ms, and a busy machine does little in a fifth of a second.
+    // Processor time is counted in steps of 10 ms, and a busy machine does little in a fifth of a second.
     const { stdout } = await run("bare", "--json", "--seconds", "2", "--rounds", "1");
     const { measures } = JSON.parse(stdout) as { measures: { measure: string; median: number }[] };
     const valueOf = (name: string) => measures.find(({ measure }) => measure === name)?.median;
