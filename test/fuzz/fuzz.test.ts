@@ -30,7 +30,7 @@ describe("raw requests", () => {
     expect(outcomes.map(({ mode, faults }) => ({ mode, faults }))).toEqual(MODES.map((mode) => ({ mode, faults: [] })));
     for (const { mode, requests, statuses } of outcomes) {
       expect(requests, mode).toBeGreaterThanOrEqual(REQUESTS);
-      // They reach what stands behind the parser.
+      // The requests also reach the code behind the parser.
       for (const status of [200, 400, 404, 405]) {
         expect(statuses[status], `${status} in ${mode}`).toBeGreaterThan(0);
       }
