@@ -6,7 +6,7 @@ import { MUTANTS } from "../../scripts/mutants/mutants.ts";
 import { Copy } from "../../scripts/mutants/run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** The worst there is, and one that costs little to run. */
+/** The worst bug, and one that is cheap to run. */
 const SAMPLE = ["ack-before-commit", "ladder-off-by-one"];
 
 describe("bugs that the tests must notice", () => {
