@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 async function answerTo(input: Input, server = api, given = premises): Promise<Answer> {
-  // Failed authentications are counted for a minute; the corpus has many of them.
+  // Failed authentications count for a minute, and the corpus has many of them.
   server.clock.advance("1m");
   return send(server.port, input.method!, given.fill(input.path!), given.headersOf(input), bodyOf(input));
 }
@@ -36,7 +36,7 @@ function expectAnswer(answer: Answer, { expect: { status, code } }: Entry): void
   if ([429, 503, 507].includes(status!)) expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
 }
 
-/** The entries' `invariant` sentences. */
+/** Checks the `invariant` sentences of the entries. */
 const INVARIANTS: Record<string, (answer: Answer) => void> = {
   "api-089": () => expect(({} as Record<string, unknown>).admin).toBeUndefined(),
   "api-119": () => expect(handedOver()).toContain('"data":{"n":9007199254740993,"m":1.0,"e":1E2,"z":-0,"h":1e400}}'),
@@ -45,7 +45,7 @@ const INVARIANTS: Record<string, (answer: Answer) => void> = {
   "api-144": ({ text }) => expect(text).not.toMatch(/nope|127\.0\.0\.1/),
 };
 
-/** The body of the delivery that was made last. */
+/** Returns the body of the delivery that was created last. */
 function handedOver(): string {
   return Buffer.from(api.accepted.at(-1)!.fresh[0]!.body).toString();
 }
@@ -60,13 +60,14 @@ describe("the corpus of bad input", () => {
     if (entry.expect.invariant !== undefined) INVARIANTS[entry.id]!(answer);
   });
 
-  /** Keeps no connection alive for long, because each of these is waited for until it is closed. */
+  /** Closes idle connections soon, because each of these requests is read until its connection is closed. */
   const hasty = aStore().then((store) => ApiServer.start(store, { bounds: { keepAliveTimeout: 1 } }));
   const raw = corpus.filter(({ input }) => input.raw_b64 !== undefined || input.raw_gen !== undefined);
   it.each(raw)("$id: $why", async ({ input, expect: { status } }) => {
     const { port } = await hasty;
     const bytes = input.raw_gen === undefined ? Buffer.from(input.raw_b64!, "base64") : generate(input.raw_gen);
-    // Resolves when the server has closed: what stands behind a request that was misread is never read as another.
+    // This resolves when the server has closed the connection: the bytes after a misread request are never read as
+    // another one.
     expect(await sendRaw(port, bytes, () => false)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
@@ -76,7 +77,7 @@ describe("the corpus of bad input", () => {
   });
 });
 
-/** More than one request. */
+/** True if the input is more than one request. */
 function isMany({ parallel, burst, sequence }: Input): boolean {
   return (parallel ?? burst ?? sequence) !== undefined;
 }
@@ -108,10 +109,10 @@ describe("the corpus of repeated requests", () => {
     const headers = { ...premises.headersOf(entry.input), authorization: `Bearer ${server.adminKey}` };
     const one = () => send(server.port, entry.input.method!, entry.input.path!, headers, entry.input.body);
     const answers: Answer[] = [];
-    // A few at a time, as the server takes no more connections than 512.
+    // Requests are sent 100 at a time, because the server takes at most 512 connections.
     while (answers.length < count) answers.push(...(await Promise.all(Array.from({ length: 100 }, one))));
     const refused = answers.filter(({ status }) => status !== 202);
-    // The clock stands still, so what was saved up is all there is.
+    // The clock stands still, so the key has only the requests that it had saved.
     expect(answers.length - refused.length).toBe(limit);
     for (const answer of refused) expectAnswer(answer, entry);
     expect(await countEvents(server.store)).toBe(limit);
@@ -124,7 +125,7 @@ describe("the corpus of slow and broken clients", () => {
   it("api-170: drips headers and gets 408", async () => {
     const { input } = entryOf("api-170");
     const [head, { drip, every_ms }] = input.raw_steps as [string, { drip: string; every_ms: number }];
-    // Ten seconds are `listen.test.ts`'s; here they are one, and the drip is as much faster.
+    // `listen.test.ts` waits the real ten seconds. Here it is one second, and the drip is ten times as fast.
     const server = await ApiServer.start(api.store);
     server.server.headersTimeout = 1000;
     const socket = connect(server.port, "127.0.0.1", () => socket.write(head));
@@ -161,7 +162,7 @@ describe("the corpus of slow and broken clients", () => {
       sockets.push(socket);
     }
     await expect.poll(() => sockets.filter((socket) => !socket.connecting).length).toBe(connections);
-    // At once, in the place of one that never finished its headers.
+    // This request is answered at once. It takes the place of a connection that never finished its headers.
     const valid = server.get("/healthz").then(
       ({ status }) => status,
       () => "refused",
@@ -181,7 +182,7 @@ describe("the corpus of slow and broken clients", () => {
   });
 });
 
-/** How each `state` of the corpus is brought about. */
+/** Brings about each `state` of the corpus. */
 const STATES = new Map<string, (store: Store) => Promise<ApiServer>>([
   [
     "api-175", // queue_full

@@ -1,4 +1,4 @@
-/** The vocabulary of `test/corpora/api-bad-input-corpus.json`, as its README gives it. */
+/** The terms of `test/corpora/api-bad-input-corpus.json`, which its README explains. */
 import { readFileSync } from "node:fs";
 import { type Scope, SCOPES } from "../../src/domain/caller.ts";
 import { anEvent } from "./sqlite.ts";
@@ -31,9 +31,9 @@ export interface Input {
   readonly connections?: number;
   readonly each?: string;
   readonly state?: string;
-  /** One after the other; the last one's answer counts. */
+  /** Requests to send one after the other. The last response counts. */
   readonly sequence?: readonly Input[];
-  /** So many of it at once. */
+  /** The number of requests to send at once. */
   readonly parallel?: number;
   readonly burst?: { readonly count: number; readonly within_ms: number; readonly key_limit_per_s: number };
 }
@@ -60,7 +60,7 @@ export function bodyOf({ body, body_b64, body_gen }: Input): string | Uint8Array
   return body_gen === undefined ? body : generate(body_gen);
 }
 
-/** What the entries take for granted: keys in every condition, an endpoint, events that failed and were delivered. */
+/** The data that the entries assume: keys of every kind, an endpoint, and events that failed or were delivered. */
 export class Premises {
   readonly #credentials: ReadonlyMap<string, string | null>;
   readonly #names: ReadonlyMap<string, string>;
@@ -103,7 +103,7 @@ export class Premises {
     return { ...(credential !== null && { authorization: credential }), ...headers };
   }
 
-  /** The entries' own names in a path or a raw request, replaced by what stands for them. */
+  /** Replaces the entries' placeholders in a path or a raw request by real ids. */
   fill(text: string): string {
     return [...this.#names].reduce((filled, [name, real]) => filled.replaceAll(name, real), text);
   }

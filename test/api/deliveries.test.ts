@@ -14,7 +14,7 @@ async function register(api: ApiServer, more: Record<string, unknown> = {}): Pro
   return (await api.post("/v1/webhooks", { url, events: ["budget.exceeded"], ...more })).body.id;
 }
 
-/** An endpoint with a failed and a delivered event, an hour apart. */
+/** Creates an endpoint with a failed and a delivered event, an hour apart. */
 async function aScene() {
   const api = await serve();
   const endpoint = await register(api);

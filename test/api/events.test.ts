@@ -148,7 +148,7 @@ describe("the list of events", () => {
     for (let n = 0; n < 40; n++) ids.unshift((await api.post(EVENTS, body)).body.id);
     const first = (await api.get(`${EVENTS}?limit=100&include=data&total=true`)).body;
     expect(first).toMatchObject({ cut_short: true, total: 40, total_is: "exact" });
-    // 8 MiB of them.
+    // These events have 8 MiB together.
     expect(first.data).toHaveLength(34);
     const next = (await api.get(`${EVENTS}?limit=100&include=data&cursor=${first.next_cursor}`)).body;
     expect(next).toMatchObject({ next_cursor: null });

@@ -3,7 +3,7 @@ import type { EventDraft } from "../../src/domain/events/event.ts";
 import type { ApiKey } from "../../src/domain/caller.ts";
 import type { Condition, Publication, Store } from "../../src/store/store.ts";
 
-/** Keeps keys and drafts only: for tests of what happens before and around the store. Other verbs throw. */
+/** A store that only keeps keys and drafts, for tests of the code before and around the store. Other methods throw. */
 export class FakeStore {
   readonly audited: AuditEntry[] = [];
   readonly drafts: EventDraft[] = [];
@@ -18,7 +18,7 @@ export class FakeStore {
       return drafts.map((draft) => this.#publication(draft));
     };
     const keys: Pick<Store["keys"], "get" | "add" | "revoke" | "touch"> = {
-      // As from a database: each read has bytes of its own.
+      // Each read returns its own bytes, as a database does.
       get: async (id) => {
         const key = this.keys.get(id);
         return key === undefined ? null : { ...key, hash: key.hash.slice() };

@@ -5,7 +5,7 @@ import { anEnd, anEvent, aStore } from "./sqlite.ts";
 
 const JOBS = "/v1/webhooks/jobs";
 
-/** Two endpoints; four events that failed at both of them. */
+/** Creates two endpoints and four events that failed at both of them. */
 async function aScene() {
   const api = await ApiServer.start(await aStore());
   const endpoint = { url: "https://example.com/h", events: ["budget.exceeded"] };
@@ -15,7 +15,7 @@ async function aScene() {
   return { api, a: a!, b: b! };
 }
 
-/** Takes one delivery up for the job, as the daemon does, and lets it fail. */
+/** Starts one delivery of the job, as the daemon does, and lets it fail. */
 async function failCanary({ store, clock }: ApiServer, job: string, endpoint: string): Promise<void> {
   await store.jobs.step(job, [{ endpoint, limit: 1, check: false }], clock.now());
   const [first] = await dueNow(store, endpoint);

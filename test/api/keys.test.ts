@@ -29,7 +29,7 @@ describe("keys", () => {
     expect((await api.get("/v1/webhooks", { key: body.key })).status).toBe(200);
     expect((await api.get(PATH, { key: body.key })).status).toBe(403);
     const { key: _shownOnce, ...rest } = body;
-    // It is noted with the next commit, which no answer waits for.
+    // The time of use is written with the next commit, for which no response waits.
     const shown = async () => (await api.get(`${PATH}/${body.id}`)).body;
     await expect.poll(shown).toMatchObject({ ...rest, last_used_at: expect.any(String) });
     expect((await api.get(PATH)).text).not.toMatch(/whk_|hash/);

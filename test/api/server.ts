@@ -28,7 +28,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The JSON body; `undefined` for another. */
+  /** The parsed JSON body; `undefined` if it is not JSON. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
@@ -36,7 +36,7 @@ export interface RequestOptions {
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** Sends the body in pieces, without a content-length. */
+  /** Sends the body in chunks, without a content-length. */
   readonly chunked?: boolean;
 }
 
@@ -44,20 +44,20 @@ export interface ServeOptions extends Partial<
   Pick<ApiParts, "config" | "catalogue" | "running" | "departures" | "portal">
 > {
   readonly ownAddresses?: () => readonly string[];
-  /** Opens a unix socket there too. */
+  /** Opens a unix socket at this path as well. */
   readonly socket?: string;
   readonly bounds?: Partial<Bounds>;
-  /** Whether plain publishes are read without Node's HTTP, as they are unless it is false. */
+  /** False makes Node's HTTP parser read plain publishes too. */
   readonly plain?: boolean;
 }
 
-/** The API on a real port, over the store that the test brings. */
+/** The API on a real port, with a store that the test provides. */
 export class ApiServer {
   readonly store: Store;
   readonly clock = new ManualClock();
   readonly feed: Feed;
   readonly accepted: Handover[] = [];
-  /** By delivery: whoever waits for its end. */
+  /** Callbacks that wait for the end of a delivery, by its id. */
   readonly watched = new Map<string, () => void>();
   readonly dropped: string[] = [];
   readonly requested: EventDelivery[] = [];
@@ -137,7 +137,7 @@ export class ApiServer {
     return server;
   }
 
-  /** The token of a new key. */
+  /** Creates a key and returns its token. */
   async addKey(scopes: readonly Scope[], tenant = "default", more: Partial<NewApiKey> = {}): Promise<string> {
     const id = newId("key", this.clock.now(), crypto.getRandomValues(new Uint8Array(10)));
     const token = createToken(id.slice(4), crypto.getRandomValues(new Uint8Array(32)));
@@ -146,7 +146,7 @@ export class ApiServer {
     return token;
   }
 
-  /** With the admin key of every tenant unless the options say otherwise. */
+  /** Uses the admin key of all tenants, unless the options name another key. */
   request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const key = options.key === undefined ? this.adminKey : options.key;
     const headers: Record<string, string> = {
@@ -206,7 +206,10 @@ export class ApiServer {
   }
 }
 
-/** Node's own client, because fetch rewrites headers, methods and targets that these tests are about. */
+/**
+ * Sends a request with Node's own client, because fetch rewrites headers, methods and targets that these tests are
+ * about.
+ */
 export function send(
   port: number,
   method: string,
@@ -239,7 +242,7 @@ export function send(
   });
 }
 
-/** Sends raw bytes and reads until the server closes, or has been quiet after an answer. */
+/** Sends raw bytes and reads until the server closes the connection, or until `until` is true of the text. */
 export function sendRaw(port: number, bytes: string | Uint8Array, until: (text: string) => boolean): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");

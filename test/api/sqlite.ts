@@ -11,7 +11,7 @@ import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
 
-/** The real store in a directory of its own, gone when the file's tests end. */
+/** Opens the real store in a directory of its own, which is removed when the file's tests end. */
 export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-api-"));
   const { store } = await openStore({ dir, create: true, diskFloor: 0, clock, onFault: fail, startBackup, ...more });
@@ -19,7 +19,7 @@ export async function aStore(clock = new ManualClock(), more: Partial<OpenOption
   return store;
 }
 
-/** Makes the endpoint one of which something cannot be read, behind the store's back. */
+/** Damages the endpoint in the database, behind the store's back, so that a part of it cannot be read. */
 export function damage(of: Store, endpoint: string): void {
   const { dir } = open.find(({ store }) => store === of)!;
   const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });

@@ -14,7 +14,7 @@ import { anEvent, aStore } from "../sqlite.ts";
 const PATH = "/v1/audit";
 const ENDPOINT = { url: "https://example.com/h", events: ["budget.exceeded"] };
 
-/** Installed by npm on Linux alone. */
+/** npm installs the module on Linux only. */
 const canAskKernel = (() => {
   try {
     return createRequire(import.meta.url).resolve(`@koromix/koffi-${process.platform}-${process.arch}`) !== "";
@@ -123,7 +123,7 @@ describe("the audit log", () => {
       ...Array.from({ length: 3 }, () => ["daemon.pause", "forbidden"]),
       ...Array.from({ length: 3 }, () => ["endpoint.delete", "forbidden"]),
     ]);
-    // What another key is refused, and what is done, has its own entries.
+    // Refusals of another key and calls that succeed get entries of their own.
     await api.request("POST", "/v1/pause", { key: await api.addKey(["metrics"], "*") });
     await api.post("/v1/pause", { reason: "a test" });
     expect((await log(api)).slice(6).map(({ outcome }) => outcome)).toEqual(["forbidden", "ok"]);
@@ -174,7 +174,7 @@ describe("the audit log", () => {
     for (const path of [dir, socket]) chmodSync(path, 0o777);
     const call = `require("node:http").request({ socketPath: process.argv[1], path: "/v1/resume", method: "POST" }).end()`;
     const { uid: own, username } = userInfo();
-    // Root alone can be somebody else.
+    // Only root can act as another user.
     const users = own === 0 ? [own, 65_534] : [own];
     for (const uid of users) await promisify(execFile)(process.execPath, ["-e", call, socket], { uid, cwd: "/" });
     await api.request("POST", "/v1/resume");

@@ -9,7 +9,7 @@ import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 
-/** The contract: `docs/interface.md` §8. */
+/** The metrics that `docs/interface.md` §8 promises. */
 const NAMES = Object.fromEntries(
   [...readFileSync("docs/interface.md", "utf8").matchAll(/^\| `(webhookd_\w+)` \| (\w+) \|/gm)].map(
     ([, ...row]) => row,
@@ -22,7 +22,7 @@ async function scrape(api: ApiServer): Promise<Map<string, Exposed>> {
 
 const seriesOf = (families: Map<string, Exposed>, name: string) => Object.fromEntries(families.get(name)!.series);
 
-/** Endpoints of which each failed twenty times or more; `anEvent` would go to all of them. */
+/** Adds endpoints that each failed twenty times or more. `anEvent` would send to all of them. */
 async function failing(store: Store, count: number): Promise<void> {
   const ended: EndedAttempt[] = [];
   for (let at = 0; at < count; at++) {

@@ -84,7 +84,7 @@ describe("changing an endpoint", () => {
     [{ events: ["budget.exceeded", "goal*"] }, "/events/1 invalid_events"],
     [{ headers: { host: "x" } }, "/headers/host invalid_header"],
     [{ headers: { "X-Object": {} } }, "/headers/X-Object invalid_header"],
-    // As it is shown: whoever sends back what it read would lose the value.
+    // A header's value is shown as asterisks. A client that sent back the fields it read would lose the value.
     [{ headers: { "X-Api-Key": "***", "X-More": "m" } }, "/headers/X-Api-Key invalid_header"],
     [
       { headers: Object.fromEntries(Array.from({ length: 15 }, (_, at) => [`x-${at}`, "v"])) },
@@ -115,7 +115,7 @@ describe("changing an endpoint", () => {
     expect((await patch({ uid: "mine" })).status).toBe(200);
     expect((await patch({}, { type: "application/json-patch+json" })).status).toBe(415);
     expect((await patch({}, { key: await api.addKey(["publish", "read"]) })).body.code).toBe("forbidden");
-    // Only this route takes it.
+    // No other route accepts this content type.
     const headers = { "content-type": "application/merge-patch+json" };
     expect((await api.post(PATH, GIVEN, { headers })).status).toBe(415);
   });

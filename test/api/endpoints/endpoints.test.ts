@@ -23,7 +23,7 @@ describe("registering", () => {
     const { status, headers, body } = await api.post(PATH, registration({ url: "HTTPS://EXAMPLE.com" }));
     expect(status).toBe(201);
     expect(body).toEqual({
-      // A field whose example is its default need not be added here.
+      // A new field whose example is its default needs no line here.
       ...anEndpoint,
       id: expect.stringMatching(/^ep_[0-9a-z]{26}$/),
       tenant: "default",

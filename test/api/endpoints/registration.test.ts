@@ -30,14 +30,14 @@ describe("extra headers", () => {
     "X-Signature",
     "x-signature",
     "__proto__",
-    // Receivers behind CGI read these as the ones with dashes.
+    // Receivers behind CGI read these as the names with dashes.
     "X_Service_Signature",
     "webhook_id",
     "x_signature",
     "Proxy_Authorization",
     "Transfer_Encoding",
     "X_Webhookd_Attempt",
-    // With these a metadata service answers a request that was forged.
+    // With these headers a metadata service would answer a forged request.
     "Metadata",
     "Metadata-Flavor",
     "X-Google-Metadata-Request",

@@ -1,11 +1,14 @@
-/** What a client or a receiver written for one description loses with another: `docs/interface.md` §9. */
+/**
+ * Compares two API descriptions, and reports changes that break a client or receiver written for the older one: see
+ * `docs/interface.md` §9.
+ */
 
 type Json = Record<string, any>;
 
-/** A request may not be asked for more than before, an answer may not hold less. */
+/** A request may not need more than before, and a response may not hold less. */
 type Direction = "request" | "answer";
 
-/** One sentence for each break; additions are none. */
+/** Returns one sentence for each break. Additions are no breaks. */
 export function breaks(kept: Json, current: Json): string[] {
   return new Comparison(kept, current).all();
 }
@@ -42,7 +45,7 @@ class Comparison {
     });
   }
 
-  /** The other way round: we send, they answer. */
+  /** Compares a webhook, where the directions are reversed: the daemon sends the request and the receiver responds. */
   #webhook(at: string, kept: Json, current: Json): void {
     this.#parameters(at, kept.parameters, current.parameters, "answer");
     this.#content(at, kept.requestBody.content, current.requestBody.content, "answer");
@@ -77,7 +80,7 @@ class Comparison {
     this.#types(at, narrow[0]!, narrow[1]!);
     this.#same(`${at}'s value`, kept.const, current.const);
     for (const name of ["pattern", "format"]) {
-      // A request that may be anything now may be what it was before.
+      // A value that any request may have now allows the old one too.
       if (direction === "request" && current[name] === undefined) continue;
       this.#same(`${at}'s ${name}`, kept[name], current[name]);
     }
@@ -95,7 +98,7 @@ class Comparison {
     }
   }
 
-  /** Every type of `narrow` has to be one of `wide`. */
+  /** Reports each type in `narrow` that `wide` does not allow. */
   #types(at: string, narrow: Json, wide: Json): void {
     if (wide.type === undefined) return;
     const known = [wide.type].flat();
@@ -139,7 +142,7 @@ class Comparison {
     if (direction === "answer" && kept && !current) this.#say(`${at} may be left out`);
   }
 
-  /** Compares what both have; what only the kept one has is a break. */
+  /** Compares the members that both have. A member that only the kept description has is a break. */
   #each(
     at: string,
     kept: Json = {},

@@ -12,7 +12,7 @@ function described(path: string, body: unknown): boolean {
   return description.faults(at, body).length === 0;
 }
 
-// The scan that reads publishes does not use the schema that describes them, because it must leave `data` alone.
+// The scan that reads publishes does not use the schema that describes them, because it must not parse `data`.
 it.each(
   [
     { type, data: {} },

@@ -3,7 +3,7 @@ import type { Answer } from "../server.ts";
 
 type Json = Record<string, any>;
 
-/** A description of the interface, and what in an answer departs from it. */
+/** An API description, and the differences between it and real responses. */
 export class Description {
   readonly document: Json;
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
@@ -19,13 +19,13 @@ export class Description {
     );
   }
 
-  /** Follows a reference, if it is one. */
+  /** Returns the target of a reference, or `part` itself if it is none. */
   resolved(part: Json): Json {
     if (typeof part.$ref !== "string") return part;
     return steps(part.$ref).reduce((at, step) => at[step], this.document);
   }
 
-  /** The statuses and, for problems, the codes that an operation may answer with. */
+  /** The statuses that an operation may respond with, or, for problems, their codes. */
   answers(operation: Json): string[] {
     return Object.entries(operation.responses as Json).flatMap(([status, given]) => {
       const problem = this.resolved(given).content?.["application/problem+json"];
@@ -33,13 +33,16 @@ export class Description {
     });
   }
 
-  /** What is wrong with a value that `pointer` (into the document) describes; fields nobody described are wrong. */
+  /**
+   * Returns the faults of a value under the schema at `pointer` in the document. Fields that are not described are
+   * faults.
+   */
   faults(pointer: string, value: unknown): string[] {
     const validate = this.#ajv.compile({ $ref: `openapi#${pointer}` });
     return validate(value) ? [] : validate.errors!.map(sentence);
   }
 
-  /** What is wrong with an answer to an operation. */
+  /** Returns the faults of an operation's response. */
   faultsOf(method: string, path: string, { status, headers, body, text }: Answer): string[] {
     const at = `/paths/${token(path)}/${method.toLowerCase()}/responses/${status}`;
     const given = steps(`#${at}`).reduce<Json | undefined>((part, step) => part?.[step], this.document);
@@ -54,7 +57,7 @@ export class Description {
   }
 }
 
-/** A name as one step of a JSON pointer in a URI fragment. */
+/** Escapes a name as one step of a JSON pointer in a URI fragment. */
 export function token(name: string): string {
   return encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"));
 }
@@ -64,7 +67,10 @@ function steps(ref: string): string[] {
   return parts.map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Objects are open in the document, because answers may grow; here a field that nobody described is a fault. */
+/**
+ * The document allows more fields, because responses may gain some. In these tests a field that is not described is a
+ * fault.
+ */
 function closed(value: unknown, inAllOf = false): unknown {
   if (Array.isArray(value)) return value.map((each) => closed(each));
   if (typeof value !== "object" || value === null) return value;

@@ -22,7 +22,7 @@ const ADVICE =
   "(nothing was released yet, or a major version), remove docs/openapi.json and write it anew";
 
 it("what is published is what the daemon says, and nothing that was published is broken", async () => {
-  // First, so that `vitest -u` writes over no break.
+  // This comes first, so that `vitest -u` does not overwrite the file despite a break.
   if (existsSync(FILE)) expect(breaks(JSON.parse(readFileSync(FILE, "utf8")), current), ADVICE).toEqual([]);
   await expect(
     text,
@@ -121,7 +121,7 @@ function batch(paths: Json): Json {
   return paths["/v1/webhooks/events/batch"].post.requestBody;
 }
 
-/** The first that is, or names, this. */
+/** Removes the first item that is or names `what`. */
 function remove(list: unknown[], what: string): void {
   list.splice(
     list.findIndex((each) => JSON.stringify(each).includes(what)),

@@ -9,8 +9,8 @@ import type { Step, Walk } from "./walk.ts";
 import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
- * For each operation, the requests that reach what it says of itself: its replies, and problems that only it has. What
- * it returns is a well-formed request, with which the pipeline's own answers are reached.
+ * Makes the requests that bring about an operation's own responses, including problems that only it has. Each scenario
+ * returns a well-formed request, which the pipeline's responses are tested with.
  */
 export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   async getHealth(walk) {
@@ -86,7 +86,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     mkdirSync(inTheWay);
     await walk.call("rekey").finally(() => rmdirSync(inTheWay));
     walk.api.backupRules = { ...walk.api.backupRules, dir: aDirectory() };
-    // To seal takes a while, for which the backup runs.
+    // The backup runs for a while, because sealing takes time.
     const backup = walk.call("createBackup", { body: { passphrase: "correct horse battery" } });
     for (let left = 500; left > 0 && (await walk.call("rekey")).status !== 409; left--);
     await backup;
@@ -305,7 +305,7 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
       headers: { "last-event-id": "of-another-life" },
     });
     while (feed.listeners === 0) await new Promise(setImmediate);
-    // One key alone is refused at its share, so each opens half of what is free, until nothing is.
+    // One key alone is refused once it has its share, so each key opens half of the free streams until none is left.
     const others: Promise<Answer>[] = [];
     while (others.length < 255) {
       const key = await walk.api.addKey(["read"], "*");
@@ -437,20 +437,20 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
 
 const EVENT = { type: "budget.exceeded", data: { spent: 9007199254740993n.toString() } };
 
-/** Under one Idempotency-Key. */
+/** Makes the same request twice with one Idempotency-Key. */
 async function twice(walk: Walk, operation: string, step: Step): Promise<void> {
   const headers = { "idempotency-key": `twice-${operation}` };
   await walk.call(operation, { ...step, headers });
   await walk.call(operation, { ...step, headers });
 }
 
-/** The second time, by a client that has it already. */
+/** Makes the request twice. The second time, the client names the version that it already has. */
 async function askTwice(walk: Walk, operation: string, step: Step = {}): Promise<void> {
   const { headers } = await walk.call(operation, step);
   await walk.call(operation, { ...step, headers: { "if-none-match": headers.etag! } });
 }
 
-/** With nothing to do. */
+/** Creates a job that matches nothing. */
 async function aJob(walk: Walk): Promise<string> {
   const { body } = await walk.call("createJob", { body: { action: "replay", filter: { error: "payload_corrupt" } } });
   return body.id;
@@ -471,14 +471,14 @@ async function aDelivery(walk: Walk): Promise<string> {
   return body.deliveries[0].id;
 }
 
-/** Asked of an endpoint that cannot be read. */
+/** Makes the request for an endpoint that cannot be read. */
 async function damaged(walk: Walk, operation: string, step: Step = {}): Promise<void> {
   const id = await walk.endpoint();
   walk.damage(id);
   await walk.call(operation, { ...step, id });
 }
 
-/** Over a store that says it has a node. */
+/** Runs on a store that claims to have a node. */
 async function withNode(walk: Walk, run: () => Promise<unknown>): Promise<void> {
   const { store } = walk.api;
   const { ownership } = store;

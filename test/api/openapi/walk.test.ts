@@ -17,14 +17,14 @@ describe.each(ids)("%s", (id) => {
       if (!walk.seen.get(id)!.has(answer)) await PIPELINE[answer]?.(walk, id, step);
     }
     expect([...walk.seen.get(id)!].toSorted()).toEqual(described.toSorted());
-    // Taken out, so that each operation answers for itself.
+    // The faults are taken out, so that the next operation does not report them.
     expect(walk.faults.splice(0)).toEqual([]);
   });
 });
 
 it("a peer that tried too many keys is told when to come back, whatever it asks for", async () => {
   for (let index = 0; index < 31; index++) await walk.api.get("/v1/webhooks", { key: "whk_no" });
-  // By then, so many are answered at once again.
+  // By then the peer may have as many responses at once again.
   walk.api.clock.advance("10s");
   for (const { method, path, operation } of walk.description.operations()) {
     if (!walk.description.answers(operation).includes("rate_limited")) continue;

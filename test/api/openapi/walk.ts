@@ -10,34 +10,34 @@ import { around } from "../../harness/store.ts";
 
 /** A request to an operation. */
 export interface Step {
-  /** For the `{id}` of its path. */
+  /** The value for `{id}` in the path. */
   readonly id?: string;
   readonly query?: string;
-  /** JSON, unless it is text. */
+  /** JSON, or text that is sent as it is. */
   readonly body?: unknown;
   readonly key?: string | null;
-  /** A list is sent as so many headers. */
+  /** A list is sent as that many headers of the same name. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** The verbs that let a request in. */
+/** The store's methods that authenticate a request. */
 const KEYS: readonly string[] = ["keys.get", "keys.touch"];
 
-/** The API under a description: every answer is held against it, and what was answered is noted. */
-/** Of refusals that one address gets. */
+/** The time between refusals to one address. */
 const PACE_MS = 1000 / OF_REFUSALS.perSecond;
 
+/** The API with its description: every response is checked against it, and recorded. */
 export class Walk {
   api!: ApiServer;
   description!: Description;
-  /** By operation, the statuses and codes that were answered. */
+  /** The statuses and problem codes that each operation responded with. */
   readonly seen = new Map<string, Set<string>>();
   readonly faults: string[] = [];
-  /** Throws in place of the store's verbs. */
+  /** The error that the store's methods throw. Null lets them work. */
   failing: { error: Error; keysToo: boolean } | null = null;
-  /** From now on something of the endpoint cannot be read. */
+  /** Makes a part of the endpoint unreadable. */
   damage!: (endpoint: string) => void;
-  /** Publishes wait for it. */
+  /** Publishes wait until this resolves. */
   gate: Promise<void> = Promise.resolve();
 
   static async start(): Promise<Walk> {
@@ -54,7 +54,7 @@ export class Walk {
     return this.api.clock.now();
   }
 
-  /** An id of this form that nothing has. */
+  /** Returns an id with this prefix that does not exist. */
   unknown(prefix: string): string {
     return `${prefix}_${"0".repeat(26)}`;
   }
@@ -63,10 +63,10 @@ export class Walk {
     const { method, path } = this.#operation(operationId);
     const target = path.replace(/\{\w+\}/, id) + (query === undefined ? "" : `?${query}`);
     const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
-    // Node's client sends a list as several headers, though the options of the harness do not say so.
+    // Node's client sends a list as several headers, although the harness's types do not allow one.
     const all = headers as Record<string, string>;
     const options = { headers: all, ...(text !== undefined && { body: text }), ...(key !== undefined && { key }) };
-    // Refusals come at a pace, and the walk is full of them.
+    // Refusals are paced, and the walk contains many of them.
     this.api.clock.advance(PACE_MS);
     const answer = await this.api.request(method, target, options);
     const seen = this.seen.get(operationId) ?? new Set();
@@ -80,13 +80,13 @@ export class Walk {
     return this.api.routes.find(({ operation }) => operation.id === operationId)!;
   }
 
-  /** An endpoint of the test's own, with its id. */
+  /** Creates an endpoint for one test and returns its id. */
   async endpoint(more: object = {}): Promise<string> {
     const registration = { url: "https://example.com/h", events: ["budget.exceeded"], ...more };
     return (await this.api.post("/v1/webhooks", registration)).body.id;
   }
 
-  /** An event whose deliveries, to every endpoint there is, have ended so. */
+  /** Publishes an event whose deliveries, to all endpoints, have ended in this status. */
   event(end: "delivered" | "failed", type = "budget.exceeded"): Promise<string> {
     return anEvent(this.api.store, this.now, end, { type });
   }
@@ -117,7 +117,7 @@ export class Walk {
 
 type Fault = (walk: Walk, operation: string, wellFormed: Step) => Promise<unknown>;
 
-/** How a request to any operation comes to each answer that the pipeline gives before the noun is asked. */
+/** Makes the request that gets each of the pipeline's own responses, for any operation. */
 export const PIPELINE: Record<string, Fault> = {
   bad_request: (walk, id, step) => walk.call(id, { ...step, headers: { origin: ["https://a.example", "https://b"] } }),
   misdirected: (walk, id, step) => walk.call(id, { ...step, headers: { host: "evil.example" } }),

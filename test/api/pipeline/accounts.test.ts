@@ -1,4 +1,4 @@
-/** A portal link uses what the key that made it may use. */
+/** A portal link counts against the limits of the key that created it. */
 import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RateLimit } from "../../../src/api/pipeline/limits.ts";

@@ -12,7 +12,7 @@ import { open, temporaryDirectory } from "../../store/stores.ts";
 
 const MINUTE = 60_000;
 const CODES: readonly ErrorCode[] = ["forbidden", "not_found", "validation_failed", "rate_limited"];
-/** Of the 60,000 that 1,000 a second are; past the first few of a kind they make no difference. */
+/** At 1,000 calls a second there would be 60,000, but only the first few of a kind make a difference. */
 const CALLS_A_MINUTE = 500;
 
 it("grows by less than 1 MiB in an hour of refused calls, whatever they ask for", async () => {
@@ -44,7 +44,7 @@ it("grows by less than 1 MiB in an hour of refused calls, whatever they ask for"
   await store.close();
 });
 
-/** An endpoint, and its calls in a loop. */
+/** Returns a server with an endpoint, and a function that makes calls in a loop. */
 async function serve() {
   const api = await ApiServer.start(await aStore());
   const { body } = await api.post("/v1/webhooks", { url: "https://example.com/h", events: ["budget.exceeded"] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BodyTurns } from "../../../src/api/pipeline/body.ts";
 import { unawaited } from "../../../src/domain/unawaited.ts";
 
-/** Turns of the event loop that come when the test says so. */
+/** An event loop whose turns come when the test says so. */
 function loop() {
   let next: (() => void)[] = [];
   const bodies = new BodyTurns(new Map(), (run) => void next.push(run));

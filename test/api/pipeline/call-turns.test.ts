@@ -17,7 +17,7 @@ it("works on a few calls in a turn of the event loop, however many one tenant ha
     },
   });
   const key = await api.addKey(["read"], "greedy");
-  // All of them are in before the first is looked at, as a busy daemon finds them.
+  // No key is read until all requests have arrived, as on a busy daemon.
   const authenticated = Promise.withResolvers<void>();
   const { get } = store.keys;
   let asked = 0;
@@ -31,6 +31,6 @@ it("works on a few calls in a turn of the event loop, however many one tenant ha
   const calls = Array.from({ length: CONNECTIONS }, () => api.get("/v1/webhooks", { key }));
   expect(new Set((await Promise.all(calls)).map(({ status }) => status))).toEqual(new Set([200]));
   await expect.poll(() => turns.reduce((sum, count) => sum + count, 0)).toBe(CONNECTIONS);
-  // What begins at once, and what the turn itself begins.
+  // Some calls begin at once, and as many in the turn itself.
   expect(Math.max(...turns)).toBeLessThanOrEqual(8);
 });

@@ -7,7 +7,7 @@ const PAGE = "https://ops.example";
 const EVENT = { type: "budget.exceeded", data: { a: 1 } };
 const EVENTS = "/v1/webhooks/events";
 
-/** What any page may set and read without being let (WHATWG Fetch 2.2.2). */
+/** The methods and headers that any page may use without permission (WHATWG Fetch 2.2.2). */
 const SAFE_METHODS = ["GET", "HEAD", "POST"];
 const SAFE_REQUEST_HEADERS = ["accept", "accept-language", "content-language"];
 const SAFE_ANSWER_HEADERS = ["cache-control", "content-language", "content-length", "content-type", "expires"];
@@ -18,7 +18,10 @@ interface PageRequest {
   readonly body?: unknown;
 }
 
-/** Fetches as a browser does for a script of the page: asks first where it must, and hides what it was not shown. */
+/**
+ * Fetches as a browser does for a page's script: it sends a preflight where it must, and hides what the script may not
+ * see.
+ */
 class Browser {
   readonly #port: number;
   readonly #origin: string;
@@ -29,7 +32,7 @@ class Browser {
     this.#origin = origin;
   }
 
-  /** Null where the script would be told of a network error. */
+  /** Returns null if the script would see a network error. */
   async fetch(path: string, { method = "GET", headers = {}, body }: PageRequest = {}): Promise<Answer | null> {
     const unsafe = Object.keys(headers).filter((name) => !SAFE_REQUEST_HEADERS.includes(name));
     if (unsafe.length > 0 || !SAFE_METHODS.includes(method)) {
@@ -134,7 +137,7 @@ describe("a page of another origin", () => {
       const { headers } = page.preflights[0]!;
       expect(Object.keys(headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
       expect(headers.vary).toBe("Origin");
-      // What goes without asking is refused all the same.
+      // Requests that need no preflight are refused as well.
       expect(await page.fetch("/healthz")).toBeNull();
       expect(fake.drafts).toEqual([]);
     },

@@ -1,4 +1,7 @@
-/** What an allowed caller in a loop adds to the disk, for every route that writes: as its `growth` says, and no more. */
+/**
+ * A caller in a loop makes the database grow by no more than the route's `growth` says. This tests every route that
+ * writes.
+ */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -9,7 +12,7 @@ import { open, temporaryDirectory } from "../../store/stores.ts";
 
 const CALLS = 240;
 const AT_ONCE = 20;
-/** A page of the table and of each index may be begun, and so may a row of the statistics. */
+/** A page may be begun for the table and each index, and for a row of the statistics. */
 const SLACK = 16 * 1024;
 const ENDPOINT = { url: "https://example.com/h", events: ["budget.exceeded"] };
 const EVENT = { type: "goal.achieved", data: { a: 1 } };
@@ -43,7 +46,7 @@ const post =
   };
 const fixed = (path: string) => () => Promise.resolve(path);
 
-/** By method and path: prepares, and answers with a call that does something each time, where it can. */
+/** By method and path: prepares, and returns a call that changes something each time if it can. */
 const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
   "POST /v1/webhooks/events": post(fixed("/v1/webhooks/events"), EVENT),
   "POST /v1/webhooks/events/batch": post(fixed("/v1/webhooks/events/batch"), { events: [EVENT] }),
@@ -124,7 +127,7 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
   "POST /v1/secret-key/rekey": post(fixed("/v1/secret-key/rekey")),
 };
 const REFUSED = /nodes|backups/;
-/** Each of these calls writes the whole store again. */
+/** Each of these calls rewrites the whole store. */
 const FEW: Record<string, number> = { "POST /v1/secret-key/rekey": 5 };
 
 async function serve() {
@@ -159,7 +162,8 @@ describe("in a loop", async () => {
     for (let at = 0; at < calls; at += AT_ONCE) {
       const size = Math.min(AT_ONCE, calls - at);
       const answers = await Promise.all(Array.from({ length: size }, (_, each) => call(at + each)));
-      // A loop that is refused would measure nothing: only a test server has neither nodes nor a place for backups.
+      // A loop of refused calls would measure nothing. Only nodes and backups are refused, because a test server has
+      // none.
       if (!REFUSED.test(name)) expect(answers.filter(({ status }) => status < 300).length).toBeGreaterThan(0);
     }
     const grown = bytes() - before;

@@ -18,7 +18,7 @@ function event(more: Record<string, unknown> = {}) {
   return { type: "budget.exceeded", data: { a: 1 }, ...more };
 }
 
-/** The options of a request with this key. */
+/** Returns the options of a request with this key. */
 function under(key: string, more: { key?: string } = {}) {
   return { headers: { "idempotency-key": key }, ...more };
 }

@@ -7,7 +7,7 @@ const DELIVERIES = "/v1/webhooks/deliveries";
 const NOBODYS = `ep_${"0".repeat(26)}`;
 
 let api: ApiServer;
-/** Of tenant acme. */
+/** A key of tenant acme. */
 let key: string;
 let ours: string;
 let theirs: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await anEvent(api.store, api.clock.now(), "failed", { tenant: "acme", type: "order.removed" });
 });
 
-/** Without what differs from answer to answer. */
+/** Returns the response without the parts that differ from one to the next. */
 function said({ status, body }: Answer, name: string): unknown {
   return JSON.parse(JSON.stringify({ status, ...body, request_id: "" }).replaceAll(name, "NAME"));
 }

@@ -3,7 +3,7 @@ import { type PaceRule, costOf, OF_REFUSALS, Pace } from "../../../src/api/pipel
 import { ManualClock } from "../../harness/clock.ts";
 import { unawaited } from "../../../src/domain/unawaited.ts";
 
-/** When each of so many was answered, in milliseconds. */
+/** `ask` and `loop` return lists of the times, in milliseconds, at which requests were answered. */
 function aPace(allowance: Partial<PaceRule> = {}) {
   const clock = new ManualClock();
   const pace = new Pace(clock, { ...OF_REFUSALS, ...allowance });
@@ -16,7 +16,7 @@ function aPace(allowance: Partial<PaceRule> = {}) {
     }
     return at;
   };
-  /** As a client that asks again as soon as it is answered, on so many connections. */
+  /** Asks again as soon as it is answered, on this many connections. */
   const loop = (who: string, connections: number) => {
     const at: number[] = [];
     const again = async () => {
@@ -47,7 +47,7 @@ it("answers who repeats refused requests in a loop one after the other, and nobo
   expect(ask("other", 10)).toHaveLength(10);
   await pass(1000);
   expect(later).toEqual([40, 80, 120]);
-  // What may be answered at once comes back at the same pace.
+  // The requests that may be answered at once are regained at the same pace.
   await pass(6000);
   expect(ask("loop", 128)).toHaveLength(128);
 });
@@ -68,7 +68,7 @@ it("answers 500 a second, however many addresses ask", async () => {
     all.reduce((sum, at) => sum + within(at, second * 1000, second * 1000 + 1000), 0),
   );
   for (const count of seconds) expect(count).toBeLessThanOrEqual(505);
-  // And no less than that: each of them has its share.
+  // Nor is the rate lower, and each address has its share.
   for (const count of seconds) expect(count).toBeGreaterThan(480);
   const shares = all.map((at) => within(at, 5000, 10_000));
   expect(Math.min(...shares)).toBeGreaterThan((0.5 * 2500) / 300);

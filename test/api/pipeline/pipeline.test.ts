@@ -81,7 +81,7 @@ describe("a body that comes in chunks", () => {
 });
 
 describe("the order of checks", () => {
-  // Each request has the faults of all the ones after it, so only the first may be named.
+  // Each request has the faults of all the later ones too, so only the first may be named.
   it("names a doubled Host before a foreign one", async () => {
     const { api } = await serve();
     const text = "GET /nope HTTP/1.1\r\nhost: evil.example\r\nHost: 127.0.0.1\r\norigin: https://evil.example\r\n\r\n";

@@ -23,7 +23,7 @@ it("holds each key to its own rate, and gives it back with time", async () => {
   const publish = (key: string) => () => api.post(EVENTS, EVENT, { key });
   expect(await statuses(3, publish(api.adminKey))).toEqual([202, 202, 429]);
   expect(await statuses(3, publish(other))).toEqual([202, 202, 429]);
-  // Counted before it is known what there is at the path; whoever has no key is not counted at all.
+  // A request counts before its route is looked up. Requests without a key do not count.
   expect((await api.get("/nope")).status).toBe(429);
   expect((await api.get("/nope", { key: null })).status).toBe(401);
   expect((await api.get("/healthz")).status).toBe(200);
@@ -86,7 +86,7 @@ it("counts the events of a batch, and refuses what comes next before its body is
   const key = await api.addKey(["publish"]);
   const batch = (count: number) =>
     api.post(`${EVENTS}/batch`, { events: Array.from({ length: count }, () => EVENT) }, { key });
-  // More than a second's worth: it is taken, and the key waits until that has come back.
+  // The batch costs more than a second's requests. It is taken, and the key must wait until they are regained.
   const large = await batch(40);
   expect([large.status, large.headers.ratelimit]).toEqual([202, '"key";r=0;t=4']);
   const over = await api.post(EVENTS, "x".repeat(100), { key });

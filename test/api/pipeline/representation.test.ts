@@ -40,7 +40,7 @@ interface Came {
 
 function ask(server: ApiServer, path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Came> {
   const { port, clock } = server;
-  // Long answers without a key have a pace, and only the clock of the test makes it go on.
+  // Long responses without a key are paced, and only the test moves the clock.
   clock.advance("10s");
   return new Promise((resolve, reject) => {
     const asked = request({ port, path, method, headers, agent: false }, (res) => {

@@ -12,7 +12,7 @@ import { unawaited } from "../../../src/domain/unawaited.ts";
 const EVENTS = "/v1/webhooks/events";
 const EVENT = { type: "budget.exceeded", data: {} };
 
-/** An API whose commits come when the test says so, with a unix socket. */
+/** Starts an API with a unix socket, whose commits happen when the test says so. */
 async function serve(settings: Record<string, string> = {}) {
   const fake = new FakeStore();
   const commit = Promise.withResolvers<void>();
@@ -24,7 +24,7 @@ async function serve(settings: Record<string, string> = {}) {
   return { api, socket, commit: commit.resolve };
 }
 
-/** How those that are refused are, as soon as all the others wait for their commit. */
+/** Waits until `count` of the requests are refused, and returns those. All others wait for their commit. */
 async function refusals(answers: readonly Promise<Answer>[], count: number): Promise<Answer[]> {
   const refused: Answer[] = [];
   for (const answer of answers) unawaited(answer.then((each) => void (each.status > 299 && refused.push(each))));
@@ -60,7 +60,7 @@ describe("publishes that wait for their commit", () => {
       });
     }
     const victims = Array.from({ length: 5 }, () => api.post(EVENTS, EVENT, { key: other }));
-    // They are in before anything is answered.
+    // After this response the server has read the victims' requests too.
     await api.get("/healthz");
     commit();
     expect((await Promise.all(victims)).map(({ status }) => status)).toEqual([202, 202, 202, 202, 202]);
@@ -191,7 +191,7 @@ it("counts a long answer among the reads of its key until the client has taken i
   const idle = connect(api.port, "127.0.0.1").pause();
   onTestFinished(() => void idle.destroy());
   const head = `host: localhost\r\nauthorization: Bearer ${key}`;
-  // Four of them are more than the system keeps for a connection.
+  // Four of these responses are longer than the system's buffers for a connection.
   idle.write(`GET ${EVENTS}?include=data HTTP/1.1\r\n${head}\r\n\r\n`.repeat(4));
   const server = await taken;
   await expect.poll(() => server.writableLength).toBeGreaterThan(0);
@@ -237,7 +237,7 @@ it("takes no fifty-first open job where all of them are asked for at once", asyn
   let left = 60;
   const arrived = () => void (--left === 0 && all.resolve());
   const add = store.jobs.add.bind(store.jobs);
-  // None of them is open before each of them has come so far, or was refused.
+  // No job is created until each request has got here or was refused.
   Object.assign(store.jobs, {
     add: (...job: Parameters<typeof add>) => {
       arrived();

@@ -7,7 +7,7 @@ const api = await ApiServer.start(await aStore());
 const ours = await api.addKey(["admin"], "acme");
 const theirs = await api.addKey(["admin"], "globex");
 
-/** One of everything, of tenant acme, by the prefix of its id. A new noun adds its own here. */
+/** Creates one object of each kind for tenant acme, and returns their ids by prefix. Add new kinds here. */
 async function belongings(): Promise<Record<string, string>> {
   const registration = { url: "https://example.com/h", events: ["budget.exceeded"] };
   const endpoint = await api.post("/v1/webhooks?tenant=acme", registration);
@@ -19,7 +19,7 @@ async function belongings(): Promise<Record<string, string>> {
   return { job: job.body.id, ep: endpoint.body.id, evt: event, key: key.body.id, dlv: delivery, att: attempt.id };
 }
 
-/** Nodes are no tenant's, and are found by their names. */
+/** Nodes belong to no tenant, and have names in place of ids. */
 const isOfDaemon = (path: string) => path.startsWith("/v1/nodes/");
 
 const named = (route: Route) => [`${route.method} ${route.path}`, route] as const;
@@ -29,7 +29,7 @@ const ofAll = api.routes.filter(
     !path.includes(":") &&
     method === "GET" &&
     access !== "open" &&
-    // It has no end, and a test of its own.
+    // The stream never ends. It has a test of its own.
     operation.id !== "streamChanges",
 );
 

@@ -6,7 +6,10 @@ import { newExchange, write } from "../../../src/api/pipeline/reply.ts";
 const PATIENCE_MS = 300;
 const MIB = 1024 * 1024;
 
-/** A server whose answer is too long for what the system keeps for a connection, and a client of it that has asked. */
+/**
+ * Starts a server whose response is longer than the system's buffers for a connection, and a client that has asked for
+ * it.
+ */
 async function asking(): Promise<{ client: Socket; ended: () => boolean }> {
   let closed = false;
   const server = createServer((req, res) => {
@@ -39,7 +42,7 @@ it("is kept for a client that reads slowly, and its connection as well", async (
     got += chunk.length;
     if (chunk.includes("HTTP/1.1 200")) answers++;
     client.pause();
-    // Longer than its patience, all in all.
+    // All the pauses together are longer than the server's patience.
     setTimeout(() => client.resume(), got < 20 * MIB ? 2 : 0);
   });
   client.resume();

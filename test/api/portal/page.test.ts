@@ -10,7 +10,7 @@ const [script] = files.filter(({ path }) => path.endsWith(".js"));
 const portal = { ...aConfig().portal, listening: "http://localhost" };
 const api = await ApiServer.start(new FakeStore().asStore(), { portal: () => portal });
 
-/** The bytes as they came. */
+/** Returns the response's bytes, undecoded. */
 function fetched(path: string, headers: Record<string, string> = {}): Promise<{ headers: any; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     get({ port: api.port, path, headers, agent: false }, (res) => {

@@ -3,15 +3,15 @@ import type { Route } from "../../../src/api/pipeline/route.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../../src/domain/caller.ts";
 import { ALL, callAbout, World } from "./world.ts";
 
-/** What a link has to be able to do; "never": no link can do it. */
+/** The scope that a link needs; "never" if no link may use the route. */
 type Needs = PortalScope | "any" | "open" | "never";
 /**
- * What a link for some endpoints only can do with it: `id` is compared with the key's, `named` endpoints too; of `narrow`
- * lists it sees a part, `all` tells of no endpoint, and `closed` is not for it.
+ * The reach of a link that is for some endpoints only. `id` is compared with the key's endpoints, and `named` endpoints
+ * too. A `narrow` list shows a part, `all` shows nothing of endpoints, and `closed` is refused.
  */
 type ForSome = "id" | "named" | "narrow" | "all" | "closed";
 
-/** Every route there is: to add one is to decide who may use it. */
+/** Every route, so that adding one means deciding who may use it. */
 const TABLE: Readonly<Record<string, readonly [Needs, ForSome]>> = {
   getHealth: ["open", "all"],
   getReadiness: ["open", "all"],
@@ -79,9 +79,9 @@ const rows = api.routes.map((route) => [route.operation.id, route] as const);
 const needs = (id: string) => TABLE[id]?.[0] ?? "never";
 const forSome = (id: string) => TABLE[id]?.[1] ?? "closed";
 const isAboutOne = ({ path }: Route) => path.includes("/:");
-/** It has no end, and tests of its own. */
+/** The stream never ends, and has its own tests. */
 const isStream = (id: string) => id === "streamChanges";
-/** Nothing in it is changed, or nothing that the next call would miss. */
+/** Tests share this world, because no call changes anything in it that a later one needs. */
 const shared = await World.make(api);
 const closed = rows.filter(([id]) => needs(id) !== "open" && !isStream(id));
 
@@ -137,7 +137,7 @@ describe("a link for one endpoint", () => {
     for (const ids of [world.beside, world.foreign]) {
       expect((await callAbout(api, route, ids, key)).status).toBe(refused);
     }
-    // The event is shared; what became of it at the other endpoint is not.
+    // The event is shared, but its delivery to the other endpoint is not.
     const answer = await callAbout(api, route, world.shared, key);
     for (const hidden of world.hidden) expect(answer.text).not.toContain(hidden);
     if (!route.operation.params!.id?.startsWith("evt")) expect(answer.status).toBe(refused);

@@ -3,24 +3,24 @@ import type { PortalScope } from "../../../src/domain/caller.ts";
 import { ApiServer, type Answer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 
-/** Ids by their prefix. */
+/** Ids by prefix. */
 export type Ids = Readonly<Record<"ep" | "evt" | "dlv" | "att" | "job" | "key", string>>;
 
-/** What a link must not show says so itself. */
+/** Everything that a link must not show contains this text. */
 export const NOT_YOURS = "canary-not-yours";
 
 export const ALL: readonly PortalScope[] = ["read", "replay", "manage", "secrets"];
 
-/** Two tenants: one has an endpoint of the customer's and another one, which share an event; the other has its own. */
+/** Two tenants. One has the customer's endpoint and another one, which share an event. The other tenant has its own. */
 export class World {
   static #made = 0;
   readonly api: ApiServer;
   readonly tenant: string;
-  /** Of the customer's endpoint, and of the event that both endpoints had. */
+  /** Ids of the customer's endpoint, and of the event that both endpoints got. */
   readonly mine: Ids;
-  /** Of the same tenant, but of the other endpoint; its event was for that one alone. */
+  /** Ids of the same tenant's other endpoint, and of an event that only this one got. */
   readonly beside: Ids;
-  /** What became of the shared event at the other endpoint. */
+  /** Ids of the shared event and its delivery to the other endpoint. */
   readonly shared: Ids;
   readonly foreign: Ids;
 
@@ -72,21 +72,21 @@ export class World {
     });
   }
 
-  /** The key of a link. */
+  /** Creates a link and returns its key. */
   async link(can: readonly PortalScope[], endpoints: readonly string[] | null = null): Promise<string> {
     const { status, body } = await this.api.post("/v1/portal-links", { tenant: this.tenant, can, endpoints });
     if (status !== 201) throw new Error(JSON.stringify(body));
     return body.url.split("#")[1];
   }
 
-  /** What may be in no answer to a key that is for the customer's endpoint alone. */
+  /** Texts that no response may contain if the key is for the customer's endpoint alone. */
   get hidden(): readonly string[] {
     const { ep, dlv, att, job } = this.shared;
     return [NOT_YOURS, ep, dlv, att, job, ...Object.values(this.beside), ...Object.values(this.foreign)];
   }
 }
 
-/** A call of the route about these ids, with a body that it takes. */
+/** Calls the route for these ids, with a body that it accepts. */
 export function callAbout(
   api: ApiServer,
   { method, path, body, operation }: Route,

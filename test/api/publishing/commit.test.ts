@@ -1,4 +1,4 @@
-/** What the API answers when the COMMIT fails, with the real store: the request was accepted, and is not kept. */
+/** Responses of the API if COMMIT fails in the real store: the request was valid, but the event is not stored. */
 import { join } from "node:path";
 import type { Statement } from "better-sqlite3";
 import { describe, expect, it } from "vitest";
@@ -39,7 +39,7 @@ describe("a commit that fails after the request was read", () => {
   it.each(FAULTS)("is no 2xx, and nothing is sent: %s", async (fault, expected) => {
     const { api, disk } = await serve();
     disk.fault = fault;
-    // So that they share a commit, as they do under load.
+    // These requests share a commit, as they do under load.
     const answers = await Promise.all([
       api.post(EVENTS, event()),
       api.post(EVENTS, event()),

@@ -12,7 +12,7 @@ interface Message {
   readonly data: any;
 }
 
-/** A client that reads: what it was told, and the id to come back with. */
+/** A client of the stream: the messages that it got, and the id with which to resume. */
 class Follower {
   readonly messages: Message[] = [];
   lastId = "";
@@ -61,7 +61,7 @@ async function serve() {
   const api = await ApiServer.start(await aStore());
   const endpoint = await addEndpoint(api.store);
   const others = await addEndpoint(api.store, { tenant: "other" });
-  /** Publishes to a tenant, and has the attempts come to that. */
+  /** Publishes an event to a tenant, and ends its attempts. */
   const happen = async (to: "delivered" | "failed", tenant = "default") => {
     const [publication] = await api.store.events.publish([draft({ tenant })], api.clock.now(), room);
     api.feed.accepted(publication!);
@@ -156,7 +156,7 @@ describe("the stream", () => {
     expect((await api.post(`/v1/webhooks/events/${failed}/cancel`, "")).body).toMatchObject({ status: "failed" });
     expect((await api.post(`/v1/webhooks/events/${test}/retry`, "")).status).toBe(202);
     expect((await api.post(`/v1/webhooks/events/${test}/cancel`, "")).body).toMatchObject({ status: "cancelled" });
-    // Else there would be nothing to be told of.
+    // If nothing had been accepted or withdrawn, there would be nothing to report.
     expect([api.accepted.length, api.withdrawn.length]).toEqual([1, 2]);
     const job = { action: "cancel", filter: { test: true, endpoint } };
     const again = (await api.store.events.publish([draft({ testFor: endpoint })], api.clock.now(), room))[0]!;
@@ -296,7 +296,7 @@ describe("the stream", () => {
     const maker = await api.addKey(["read"]);
     const { body } = await api.post("/v1/portal-links", { endpoints: [mine] }, { key: maker });
     const follower = await Follower.open(api, { key: body.url.split("#")[1] });
-    // Both endpoints of the tenant get each event; in bulk they are counted.
+    // Both endpoints of the tenant get each event. Attempts in bulk are only counted.
     await happen("failed");
     await gathered();
     api.feed.accepted({ fresh: [], waiting: [{ endpoint: mine, event: "evt", dueAt: 0 }] });
@@ -319,7 +319,7 @@ describe("the stream", () => {
     const reads = vi.spyOn(api.store.keys, "get");
     api.clock.advance("1s");
     await until(() => reads.mock.calls.length === 3);
-    // Not by a request to this daemon.
+    // The key is revoked in the store, without a request to this daemon.
     await api.store.keys.revoke(parseToken(revoked)!.keyId, api.clock.now());
     api.clock.advance("1s");
     await until(() => streams[2]!.ended);

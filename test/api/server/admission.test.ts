@@ -15,7 +15,7 @@ afterEach(() => {
 
 interface Caller {
   readonly socket: Socket;
-  /** What the server said until it hung up. */
+  /** Everything that the server sends before it closes the connection. */
   readonly said: Promise<string>;
 }
 
@@ -28,7 +28,7 @@ function dial(port: number, address = "127.0.0.1"): Caller {
   return { socket, said: new Promise((resolve) => socket.once("close", () => resolve(text))) };
 }
 
-/** The headers of a publish, whose body is still to come. */
+/** Returns the headers of a publish whose body follows later. */
 function headers(key: string | null, length: number, more = ""): string {
   const authorization = key === null ? "" : `authorization: Bearer ${key}\r\n`;
   const framing = length < 0 ? "transfer-encoding: chunked" : `content-length: ${length}`;
@@ -58,7 +58,7 @@ describe("who has no good key", () => {
       for (let sent = 0; sent < 3; sent++) socket.write(piece);
     }
     const answers = await Promise.all(callers.map(({ said }) => said));
-    // One piece, as the system gives it.
+    // The system delivers the bytes in pieces. Only one was read.
     expect(read() / callers.length).toBeLessThan(0.1 * MIB);
     const statuses = answers.map((text) => text.slice(9, 12));
     expect(new Set(statuses.filter((status) => status !== ""))).toEqual(
@@ -76,7 +76,7 @@ describe("who has no good key", () => {
   });
 
   it("is cut all the same if it never reads its answer", async () => {
-    // No limit on the time of a request cuts it.
+    // The time limit of requests is off, so it is not what cuts the connection.
     const { api, taken } = await serve({}, { requestTimeout: 0 });
     const { socket } = dial(api.port);
     socket.pause();
@@ -154,7 +154,7 @@ describe("when connections run out", () => {
     });
     await Promise.all(answered);
     await expect.poll(() => commits.length).toBe(7);
-    // One more of its own is refused; ten of another's are taken.
+    // The peer gets no more connections. Another peer does.
     expect(await dial(api.port, "127.0.0.2").said).toBe("");
     const others = Array.from({ length: 7 }, () => dial(api.port, "127.0.0.3"));
     for (const { socket } of others) {

@@ -46,7 +46,7 @@ describe("the memory of long bodies", () => {
 
   it("is not taken from the next body by one that is given back twice", () => {
     const memory = new BodyMemory(new ManualClock());
-    // All of its memory, which would be freed if it were not known.
+    // This body takes all the memory, which would be released if the second return were not noticed.
     const first = memory.take(512 * KIB);
     memory.giveBack(first);
     memory.giveBack(first);
@@ -154,7 +154,7 @@ it("answers one key's long batches that are refused at a pace, and its short one
     answered++;
     return status;
   });
-  // Each of them is 23 pieces of 128 KiB, and 64 are answered at once.
+  // Each batch costs 23 pieces of 128 KiB, and 64 pieces are answered at once.
   await expect.poll(() => answered).toBe(3);
   for (let count = 0; count < 150; count++) {
     const { status } = await api.post("/v1/webhooks/events", { type: "no.such", data: {} }, { key });

@@ -6,7 +6,7 @@ import { aConfig, ApiServer, sendRaw, type ServeOptions } from "../server.ts";
 
 const HOST = "host: localhost\r\n";
 const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
-/** As short as the limits may be while a busy machine still answers what is in time. */
+/** The limits are short, but a busy machine still answers requests within them. */
 const HASTY = { headersTimeout: 150, requestTimeout: 300, connectionsCheckingInterval: 10 };
 
 const open = new Set<Socket>();
@@ -26,16 +26,16 @@ function dial({ port }: ApiServer): Socket {
   return socket;
 }
 
-/** Everything the server says until it hangs up. */
+/** Returns everything that the server sends until it closes the connection. */
 async function untilClosed(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (chunk) => (text += chunk.toString("latin1")));
-  // Not `once` of node:events, to which the reset of what was not read is a failure.
+  // `once` of node:events would throw if unread bytes turn the close into a reset.
   await new Promise((resolve) => socket.once("close", resolve));
   return text;
 }
 
-/** A problem document with an id of ours, after which the connection is closed. */
+/** Expects a problem document with a request id of ours, after which the connection is closed. */
 function expectProblem(answer: string, status: number, code: string): void {
   const [head = "", body = ""] = answer.split("\r\n\r\n");
   expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

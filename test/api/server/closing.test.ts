@@ -15,7 +15,7 @@ import { unawaited } from "../../../src/domain/unawaited.ts";
 
 const HOST = "127.0.0.1";
 const GET = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
-/** What a listener leaves publishers for their last requests. */
+/** The time that a listener gives publishers for their last requests. */
 const LAST_REQUESTS_MS = 250;
 const hello: NodeHandler = (_req, res) => void res.end("hello");
 
@@ -48,7 +48,7 @@ async function dial(listener: Listener): Promise<Socket> {
   return socket;
 }
 
-/** A connection that was answered once and stays. */
+/** Opens a connection that stays open after one response. */
 async function kept(listener: Listener): Promise<Socket> {
   const socket = await dial(listener);
   socket.write(GET);
@@ -56,7 +56,7 @@ async function kept(listener: Listener): Promise<Socket> {
   return socket;
 }
 
-/** What is read until the other side hangs up. */
+/** Returns everything that is read until the other side closes the connection. */
 async function rest(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (chunk) => (text += String(chunk)));
@@ -64,7 +64,7 @@ async function rest(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Just before it stops listening. */
+/** Runs `run` just before the listener stops listening. */
 function atTheEnd({ server }: Listener, run: () => void): void {
   const { close } = NetServer.prototype;
   vi.spyOn(NetServer.prototype, "close").mockImplementation(function (this: NetServer, ...given) {
@@ -73,12 +73,12 @@ function atTheEnd({ server }: Listener, run: () => void): void {
   });
 }
 
-/** Keeps the event loop from turning, as a slow commit does. */
+/** Blocks the event loop, as a slow commit does. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** A thread of publishers: says when all were answered once, and at last how each of them ended. */
+/** A thread of publishers. It reports when all got one response, and later how each of them ended. */
 const CROWD = `
 const { connect } = require("node:net");
 const { parentPort, workerData: { request, ...place } } = require("node:worker_threads");
@@ -153,7 +153,8 @@ describe("closing", () => {
     const chain: Socket[] = [];
     let next = 0;
     const listener = await listen((_req, res) => {
-      // In the very turn in which this one was read: it lies in the next connection when the turn ends.
+      // This request is written in the turn that read the previous one, so it has arrived on the next connection when
+      // the turn ends.
       if (next > 0) chain[next++]?.write(GET);
       res.end("hello");
     });
@@ -168,13 +169,13 @@ describe("closing", () => {
   it("cuts off nobody whose request has come, of many who connect anew without a pause, even if it is interrupted", async () => {
     const listener = await listen();
     const crowd = await crowdAt(listener);
-    // As when other programs have their turn right before the closing.
+    // Other programs may run right before the closing.
     atTheEnd(listener, () => block(200));
     await closeAll([listener], 10_000, () => {});
     expect(await crowd.ends).toEqual(Array.from({ length: 40 }, () => "ECONNREFUSED"));
   });
 
-  // In one of twenty crowds somebody was told by the system that it is connected, and then found the queue full.
+  // In one of twenty crowds the system told a client that it was connected, although the queue of connections was full.
   const repeats = Number(process.env["WEBHOOKD_CLOSINGS"] ?? 1) - 1;
   it("cuts off nobody who is half connected", { repeats, timeout: 300_000 + 20_000 * repeats }, async () => {
     const listener = await listen();

@@ -19,20 +19,20 @@ interface Client {
   readonly statuses: string[];
 }
 
-/** From an address of its own, 127.0.x.y. */
+/** Connects from an address of its own, 127.0.x.y. */
 async function open({ port }: ApiServer, address = 1): Promise<Client> {
   const localAddress = `127.0.${1 + Math.floor(address / 250)}.${1 + (address % 250)}`;
   const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
   onTestFinished(() => void socket.destroy());
   const statuses: string[] = [];
   socket.setEncoding("latin1").on("error", () => {});
-  // An answer's status line begins a piece, or stands behind a body that ends with a brace.
+  // A status line begins a chunk, or follows a body that ends with a brace.
   socket.on("data", (text: string) => statuses.push(...[...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, s]) => s!)));
   await once(socket, "connect");
   return { socket, statuses };
 }
 
-/** Until nothing happens any more at this instant: real sockets need some turns of the event loop. */
+/** Waits until nothing happens any more at this instant. Real sockets need some turns of the event loop. */
 async function settle(clients: readonly Client[]): Promise<void> {
   let before = -1;
   for (let quiet = 0; quiet < 40;) {
@@ -43,7 +43,7 @@ async function settle(clients: readonly Client[]): Promise<void> {
   }
 }
 
-/** Lets so much time pass, in steps in which all that is due is answered. */
+/** Lets time pass, in steps in which all due responses are sent. */
 async function pass(api: ApiServer, ms: number, clients: readonly Client[]): Promise<void> {
   for (let passed = 0; passed < ms; passed += 20) {
     api.clock.advance(20);
@@ -53,7 +53,7 @@ async function pass(api: ApiServer, ms: number, clients: readonly Client[]): Pro
 
 const count = (clients: readonly Client[]) => clients.reduce((sum, { statuses }) => sum + statuses.length, 0);
 
-/** An address that is answered one after the other by now. */
+/** Uses up the refusals that an address gets at once, so that its next requests are paced. */
 async function inDebt(client: Client): Promise<void> {
   for (; client.statuses.length < OF_REFUSALS.atOnce;) {
     const before = client.statuses.length;
@@ -84,7 +84,7 @@ describe("refused requests that are sent ahead on one connection", () => {
     await inDebt(client);
     const key = `authorization: Bearer ${await api.addKey(["publish", "read"])}\r\n`;
     const read = `GET /v1/webhooks/events HTTP/1.1\r\n${HOST}${key}\r\n`;
-    // Apart, so that the first is known to be refused when the others come.
+    // It is written apart, so that it was refused before the others arrive.
     client.socket.write(REFUSED);
     await settle([client]);
     const { written } = spyOn(api);
@@ -101,7 +101,7 @@ describe("refused requests that are sent ahead on one connection", () => {
     const client = await open(api);
     await inDebt(client);
     const accepted = await serverSideOf(api, client);
-    // Far more than the system keeps for a connection.
+    // These bytes are far more than the system's buffers for a connection.
     const most = 32 * 1024 * 1024;
     const bytes = Buffer.from(REFUSED.repeat(Math.floor((64 * 1024) / REFUSED.length)));
     client.socket.write(bytes.subarray(0, REFUSED.length));
@@ -122,7 +122,7 @@ describe("refused requests that are sent ahead on one connection", () => {
       const clients = await Promise.all(Array.from({ length: 300 }, (_, at) => open(api, at)));
       for (const { socket } of clients) socket.write(request.repeat(20));
       await settle(clients);
-      // One second's worth is saved up.
+      // One second's responses are saved up.
       expect(count(clients)).toBeLessThanOrEqual(OF_REFUSALS.together);
       const seconds: number[] = [];
       for (let second = 0; second < 3; second++) {
@@ -131,7 +131,7 @@ describe("refused requests that are sent ahead on one connection", () => {
         seconds.push(count(clients) - before);
       }
       for (const each of seconds) expect(each).toBeLessThanOrEqual(OF_REFUSALS.together + 20);
-      // Nobody is left out.
+      // No client is left out.
       expect(Math.min(...clients.map(({ statuses }) => statuses.length))).toBeGreaterThanOrEqual(3);
       expect(new Set(clients.flatMap(({ statuses }) => statuses))).toEqual(new Set(["401"]));
     },
@@ -246,7 +246,7 @@ describe("what is open to anyone", () => {
   it.each([...OPEN, ...ELSE])("is answered at a pace, and with few bytes a second: %s", async (path) => {
     const api = await start();
     const request = `GET ${path.replace(":file", "page.js")} HTTP/1.1\r\n${HOST}\r\n`;
-    // What is made once is made by then.
+    // The first request makes what later ones reuse.
     const first = await open(api, 2);
     first.socket.write(request);
     await expect.poll(() => first.statuses.length).toBe(1);
@@ -257,17 +257,17 @@ describe("what is open to anyone", () => {
     await settle(clients);
     const [answers, sent] = [count(clients), bytes];
     expect(answers).toBeLessThanOrEqual(OF_OPEN_ROUTES.atOnce);
-    // One long answer more than what is saved up.
+    // One long response may exceed the bytes that are saved up.
     expect(sent).toBeLessThanOrEqual(OF_OPEN_ROUTES.atOnce * 16 * 1024 + 512 * 1024);
     await pass(api, 1000, clients);
-    // Nobody's own pace lets them wait longer than half a second.
+    // The pace of one address makes no client wait longer than half a second.
     expect(count(clients) - answers).toBeLessThanOrEqual(OF_OPEN_ROUTES.perSecond + 2 * 40);
-    // A second of everybody together is saved up as well.
+    // A second of all clients' bytes is saved up as well.
     expect(bytes - sent).toBeLessThanOrEqual(2 * OF_OPEN_ROUTES.together * 16 * 1024);
   });
 });
 
-/** Events that were written from now on. */
+/** Counts the events that are written from now on. */
 function spyOn({ store }: ApiServer): { written: () => number } {
   let written = 0;
   const publish = store.events.publish.bind(store.events);
@@ -280,7 +280,7 @@ function spyOn({ store }: ApiServer): { written: () => number } {
   return { written: () => written };
 }
 
-/** The daemon's end of a connection that is open by now. */
+/** Returns the server's socket of a connection that is already open. */
 async function serverSideOf({ server }: ApiServer, { socket }: Client): Promise<Socket> {
   const taken = new Promise<Socket>((resolve) => {
     const onRequest = ({ socket: own }: { socket: Socket }) => {

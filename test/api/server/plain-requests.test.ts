@@ -1,4 +1,7 @@
-/** What is read without Node's HTTP is answered, and kept, as if Node had read it; all else is read by Node. */
+/**
+ * Requests that are read without Node's parser get the same response, and store the same event, as if Node had read
+ * them. Node reads all others.
+ */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
@@ -11,13 +14,13 @@ const EVENTS = "/v1/webhooks/events";
 const BODY = '{"type":"goal.achieved","data":{"é":1}}';
 const HOST = "host: localhost";
 const TYPE = "content-type: application/json";
-/** Ends the connection: what is read until then is all that the case was answered. */
+/** Makes the server close the connection, so that everything read until then is the response to the case. */
 const LAST = `GET /healthz HTTP/1.1\r\n${HOST}\r\nconnection: close\r\n\r\n`;
-/** Requests that are written at once: fewer than may go unanswered. */
+/** Requests that are written at once. The server lets more than these wait. */
 const BURST = 50;
-/** What never comes to an end is waited for. */
+/** Requests that never end are read until the server's limits close the connection. */
 const HASTY = { keepAliveTimeout: 100, headersTimeout: 600, requestTimeout: 600, connectionsCheckingInterval: 50 };
-/** A key of every tenant; both servers have the same. */
+/** Stands for a key of all tenants, in place of which `tell` puts that of the server. */
 const KEY = "authorization: Bearer KEY";
 
 class Way {
@@ -42,7 +45,9 @@ class Way {
     return socket;
   }
 
-  /** What the pieces are answered, one after the other; what differs from one server to the next is masked. */
+  /**
+   * Sends the pieces one after the other and returns the responses, with the parts masked that differ between servers.
+   */
   async tell(pieces: readonly string[]): Promise<string> {
     const socket = await this.dial();
     let text = "";
@@ -59,7 +64,7 @@ class Way {
       .replaceAll(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/g, "\r\nDate: …\r\n");
   }
 
-  /** What it has been told to keep since the last look. */
+  /** Returns the events stored since the last call. */
   kept(): unknown[] {
     return this.fake.drafts.splice(0).map(({ data, ...draft }) => ({ ...draft, data: Buffer.from(data).toString() }));
   }
@@ -72,7 +77,7 @@ beforeAll(async () => {
   [own, node] = [await Way.open(true), await Way.open(false)];
 });
 
-/** A publish with these lines instead of the usual ones. */
+/** Returns a publish with these lines in place of the usual ones. */
 function post(lines: readonly string[], { first = `POST ${EVENTS} HTTP/1.1`, body = BODY } = {}): string {
   return `${first}\r\n${lines.join("\r\n")}\r\n\r\n${latin(body)}`;
 }
@@ -239,9 +244,10 @@ describe("is left to Node:", () => {
       bytes.slice(0, at + 1),
       bytes.slice(at + 1) + LAST,
     ]);
-    // A few at a time: the second piece must not come before the first was read, and more would be answered at a pace.
+    // A few run at a time: the second piece must not arrive before the first was read, and more requests would be
+    // paced.
     for (let at = 0; at < cuts.length; at += 24) {
-      // All of them come to an end, however long the second piece takes on a busy machine.
+      // The default limits let every request end, however late its second piece arrives on a busy machine.
       const ways = [await Way.open(true, {}), await Way.open(false, {})] as const;
       const some = cuts.slice(at, at + 24);
       const [ours, nodes] = await Promise.all(ways.map((way) => Promise.all(some.map((each) => way.tell(each)))));
@@ -275,7 +281,8 @@ describe("a connection that was read without Node", () => {
 
   it("is closed after a rest, and Node's when nothing came", async () => {
     const fake = new FakeStore();
-    // A rest takes a second more, so that this one of the headers costs nothing: a busy machine has read them by then.
+    // Node adds a second to the keep-alive time, so a headers limit of a second makes the test no slower, and a busy
+    // machine has read them by then.
     const bounds = { keepAliveTimeout: 50, headersTimeout: 1000, connectionsCheckingInterval: 10 };
     const way = new Way(await ApiServer.start(fake.asStore(), { config: aConfig(), bounds }), fake);
     const [kept, silent] = [await way.dial(), await way.dial()];

@@ -16,7 +16,7 @@ async function serve(settings: Record<string, string> = {}, socket?: string) {
   return { store, api: await ApiServer.start(store, { config: aConfig(settings), ...(socket && { socket }) }) };
 }
 
-/** The status of the answer, and its problem document. */
+/** Returns the status of the response, and its problem document. */
 function answerOf(text: string): { status: number; body: { code: string; detail: string } | null } {
   const [head = "", body = ""] = text.split("\r\n\r\n");
   return {
@@ -168,7 +168,7 @@ describe("an exception in one exchange", () => {
 });
 
 describe("an answer that cannot be written", () => {
-  // A connection that is not cut would hang.
+  // If the connection were not cut, the client would hang.
   it("costs its own connection, and is in the log and in the metrics", { timeout: 60_000 }, async () => {
     const { api } = await serve();
     api.server.prependListener("request", ({ url }, res) => {

@@ -13,7 +13,7 @@ import { caFile, certificate as pems, type CertificateName } from "../../harness
 
 const ca = readFileSync(caFile);
 const hello: NodeHandler = (_req, res) => void res.end("hello");
-/** What was not read yet may turn the end into a reset. */
+/** Unread bytes may turn the close into a reset. */
 const gone = (socket: Socket) => new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
 const ended: (() => unknown)[] = [];
 
