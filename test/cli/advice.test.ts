@@ -1,4 +1,4 @@
-/** What the program tells people to type, and what it asks the daemon for, is there. */
+/** Every command that the program's messages suggest exists, and every operation that it calls does too. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -20,7 +20,10 @@ const SOURCES = ["cli", "tui", "src"].flatMap((folder) =>
     .map((name) => ({ file: `${folder}/${name}`, text: readFileSync(join(ROOT, folder, name), "utf8") })),
 );
 
-/** What stands between backticks or after a colon, up to the end of the text; what is filled in is one word. */
+/**
+ * A suggested command begins after a backtick or a colon and reaches to the end of the text. Values that are filled in
+ * count as one word.
+ */
 const ADVICE = /(?:`|: )webhookd ([^`"\n]*)/g;
 
 const advice = SOURCES.flatMap(({ file, text }) =>
@@ -69,7 +72,7 @@ it.each(Object.keys(COMMANDS_OF_ADVICE) as (keyof typeof COMMANDS_OF_ADVICE)[])(
   },
 );
 
-/** For a command that asks no daemon. */
+/** Runs a command that calls no daemon. */
 async function alone(words: readonly string[]) {
   const io = new FakeIo();
   return { code: await webhookd(io, ...words), err: io.err };

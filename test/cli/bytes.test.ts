@@ -1,4 +1,4 @@
-/** Bytes that are no UTF-8, by every way in that a command line has: none is replaced by U+FFFD and used. */
+/** Bytes that are not UTF-8, in every input of a command line. None may be replaced by U+FFFD and then used. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -165,7 +165,7 @@ describe("a word of the command line", () => {
       });
     const wrong = run(`config check "$(printf 'caf\\351.toml')"`);
     expect([wrong.status, wrong.stderr]).toEqual([EXIT.usage, expect.stringContaining("argument 3 is not UTF-8")]);
-    // U+FFFD itself, written as UTF-8, is a character like others.
+    // U+FFFD itself, encoded as UTF-8, is a character like any other.
     const right = run(`config check "$(printf '\\357\\277\\275.toml')"`);
     expect([right.status, right.stdout]).toEqual([EXIT.answer_is_no, expect.stringContaining("there is no file")]);
   });

@@ -1,4 +1,4 @@
-/** A customer calls, and whoever answers has a shell, a name and no id. */
+/** A customer calls support, who has a shell and the customer's name, but no id. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
@@ -8,7 +8,7 @@ import { TestReceiver } from "../harness/receiver.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-/** So many customers fail beside the one who calls, most of them worse. */
+/** The number of customers whose endpoints fail beside the one who calls, most of them more often. */
 const CUSTOMERS = 40;
 
 it("tells what is wrong with ACME in one command, and shows more with the next", async () => {

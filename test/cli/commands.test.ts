@@ -1,4 +1,7 @@
-/** Every command in every situation: what it exits with, prints and asks for. The rows are in `cases/`. */
+/**
+ * Every command in every situation: its exit code, its output and the operations that it calls. The rows are in
+ * `cases/`.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -22,17 +25,17 @@ function isElsewhere(row: Case | CaseElsewhere): row is CaseElsewhere {
 }
 
 interface Situation extends Answering {
-  /** In place of the row's words. */
+  /** Replaces the row's words. */
   readonly words?: readonly string[];
-  /** After all others. */
+  /** Words added after all others. */
   readonly more?: readonly string[];
-  /** What names the daemon. */
+  /** The way in which the command line names the daemon. */
   readonly target?: "socket" | "key" | "nobody";
   readonly isTTY?: boolean;
   readonly input?: readonly string[];
 }
 
-/** Runs the row of a command in a folder and before a daemon of its own. */
+/** Runs the row of a command with its own directory and daemon. */
 async function run(name: CommandName, { target = "socket", more = [], ...situation }: Situation = {}) {
   const row = CASES[name] as Case;
   const daemon = await describedDaemon({ answers: row.answers ?? {}, ...situation });
@@ -219,7 +222,7 @@ function without(words: readonly string[], flag: string): string[] {
   return words.filter((word, index) => word !== flag && !word.startsWith(`${flag}=`) && words[index - 1] !== flag);
 }
 
-/** With `{dir}` filled in, and patterns as matchers. */
+/** Replaces `{dir}`, and turns patterns into matchers. */
 function expected(value: unknown, within: (text: string) => string): unknown {
   if (typeof value === "string") return within(value);
   if (value instanceof RegExp) return expect.stringMatching(value);

@@ -20,7 +20,7 @@ async function scriptOf(shell: Shell): Promise<string> {
   return io.out;
 }
 
-/** The script in a file, beside a `webhookd` that knows two ids. */
+/** Writes the script to a file, beside a `webhookd` that knows two ids. */
 async function installed(shell: Shell) {
   const dir = aDirectory();
   const file = join(dir, `completions.${shell}`);
@@ -126,7 +126,7 @@ describe.skipIf(!present("fish"))("in fish", () => {
 });
 
 describe("__complete", () => {
-  /** However slow this machine is. */
+  /** Long enough for a slow machine. */
   const PATIENCE_MS = 30_000;
 
   const silent = { code: EXIT.ok, out: "", err: "" };

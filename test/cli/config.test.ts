@@ -10,7 +10,7 @@ import { describedDaemon } from "./described-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-/** A machine whose files are real, in a folder of its own. */
+/** Returns a machine with real files, in a directory of its own. */
 function aMachine({ env = {}, file }: { env?: Record<string, string>; file?: string } = {}) {
   const cwd = aDirectory();
   if (file !== undefined) writeFileSync(join(cwd, "webhookd.toml"), file);
@@ -77,7 +77,7 @@ describe("the units", () => {
 
   const written = () => {
     const dir = aDirectory();
-    // Verified is also that the program is there.
+    // systemd-analyze also checks that the program exists.
     writeFileSync(join(dir, "webhookd.service"), serviceUnit("/bin/true"));
     writeFileSync(join(dir, "webhookd.socket"), socketUnit(DEFAULTS["server.listen"]));
     return dir;
@@ -90,7 +90,7 @@ describe("the units", () => {
       encoding: "utf8",
     });
     const [, version] = /^systemd (\d+)/.exec(execFileSync("systemd-analyze", ["--version"], { encoding: "utf8" }))!;
-    // What makes the pause grow is newer than some systemd that runs the unit, which passes over it.
+    // The settings that make the pause grow are newer than some versions of systemd, which ignore them.
     const isPassedOver = (line: string) =>
       Number(version) < 254 && /Unknown key (name )?'(RestartSteps|RestartMaxDelaySec)' in section/.test(line);
     const ours = `${stdout}${stderr}`.split("\n").filter((line) => line.includes("webhookd") && !isPassedOver(line));

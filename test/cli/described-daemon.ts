@@ -1,4 +1,4 @@
-/** A daemon that answers every operation with the example of its published description. */
+/** A daemon that responds to every operation with the example of its published description. */
 import { readFileSync } from "node:fs";
 import { OPERATIONS, type OperationName } from "../../src/client/operations.ts";
 import { fakeDaemon, type FakeDaemon } from "./fake-daemon.ts";
@@ -31,14 +31,14 @@ const ROUTES = (Object.entries(OPERATIONS) as [OperationName, string][])
     const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace("{id}", "[^/]+")}$`);
     return { operation, method, pattern, described: paths[path]![method.toLowerCase()]!, isOne: path.includes("{id}") };
   })
-  // `/v1/webhooks/events` is no endpoint's id.
+  // Paths with an id match last, so that `/v1/webhooks/events` is not taken for an endpoint's id.
   .sort((one, other) => Number(one.isOne) - Number(other.isOne));
 
 /** Text is sent as it is. */
 export type Body = object | string;
 export interface Refusal {
   readonly status: number;
-  /** The first that the description knows for the status, if it is not given. */
+  /** By default the first code that the description lists for the status. */
   readonly code?: string;
   /** The fields at fault. */
   readonly errors?: readonly object[];
@@ -46,12 +46,12 @@ export interface Refusal {
 
 export interface Answering {
   readonly answers?: { readonly [O in OperationName]?: Body | readonly Body[] };
-  /** What it refuses with, if it does. */
+  /** Returns the refusal of an operation, or undefined if it is not refused. */
   readonly refuse?: (operation: OperationName) => Refusal | undefined;
 }
 
 export interface DescribedDaemon extends FakeDaemon {
-  /** What was asked for, in order. */
+  /** The operations that were called, in order. */
   asked(): OperationName[];
 }
 
@@ -72,7 +72,7 @@ export async function describedDaemon({ answers = {}, refuse }: Answering = {}):
   return { ...daemon, asked: () => asked };
 }
 
-/** The codes with which an operation may be refused with a status, as its description says. */
+/** The problem codes with which an operation may respond under a status, according to its description. */
 export function refusalsOf(operation: OperationName, status: number): string[] {
   const { described } = ROUTES.find((route) => route.operation === operation)!;
   return Object.keys(problemsOf(described, status) ?? {});

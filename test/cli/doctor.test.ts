@@ -18,9 +18,9 @@ import { webhookd } from "./runs.ts";
 interface Said {
   code: number;
   findings: Finding[];
-  /** `level subject` of each. */
+  /** `level subject` of each finding. */
   lines: string[];
-  /** What it ends with for people. */
+  /** The last lines of the output for people. */
   end: string;
 }
 
@@ -29,7 +29,7 @@ async function doctor(dir: string, words: readonly string[], env: Record<string,
   const machine = { cwd: dir, readFile, exists: existsSync };
   const known = { WEBHOOKD_DATA_DIR: dir, WEBHOOKD_DATA_DISK_FLOOR: "1MiB", ...env };
   const io = new FakeIo({ env: known, machine });
-  // The files that a test makes are of now.
+  // The test's files were created at the real time.
   io.now = () => Date.now();
   const code = await webhookd(io, "doctor", "--json", ...words);
   const { findings } = JSON.parse(io.out) as { findings: Finding[] };
@@ -39,7 +39,7 @@ async function doctor(dir: string, words: readonly string[], env: Record<string,
   return { code, findings, lines: findings.map(({ level, subject }) => `${level} ${subject}`), end: forPeople.err };
 }
 
-/** A data directory as a daemon leaves it. */
+/** Creates a data directory as a daemon leaves it. */
 function aDataDirectory(): string {
   const dir = aDirectory();
   for (const name of ["webhookd.db", "secret.key", "admin.key"]) writeFileSync(join(dir, name), "x", { mode: 0o600 });
@@ -202,7 +202,7 @@ describe("doctor", () => {
       body: path === "/v1/status" ? { ...healthy, data } : { data: [], next_cursor: null },
     }));
     const key = join(dir, "admin.key");
-    // For the system this is the same host; for the command it is any.
+    // The system takes this address for the same host, but the command cannot know that.
     const url = daemon.url.replace("127.0.0.1", "0.0.0.0");
     const said = await doctor(dir, ["--url", url, "--key-file", key]);
     expect(only(said, "daemon")).toEqual([expect.objectContaining({ level: "ok" })]);

@@ -254,7 +254,7 @@ describe("the health of an endpoint in a list", () => {
     [{ last_success_at: null }, "untried"],
     [{ last_failure_at: null }, "ok"],
     [{ last_failure_at: "2026-11-20T09:00:00.000Z" }, "ok"],
-    // Failures in a row are counted anew once it is enabled.
+    // Enabling an endpoint resets its failures in a row.
     [{ last_failure_at: "2026-11-20T10:00:00.000Z" }, "untried"],
   ])("with %j is %s", (health, text) => {
     expect(healthText({ enabled: true, damaged: null }, { ...aHealth, ...health }, 0)).toBe(text);
@@ -315,7 +315,7 @@ describe("webhookd endpoints test", () => {
   });
 });
 
-/** 422 with one field at fault. */
+/** Responds with 422 and one field at fault. */
 function refusing(fault: object): NonNullable<Answering["refuse"]> {
   return (operation) => (operation === "listEventTypes" ? undefined : { status: 422, errors: [fault] });
 }

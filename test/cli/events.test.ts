@@ -14,7 +14,10 @@ import { receiverOf } from "../harness/exchange.ts";
 import { typed, type Typing } from "./typed.ts";
 
 const { id } = anEvent;
-/** What a JSON parser would change: key order, digits, escapes, white space, what is no ASCII, what steers a terminal. */
+/**
+ * Text that a JSON parser would change: key order, digits, escapes, white space, characters beyond ASCII and terminal
+ * controls.
+ */
 const DATA =
   '{"z": 1.10, "a":12345678901234567890,\n "e":1e400,"s":"\\u0041\\/é%s %% \'quoted\' \u202e\x7f$(id)`id`\\\\n"}';
 const BODY = `{"id":"${id}","type":"budget.exceeded","created_at":"${anEvent.created_at}","data":${DATA}}`;

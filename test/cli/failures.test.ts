@@ -161,9 +161,9 @@ it.each(ATTEMPT_ERRORS)("names only commands that run, for %s", async (error) =>
   const lines = [...out.matchAll(/ {2}webhookd (.+)$/gm)].map(([, line]) => line!);
   expect(lines.length).toBeGreaterThan(3);
   for (const line of lines) {
-    if (line.startsWith("config")) continue; // Asks no daemon: tried in advice.test.ts.
+    if (line.startsWith("config")) continue; // This calls no daemon; advice.test.ts tries it.
     const words = line.match(/(?:"[^"]*"|[^\s"])+/g)!.map((word) => word.replaceAll('"', ""));
-    // What is about many asks for the number first, and there is nobody to type it.
+    // A command about many deliveries asks for their number, and nobody is there to type it.
     if (words.includes("--canary")) words.push("--dry-run");
     const { code, err } = await typed(words.map((word) => word.replace("…", "hooks.northwind.example/in")));
     expect(code, `${line}\n${err}`).not.toBe(EXIT.usage);

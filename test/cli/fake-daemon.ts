@@ -11,7 +11,7 @@ export interface Seen {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
-  /** The same as it came. */
+  /** The body as it was received. */
   readonly text: string;
 }
 
@@ -38,7 +38,7 @@ export function problem(status: number, code: string, detail: string, errors?: o
   };
 }
 
-/** Answers as the test says, on a free port and on a socket in a folder of its own. */
+/** Starts a daemon that responds as the test says, on a free port and on a socket in its own directory. */
 export async function fakeDaemon(answer: Answer): Promise<FakeDaemon> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-cli-"));
   const socket = join(dir, "webhookd.sock");

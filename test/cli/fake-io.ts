@@ -2,7 +2,9 @@ import type { ConfigInputs } from "../../src/config/inputs.ts";
 import type { Io } from "../../cli/io.ts";
 import { inputs } from "../config/inputs.ts";
 
-/** A process that only remembers: its clock moves when somebody sleeps, its signals come when the test sends them. */
+/**
+ * The process of a command, faked in memory. Its clock moves when the command sleeps, and the test sends its signals.
+ */
 export class FakeIo implements Io {
   out = "";
   err = "";
@@ -15,10 +17,10 @@ export class FakeIo implements Io {
   readonly #columns: number | undefined;
   readonly #input: readonly string[];
   readonly #bytes: Buffer | undefined;
-  /** What was asked, and whether the answer was hidden. */
+  /** The questions asked, and whether each answer was hidden. */
   readonly asked: { readonly question: string; readonly hidden: boolean }[] = [];
 
-  /** `input` is what a person types, line by line, or what is piped in; `bytes` is piped in as it is. */
+  /** `input` is the lines that a person types, or the text piped in. `bytes` is piped in as it is. */
   constructor({
     env = {},
     machine = {},
@@ -63,7 +65,7 @@ export class FakeIo implements Io {
     return this.#output((text) => void (this.err += text));
   }
 
-  /** Reads stdout for as long as it returns true. */
+  /** Called with all of stdout after each write. Once it returns false, stdout is closed. */
   reader: ((out: string) => boolean) | undefined;
   readonly #closing: (() => void)[] = [];
 
@@ -78,7 +80,7 @@ export class FakeIo implements Io {
   now = () => this.#time;
   monotonic = () => this.#time;
 
-  /** As long as a turn of the event loop, whatever the clock says. */
+  /** Takes one turn of the event loop, and moves the clock by the full time. */
   sleep = async (ms: number) => {
     this.#time += ms;
     await new Promise((resolve) => setImmediate(resolve));
@@ -95,7 +97,7 @@ export class FakeIo implements Io {
 
   exit = (code: number) => void this.exits.push(code);
 
-  /** A second after the last, as a person sends them. */
+  /** Sends the signal a second after the previous one, as a person would. */
   signal(signal: "SIGINT" | "SIGTERM", { echoes = 0 } = {}): void {
     this.#time += 1000;
     for (let sent = 0; sent <= echoes; sent++) for (const run of this.#signals) run(signal);

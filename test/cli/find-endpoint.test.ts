@@ -1,4 +1,4 @@
-/** Whoever knows a customer's host or name finds the endpoint with it, without an id. */
+/** A customer's host or name finds the endpoint, without an id. */
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";

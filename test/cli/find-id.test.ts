@@ -1,4 +1,4 @@
-/** An id in short, as a table shows it, means the one that begins so. */
+/** A shortened id, as tables show it, stands for the id that begins with it. */
 import { describe, expect, it } from "vitest";
 import { EXIT } from "../../cli/exit-code.ts";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";

@@ -14,7 +14,7 @@ const NAMES = Object.keys(COMMANDS) as CommandName[];
 interface Ran {
   code: number;
   io: FakeIo;
-  /** The arguments with which a command ran, if one did. */
+  /** The arguments with which a command ran, or null if none did. */
   ran: { name: string; args: unknown } | null;
 }
 

@@ -1,4 +1,4 @@
-/** What is read before anything else: the overview, and each command's page. */
+/** The help that people read first: the overview, and each command's page. */
 import { describe, expect, it } from "vitest";
 import { COMMANDS, FIRST_RUN, GROUPS, PURPOSES, type CommandName } from "../../cli/commands.ts";
 import { fold } from "../../cli/front/fold.ts";

@@ -1,4 +1,4 @@
-/** A command that an error advises can be pasted: it names what was asked for. */
+/** A command that an error suggests can be pasted, because it names the object that was asked for. */
 import { expect, it } from "vitest";
 import { typed } from "./typed.ts";
 

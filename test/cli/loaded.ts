@@ -1,4 +1,4 @@
-/** Every command's definition, which the program loads one by one. */
+/** Every command's definition. The program itself loads only the one that it runs. */
 import type { Command } from "../../cli/command.ts";
 import { COMMANDS, type CommandName } from "../../cli/commands.ts";
 

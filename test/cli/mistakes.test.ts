@@ -1,4 +1,4 @@
-/** What is typed by somebody who is tired, or here for the first time: each is told what to type in its place. */
+/** Mistakes of tired people and newcomers. The error must tell them the right command. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -12,11 +12,11 @@ import { fakeDaemon, problem } from "./fake-daemon.ts";
 import { FakeIo } from "./fake-io.ts";
 import { webhookd } from "./runs.ts";
 
-/** Answers these statuses one after the other, the last one for ever; text is the code of a refusal. */
+/** Responds with these statuses one after the other, and repeats the last. Text is the code of a refusal. */
 async function status(states: readonly (object | string)[], ...words: string[]) {
   let step = 0;
   const daemon = await fakeDaemon(({ path }) => {
-    // How deliveries fare is no part of it.
+    // Statistics of deliveries are not part of the test.
     if (path !== "/v1/status") return problem(503, "storage_unavailable", "not now");
     const state = states[Math.min(step++, states.length - 1)]!;
     return typeof state === "string"
@@ -87,7 +87,7 @@ describe("webhookd status", () => {
     const begun = performance.now();
     expect(await webhookd(io, "status", "--wait", "--socket", join(dir, "s.sock"))).toBe(EXIT.wait_ran_out);
     expect(io.err).toContain("no answer in time");
-    // Two looks, a second each. A question has ten seconds where nobody says less.
+    // The command looked twice, for a second each. By default a request may take ten seconds.
     expect(performance.now() - begun).toBeLessThan(9000);
     silent.close();
     rmSync(dir, { recursive: true });
@@ -121,7 +121,7 @@ describe("webhookd pause and resume", () => {
     ]);
     expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.out).toMatch(/resumed\.\nSending was not paused\. If nothing is sent: webhookd doctor\n$/);
-    // One that is older says no more than that it sends.
+    // An older daemon only says that sending has resumed.
     expect(await webhookd(io, "resume", "--socket", daemon.socket)).toBe(EXIT.ok);
     expect(io.out).toMatch(/doctor\nSending has resumed\.\n$/);
   });

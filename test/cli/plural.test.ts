@@ -1,10 +1,10 @@
-/** "1 delivery", "2 deliveries": whoever prints a count says both. */
+/** Code that prints a count must handle the singular and the plural: "1 delivery", "2 deliveries". */
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 const NOUNS =
   "deliveries|events|endpoints|attempts|jobs|rows|types|keys|characters|requests|tries|lines|days|errors|groups|tenants";
-/** A number and a noun that fits it only sometimes; a CONSTANT is never one. */
+/** Finds a number followed by a noun that is always plural. The value of a CONSTANT is never one. */
 const FIXED = new RegExp(
   String.raw`(?<!of )\$\{(?!glyph|others\.length \+ 1|MAX|MIN|MOST|LEAST|DEATHS|FAILURES)[^{}]*\} (?:more |failed |other )?(?:${NOUNS})\b(?! create)`,
 );

@@ -24,7 +24,7 @@ const ended = {
 
 interface Scene {
   readonly plan?: object;
-  /** What the job is at each look, the last one for ever; text is the code of a 503. */
+  /** The job's state at each look; the last one is repeated. Text is the code of a 503. */
   readonly looks?: readonly (object | string)[];
   readonly io?: ConstructorParameters<typeof FakeIo>[0];
 }
@@ -66,7 +66,7 @@ describe("webhookd replay of many", () => {
     ]);
     expect(io.err).toContain("441 deliveries to replay:\n  390  ep_06fbqxvx8r4m8q2v6ng0c3kz7t\n");
     expect(io.err).toContain("38 of them timed out");
-    // Who agreed to it sees what comes of it.
+    // A person who confirmed the job sees its result.
     expect(io.out).toBe(`${aJob.id} done in 39s: 441 delivered, 0 failed of 441.\n`);
   });
 
@@ -129,7 +129,7 @@ describe("webhookd replay of many", () => {
         listEndpointAttempts: { data: attempts.map((one) => ({ ...anAttempt, ...one })), next_cursor: null },
       };
       const { out, daemon } = await typed(["replay", "--all-failed", "--dry-run"], { answers });
-      // Attempts of tests are in no list but their own.
+      // Attempts of tests are listed only with `test=true`.
       expect(daemon.seen.map(({ path }) => path)).toContainEqual(
         expect.stringContaining("/attempts?test=true&limit=1"),
       );

@@ -32,7 +32,10 @@ function delivery(
   return { id: `dlv_${endpoint}`, endpoint, status, attempts: 7, next_attempt_at: next, last_attempt };
 }
 
-/** Plays these states of the event: before the replay, as its answer, then one at each look, the last one for ever. */
+/**
+ * Shows these states of the event: before the replay, in the replay's response, and at each later look. The last state
+ * is repeated.
+ */
 async function playing(states: EventDelivery[][], left: object[] = []): Promise<FakeDaemon> {
   let step = 0;
   return fakeDaemon(({ method }) => {

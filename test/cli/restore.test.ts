@@ -27,7 +27,7 @@ import { webhookd } from "./runs.ts";
 
 const PASSPHRASE = "correct horse battery";
 
-/** A store that was backed up and went on: the backup lacks its second event. */
+/** Makes a store whose backup lacks its second event. */
 async function scene() {
   const [dir, place] = [join(home, "data"), join(home, "backups")];
   const { store } = await openStore(optionsOf({ dir }));
@@ -43,10 +43,10 @@ async function scene() {
 
 let shared: Awaited<ReturnType<typeof scene>>;
 let dir: string;
-/** A copy of the sealed backup that a test may spoil. */
+/** A copy of the sealed backup that a test may damage. */
 let copy: string;
 
-// Once for all: sealing takes half a second.
+// All tests share the backup, because sealing takes half a second.
 const home = mkdtempSync(join(tmpdir(), "webhookd-restore-"));
 beforeAll(async () => void (shared = await scene()));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
@@ -70,7 +70,7 @@ const passphraseFile = (text = PASSPHRASE) => {
   return file;
 };
 
-/** Every file with what is in it; the lock is made by whoever looks. */
+/** Returns the contents of every file, except the lock: looking at a store creates it. */
 function stateOf(path: string): Record<string, string> {
   const names = existsSync(path) ? readdirSync(path, { recursive: true, encoding: "utf8" }).sort() : [];
   const files = names.filter((name) => name !== "webhookd.lock" && statSync(join(path, name)).isFile());
@@ -127,7 +127,7 @@ describe("webhookd restore", () => {
   });
 
   it("keeps what was there, with its write-ahead log, and goes back to it", async () => {
-    // What kill -9 leaves: the second event is in the log alone.
+    // After kill -9 the newest event is only in the write-ahead log.
     const crashed = temporaryDirectory();
     const store = await open({ dir });
     const third = (await publishOne(store)).id;
@@ -176,7 +176,7 @@ describe("webhookd restore", () => {
 
     const first = await restore([shared.sealed, "--data-dir", killed, "--seal-with", passphraseFile(), "--yes"]);
     expect(first.code).toBe(EXIT.ok);
-    // The key was replaced with the store, and has to come back with it.
+    // The restore replaced the key together with the store, so undoing it must bring the key back too.
     const [, undo] = /^To undo: webhookd restore (.+)\n/m.exec(first.out)!;
     const { code, err } = await restore([...undo!.split(" "), "--yes"]);
     expect({ code, err }).toEqual({ code: EXIT.ok, err: "" });
@@ -209,7 +209,7 @@ describe("webhookd restore", () => {
       { question: "Type yes to continue: ", hidden: false },
     ]);
     expect(io.out + io.err).not.toContain(PASSPHRASE);
-    // The key of the store that was there is kept as well.
+    // The key of the replaced store is kept as well.
     expect(readdirSync(other).filter((name) => /^(secret|admin)\.key\.before-restore-/.test(name))).toHaveLength(2);
     const store = await open({ dir: other });
     expect(await store.reads.getEvent(null, shared.first)).not.toBeNull();

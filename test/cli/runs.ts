@@ -1,7 +1,7 @@
 import { webhookd as program } from "../../cli/front/dispatch.ts";
 import type { FakeIo } from "./fake-io.ts";
 
-/** As cli/main.ts does, which also ends the process. */
+/** Runs a command as cli/main.ts does, but does not end the process. */
 export function webhookd(io: FakeIo, ...words: string[]): Promise<number> {
   return program(words, io);
 }

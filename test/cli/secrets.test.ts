@@ -18,7 +18,7 @@ let sealed: string;
 let bare: string;
 let elsewhere: string;
 
-// Once for all: sealing takes half a second.
+// All tests share the backups, because sealing takes half a second.
 beforeAll(async () => {
   writeFileSync(passphrase, `${PASSPHRASE}\n`, { mode: 0o600 });
   const backup = async (of: string, seal: boolean, at: number) => {
@@ -46,7 +46,7 @@ async function run(words: readonly string[], options: ConstructorParameters<type
 }
 
 const keyFile = join(dir, "secret.key");
-/** Not UTF-8 either: what is set aside must stay as it was. */
+/** These bytes are not even UTF-8: a file that is set aside must stay byte for byte as it was. */
 const NO_KEY = Buffer.from("not a k\xe9y\n", "latin1");
 const keyOnly = (backup: string) => run(["restore", "--key-only", backup, "--seal-with", passphrase]);
 

@@ -11,7 +11,7 @@ import { FakeIo } from "./fake-io.ts";
 
 type Start = typeof startDaemon;
 
-/** A daemon that says what is asked of it and ends when the test lets it. */
+/** A daemon that records its calls and ends when the test says so. */
 function fakeDaemon(created = false) {
   const calls: string[] = [];
   const rereads: Reread[] = [];
@@ -39,7 +39,7 @@ function fakeDaemon(created = false) {
   return { calls, rereads, stopped, failed, started: started.promise, start };
 }
 
-/** Runs `webhookd serve`; the code is what the process would exit with. */
+/** Runs `webhookd serve` and returns the exit code of the process. */
 function serve(io: FakeIo, start: Start, ...words: string[]): Promise<number> {
   const attempt = async () => {
     const args = parse("webhookd serve", command.args, words) as ArgsOf<typeof command.args>;
@@ -48,7 +48,7 @@ function serve(io: FakeIo, start: Start, ...words: string[]): Promise<number> {
   return attempt().catch((error: unknown) => report(error, io, false));
 }
 
-/** Until the daemon has started and its command waits for signals. */
+/** Waits until the daemon has started and its command waits for signals. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -77,7 +77,7 @@ describe("webhookd serve", () => {
     };
     const code = serve(io, start, "--listen", "127.0.0.1:0", "--paused");
     await first.started;
-    // The clock here is past every deadline after one turn.
+    // In a FakeIo every deadline has passed after one turn, so the stop is resolved before the failure.
     first.stopped.resolve();
     first.failed.resolve(new StoreDamaged("/d/webhookd.db", new Error("database disk image is malformed")));
     const again = await second.started;
@@ -278,10 +278,10 @@ describe("webhookd serve", () => {
       io.hangUp();
       await turns();
       const [first, second] = daemon.rereads;
-      // The flag still wins over the file.
+      // The flag still takes precedence over the file.
       expect(first).toMatchObject({ changed: ["log.level"], needsRestart: ["limits.commit_queue"] });
       expect(first!.config).toMatchObject({ log: { level: "debug" }, limits: { commitQueue: 2000 } });
-      // What waits for a restart is said again, what was taken up is not.
+      // A setting that waits for a restart is reported again, and one that was applied is not.
       expect(second).toMatchObject({ changed: [], needsRestart: ["limits.commit_queue"] });
       await end();
     });

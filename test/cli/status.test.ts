@@ -22,7 +22,7 @@ interface Scene {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly env?: Record<string, string>;
-  /** What the daemon does at each look at its status, in place of answering it. */
+  /** Runs at each request for the status. It may return an object to make the daemon refuse the request. */
   readonly looks?: readonly (((io: FakeIo) => object | null) | undefined)[];
 }
 

@@ -11,14 +11,14 @@ import type { Delivery } from "../../src/client/operations.ts";
 
 const ENDPOINT = "ep_06fbqxvx8r4m8q2v6ng0c3kz7t";
 const event = (n: number) => `evt_06fbqxw6v8s2d4f6g8h0j2k4m${n}`;
-/** By the last digit of the event. */
+/** Types by the last digit of the event's id. */
 const TYPES: Record<string, string> = { 1: "budget.exceeded", 3: "usage" };
 const id = (n: number) => `id: life-${n}\n\n`;
 const message = (kind: string, data: object) => `event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`;
 const READY = message("ready", {});
 const RELOAD = message("reload", { reason: "gone" });
 
-/** The nth event's attempt, n seconds past nine. */
+/** The attempt of the nth event, n seconds past nine. */
 function attempt(n: number, more: object = {}): string {
   const at = `2026-11-20T09:00:0${n}.000Z`;
   const about = {
@@ -63,7 +63,7 @@ const pending = (n: number) =>
     delivery: `dlv_${n}`,
     status: "pending",
   });
-/** As a list shows the nth one. */
+/** The nth delivery as a list shows it. */
 function delivery(n: number) {
   const last_attempt = {
     ...aWholeDelivery.last_attempt,
@@ -86,7 +86,10 @@ function delivery(n: number) {
 }
 
 interface Scene {
-  /** What each connection says before it ends; text without a message is the code of a refusal. The last one stays. */
+  /**
+   * The text that each connection sends before it ends. Text without a colon is the code of a refusal. The last one is
+   * repeated.
+   */
   readonly streams: readonly string[];
   readonly lists?: readonly (readonly object[])[];
   readonly env?: Record<string, string>;

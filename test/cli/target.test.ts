@@ -31,9 +31,9 @@ interface Case {
   args?: Partial<TargetArgs>;
   env?: Record<string, string>;
   files?: Record<string, string>;
-  /** Sockets and files that are there. */
+  /** Sockets and files that exist. */
   there?: string[];
-  /** Where this user may not look. */
+  /** Paths that this user may not read. */
   hidden?: string[];
 }
 
@@ -237,7 +237,7 @@ describe("a daemon that does not answer", () => {
   });
 
   it("in time is given up", async () => {
-    // Reads on, so that it hears when the client hangs up.
+    // The server reads on, so that it sees the client close the connection.
     const silent = createServer((connection) => connection.resume()).listen(join(dir, "silent.sock"));
     await new Promise((resolve) => silent.once("listening", resolve));
     const client = createClient({ socket: join(dir, "silent.sock") }, { version: "0", timeoutMs: 20 });

@@ -1,4 +1,4 @@
-/** A command line typed before a daemon that answers as its description says. */
+/** Runs a command line against a daemon that responds as its description says. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describedDaemon, type Answering } from "./described-daemon.ts";
@@ -8,7 +8,7 @@ import { webhookd } from "./runs.ts";
 export interface Typing extends Answering {
   readonly isTTY?: boolean;
   readonly input?: readonly string[];
-  /** In `{dir}`. */
+  /** Files in `{dir}`. */
   readonly files?: Readonly<Record<string, string | Buffer>>;
 }
 

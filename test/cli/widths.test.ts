@@ -1,4 +1,4 @@
-/** What a list answers is on the screen, however narrow that is and however long the names are. */
+/** A list shows its answer on the screen, however narrow the screen and however long the names. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../cli/commands.ts";
@@ -26,7 +26,7 @@ const TYPE = "subscription.billing.invoice.payment_reminder_sent";
 interface List {
   readonly line: string;
   readonly answers: { readonly [O in OperationName]?: object };
-  /** What must be seen at any width, by its column; the beginning of it is enough where there is an ellipsis. */
+  /** Texts that must be visible at any width, by column. If a text ends in an ellipsis, its beginning is enough. */
   readonly answer: Readonly<Record<string, string>>;
 }
 
@@ -36,7 +36,7 @@ const page = (item: object) => ({ data: [item], next_cursor: null });
 const last = { ...anAttempt, url: URL, status_code: null, error: "connection_refused" };
 const delivery = { ...aWholeDelivery, type: TYPE, status: "delivered", attempts: 12, last_attempt: last };
 
-/** Whose an endpoint is. */
+/** The tenant and description of an endpoint. */
 const OWNED = { tenant: "acme".repeat(16), description: WIDE };
 
 const LISTS: readonly List[] = [
@@ -132,7 +132,7 @@ const LISTS: readonly List[] = [
   },
 ];
 
-/** Below what else the command says. */
+/** Tables that are printed below other output. */
 const TABLES: readonly List[] = [
   {
     line: `endpoints show ${anEndpoint.id}`,
@@ -167,7 +167,7 @@ async function shown(list: List, columns: number) {
   return { titles, row, cells: cellsOf(titles, row), notes: io.err };
 }
 
-/** Its titles and its first row. */
+/** Returns the table's titles and its first row. */
 function tableOf({ answer }: List, out: string): [titles: string, row: string] {
   const lines = out.split("\n");
   const at = lines.findIndex((line) => Object.keys(answer).every((title) => line.includes(title)));
@@ -175,7 +175,7 @@ function tableOf({ answer }: List, out: string): [titles: string, row: string] {
   return [lines[at]!, lines[at + 1]!];
 }
 
-/** By the columns of the terminal, not by characters: each cell begins where its title does. */
+/** Splits the row by the columns of the terminal and not by characters: each cell begins below its title. */
 function cellsOf(titles: string, row: string): Map<string, string> {
   const cells = new Map<string, string>();
   const starts = [...titles.matchAll(/\S+(?: \S+)*/g)];
@@ -196,7 +196,7 @@ describe.each([...LISTS, ...TABLES])("$line", (list) => {
       const cell = cells.get(title);
       const begins = answer.endsWith("…") ? answer.slice(0, -1) : answer;
       expect({ title, cell: cell?.slice(0, begins.length) }).toEqual({ title, cell: begins });
-      // Cut where it says so, and nowhere else.
+      // A cell is shortened only if the expected text is.
       if (!answer.endsWith("…")) expect({ title, cell }).not.toEqual({ title, cell: expect.stringContaining("…") });
     }
     const left = /columns: (.+)\./.exec(notes)?.[1]?.split(", ") ?? [];

@@ -1,47 +1,53 @@
-/** What the table of commands knows of one command; all that is not said here follows from its definition. */
+/** The table's entry about one command. The tests derive everything else from the command's definition. */
 import type { CommandName } from "../../../cli/commands.ts";
 import type { OperationName } from "../../../src/client/operations.ts";
 
-/** Where a word, an answer or a pattern says `{dir}`, a folder of the case's own is meant. */
+/** `{dir}` in a word, a response or a pattern stands for the case's own directory. */
 export interface Case {
-  /** A command line that works, after the command's name and before what names the daemon. */
+  /** A command line that works, without the command's name and the options that name the daemon. */
   readonly words: readonly string[];
   /**
-   * The operations it asks for with it, in order, each once. From them follow the cases "no daemon", "wrong key", "not
-   * found" (they have an `{id}`) and "conflict" (they may be answered 409).
+   * The operations that the command calls, in order, each once. They decide whether the cases "no daemon", "wrong key",
+   * "not found" (for operations with an `{id}`) and "conflict" (for operations that may answer 409) apply.
    */
   readonly asks: readonly OperationName[];
-  /** Of these, what it does without when there is no answer. */
+  /** Operations among them that the command can do without if they are not answered. */
   readonly spares?: readonly OperationName[];
-  /** Bodies in place of the examples of docs/openapi.json; several are given one after the other, the last for ever. */
+  /**
+   * Bodies in place of the examples of docs/openapi.json. Several are sent one after the other, and the last one is
+   * repeated.
+   */
   readonly answers?: { readonly [O in OperationName]?: object | readonly object[] };
-  /** Where it ends with another code than 0. */
+  /** The exit code, if it is not 0. */
   readonly exit?: number;
-  /** All of stdout. */
+  /** The whole of stdout. */
   readonly out: RegExp;
-  /** All of stderr; nothing if it is not given. */
+  /** The whole of stderr, which is empty by default. */
   readonly err?: RegExp;
-  /** What `--json` prints has all this; `lines` is one document a line. */
+  /** Members that the output of `--json` must have. `lines` means one document a line. */
   readonly json?: object | "lines";
-  /** Files by name, made in `{dir}` before. */
+  /** Files by name, created in `{dir}` before the command runs. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What is piped in. */
+  /** The text piped in. */
   readonly input?: readonly string[];
-  /** It asks before it acts unless `--yes` is given, which `words` then hold; this is what a person types. */
+  /**
+   * The text with which a person confirms the command. Such a command asks unless `--yes` is given, so `words` contain
+   * it.
+   */
   readonly confirmedBy?: string;
-  /** It does not run on a terminal as it does in a pipe, and its own tests say how. */
+  /** True if the command behaves differently on a terminal, which its own tests cover. */
   readonly ownTerminal?: true;
 }
 
-/** A command that does not end by itself, or takes the whole machine: what it does is tested there. */
+/** A command that does not end by itself, or needs the whole machine. The named file tests it. */
 export interface CaseElsewhere {
-  /** A command line that it takes. */
+  /** A command line that the command accepts. */
   readonly words: readonly string[];
-  /** The file that shows it. */
+  /** The file that tests it. */
   readonly testedIn: string;
 }
 
-/** A row for each command that is one of these words, or begins with one. */
+/** A row for each command that is one of these words or begins with one. */
 export type Cases<W extends string, C = Case> = {
   readonly [N in Exclude<CommandName, "events tail"> as N extends W | `${W} ${string}` ? N : never]: C;
 };

@@ -1,4 +1,4 @@
-/** A row of the table for each command; the nouns' files hold them. */
+/** A row of the table for each command. The files beside this one hold the rows. */
 import type { CommandName } from "../../../cli/commands.ts";
 import type { Case, CaseElsewhere } from "./case.ts";
 import { COMPLETIONS_CASES } from "./completions.ts";

@@ -1,6 +1,6 @@
 import type { CaseElsewhere, Cases } from "./case.ts";
 
-/** A daemon that cannot be asked is one of its findings, and no error. */
+/** `doctor` reports an unreachable daemon as a finding and not as an error, so the common cases do not fit. */
 export const DOCTOR_CASES: Cases<"doctor", CaseElsewhere> = {
   doctor: { words: ["--offline"], testedIn: "test/cli/doctor.test.ts" },
 };

@@ -88,7 +88,7 @@ describe("webhookd listen", () => {
     const listening = await Listening.start(["--path", "/hook"]);
     expect((await listening.deliver())?.status).toBe(404);
     expect((await listening.post("", {}, "/hook?x=1", "GET"))?.status).toBe(405);
-    // It hangs up while the rest is still being sent.
+    // The receiver may close the connection while the client is still sending.
     expect([413, undefined]).toContain((await listening.post(Buffer.alloc(5_000_000), {}, "/hook"))?.status);
     expect((await listening.post(BODY, {}, "/hook?x=1"))?.status).toBe(200);
     await listening.stop();

@@ -7,11 +7,11 @@ export const SECRET = newSigningSecret(() => new Uint8Array(32).fill(1));
 export const EVENT = "evt_00000000000000000000000000";
 export const BODY = `{"id":"${EVENT}","type":"budget.exceeded","created_at":"2026-11-20T09:55:00.123Z","data":{}}`;
 
-/** `webhookd listen` in this process, from the first line that it prints. */
+/** `webhookd listen` in this process, running since it printed its first line. */
 export class Listening {
   readonly io: FakeIo;
   readonly code: Promise<number>;
-  /** Of the root, without its last slash. */
+  /** The receiver's root URL, without the last slash. */
   url = "";
 
   private constructor(words: readonly string[], io: FakeIo) {
@@ -34,7 +34,7 @@ export class Listening {
     while (!pattern.test(this.io.out)) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** The status, or null when it hung up. */
+  /** Returns the status and the body, or null if the receiver closed the connection. */
   post(body: string | Buffer, headers: Record<string, string> = {}, path = "/", method = "POST") {
     return new Promise<{ status: number; body: string } | null>((resolve) => {
       const sent = request(this.url + path, { method, headers, agent: false }, async (response) => {
@@ -47,7 +47,7 @@ export class Listening {
     });
   }
 
-  /** As webhookd sends it. */
+  /** Posts a body as webhookd does. */
   deliver(body = BODY, more: Record<string, string> = {}) {
     return this.post(body, { "X-Service-Signature": signingKey(SECRET).signBody(body), "webhook-id": EVENT, ...more });
   }

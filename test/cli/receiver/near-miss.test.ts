@@ -16,7 +16,7 @@ const body = fc.oneof(
   json.map((text) => Buffer.from(text)),
 );
 
-/** What each of the faults in a header makes of a signature. */
+/** Applies each fault of a header to a signature. */
 const SPOILT: readonly (readonly [Fault, (hex: string) => string])[] = [
   ["surrounded", (hex) => `"${hex}"\n`],
   ["prefixed", (hex) => `sha256=${hex}`],
@@ -30,7 +30,7 @@ const SPOILT: readonly (readonly [Fault, (hex: string) => string])[] = [
   ["base64", (hex) => Buffer.from(hex, "hex").toString("base64")],
 ];
 
-/** A body that each of these programs would have written in another way. */
+/** Each of the programs below writes this body differently. */
 const TEXT = '{"id":"evt_1","data":{"b":1.50,"a":"café / <b>","n":9007199254740993}}';
 const WRITTEN: readonly (readonly [BodyForm, string])[] = [
   ["with_newline", `${TEXT}\n`],
@@ -66,7 +66,7 @@ describe("the near miss of a signature", () => {
             secrets: [SECRET],
           })!;
           expect(faults).toHaveLength(1);
-          // Two forms may come out the same; then either explains it.
+          // Two forms of a body may be equal. Then either of them is right.
           const forms = bodyForms(bytes).filter((one) => Buffer.from(formed).equals(one.bytes));
           expect(forms.map(({ form }) => form)).toContain(faults[0]);
         }

@@ -5,7 +5,7 @@ import { nearMiss } from "../../../cli/receiver/signature/near-miss.ts";
 import { glyphsOf } from "../../../cli/output/glyphs.ts";
 import { newSigningSecret, signingKey, type VerifyingKey } from "../../../src/domain/endpoints/secret.ts";
 
-// As of a kind whose receivers have a public key: they can verify, but not say what would have been right.
+// Mocks secrets whose receivers have a public key, with which they can verify a signature but not make one.
 vi.mock("../../../src/domain/endpoints/secret.ts", async (original) => {
   const secret = await original<typeof import("../../../src/domain/endpoints/secret.ts")>();
   const verifyingKey = (text: string): VerifyingKey => {
