@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Those whose blocks are tested. */
+/** The pages whose blocks are tested. */
 export const PAGES = [
   "README.md",
   "CONTRIBUTING.md",
@@ -15,13 +15,13 @@ export type Page = (typeof PAGES)[number];
 
 export interface Block {
   readonly page: Page;
-  /** Of its first line of text. */
+  /** The number of its first line of text. */
   readonly line: number;
   /** The nearest heading of the second level. */
   readonly section: string;
-  /** The first word after the fence; what colours it. */
+  /** The first word after the fence, which selects the highlighting. */
   readonly language: string;
-  /** The words after that: how it is tested. */
+  /** The other words, which say how the block is tested. */
   readonly rule: readonly string[];
   readonly text: string;
 }

@@ -1,17 +1,17 @@
-/** Files and folders of this checkout that comments and pages name. */
+/** Finds files that comments and pages name but that are not in this checkout. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const FILES = globSync(["*.md", "{src,cli,tui,test,scripts,docs}/**/*.*"]);
 const CODE = /^(?:src|cli|tui|test|scripts)\/.*\.(?:tsx?|js)$/;
 const PAGE = /^(?!CHANGELOG)[^/]+\.md$|^docs\/.*\.md$/;
-/** What a program makes. */
+/** Files that a program creates. */
 const MADE = new Set(["RELEASE.md", "dist/release/RELEASE.md"]);
 
 const COMMENT = /\/\*\*?[^]*?\*\/|(?<=^|\s)\/\/.*$/gm;
 const CITED = /(?<![\w/.*-])(?:(?:src|cli|tui|test|docs|scripts)\/[\w./*-]+|\w[\w./-]*\.(?:tsx?|md))(?![\w/*])/g;
 
-/** `file: what it names`, for each that is not there. */
+/** Returns `file: the name` for each name that does not exist. */
 export function brokenCitations(): string[] {
   return FILES.flatMap((file) => {
     if (PAGE.test(file)) return broken(file, [...readFileSync(file, "utf8").matchAll(/`[^`\n]+`/g)]);
@@ -27,6 +27,6 @@ function broken(file: string, texts: readonly (readonly string[])[]): string[] {
 function isThere(name: string, file: string): boolean {
   if (name.includes("*") || MADE.has(name)) return true;
   if (existsSync(name) || existsSync(join(dirname(file), name))) return true;
-  // A file of code may be called by its last names; there are few pages, so they are named in full.
+  // A source file may be named by the end of its path. Pages are named in full, because there are few.
   return !name.endsWith(".md") && FILES.some((one) => one.endsWith(`/${name}`));
 }

@@ -23,7 +23,7 @@ function rows(words: readonly string[]): string[] {
   });
 }
 
-/** What has to be said, and what may be said without a flag. */
+/** Returns the required words of a command, and the words that it takes without a flag. */
 function taken(name: CommandName): string[] {
   return Object.entries<ArgDef>(LOADED[name].args).flatMap(([key, arg]) => {
     const value = arg.type === "boolean" ? "" : (arg.valueHint ?? key.toUpperCase());

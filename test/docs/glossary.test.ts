@@ -4,7 +4,7 @@ import { allNames, allTexts, type Names } from "./names.ts";
 
 const PAGE = readFileSync("docs/glossary.md", "utf8");
 const [WORDS = "", UNUSED = ""] = PAGE.split("\n## Words that are not used\n");
-/** Where names are not given by webhookd but by its code alone. */
+/** Places where the names come from the code only, and users do not see them. */
 const CODE = new Set(["table", "type"]);
 
 interface Entry {
@@ -27,7 +27,7 @@ function namesOf(text: string): [string, string][] {
   });
 }
 
-/** Names in lists of names, counted another way. */
+/** Counts the names in lists of names in another way, to check the parser. */
 function quotedIn(text: string): number {
   const lists = text.split("\n\n").flatMap((part) => part.split("\n- ").slice(1));
   return lists.reduce((sum, list) => sum + (list.match(/`[^`]+`/g)?.length ?? 0), 0);
@@ -45,7 +45,7 @@ const unused: Unused[] = UNUSED.split("\n")
   .map((line) => line.split("|").map((cell) => cell.trim()))
   .map(([, not = "", say = "", where = ""]) => ({ not: not.split(" · "), say, where: where.split(", ") }));
 
-/** `retryEvent` and `retry_event` are two words, as `retry event` is. */
+/** Splits names into words: `retryEvent` and `retry_event` both become `retry event`. */
 function apart(name: string): string {
   return name
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
@@ -57,7 +57,7 @@ function holds(text: string, phrase: string): boolean {
   return ` ${apart(text).replaceAll(/[^a-z0-9]+/g, " ")} `.includes(` ${apart(phrase)} `);
 }
 
-/** Where a word stands that the glossary does not have, by place. */
+/** Returns the places that use a word which the glossary refuses. */
 function misused(names: Names, texts: ReadonlyMap<string, string>): string[] {
   const places = [
     ...Object.entries(names).flatMap(([place, set]) =>
@@ -82,7 +82,7 @@ describe("docs/glossary.md", async () => {
     const words = entries.map(({ word }) => word);
     expect(words.length).toBeGreaterThan(30);
     expect(new Set(words).size).toBe(words.length);
-    // None is overlooked because of where its line breaks.
+    // A line break inside a list must not hide a name from the parser.
     const places = new Set([...WORDS.matchAll(/\*\*(\w+)\*\*\s`/g)].map(([, place]) => place));
     expect([...places].toSorted()).toEqual(Object.keys(names).toSorted());
     expect(entries.flatMap((entry) => entry.names).length).toBe(quotedIn(WORDS));

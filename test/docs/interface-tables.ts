@@ -1,4 +1,4 @@
-/** The parts of `docs/interface.md` that the tables of the code say. */
+/** The parts of `docs/interface.md` that are generated from tables in the code. */
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { registrationSchema } from "../../src/api/endpoints/requests.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
@@ -10,10 +10,10 @@ import { aUrlPolicy } from "../domain/corpus.ts";
 
 const WIDTH = 118;
 
-/** By the name in the marks around each. */
+/** Writers of the parts, by the name in the marks around each. */
 export const WRITTEN: Readonly<Record<string, () => string[]>> = { types, fields, endpoint, errors };
 
-/** The page with each of them as it should be. */
+/** Returns the page with each part as it should be. */
 export function written(page: string): string {
   return Object.entries(WRITTEN).reduce((text, [name, lines]) => {
     const marked = new RegExp(`(<!-- ${name}: .* -->\n).*?(<!-- end of ${name} -->)`, "s");
@@ -43,7 +43,7 @@ function fields(): string[] {
   return table(["field", "default", "limits", ""], rows);
 }
 
-/** What JSON Schema can say of them, in words. */
+/** Describes the limits of a JSON Schema in words. */
 function limitsOf(schema: JsonObject): string {
   const within = (least: unknown, most: unknown, what = "") => {
     const to = Number(most).toLocaleString("en");
@@ -76,7 +76,7 @@ function endpoint(): string[] {
   return ["```json", "{", ...lines, "}", "```"];
 }
 
-/** Those whose advice depends on more than the error. */
+/** Errors whose advice depends on more than the error. */
 const OTHERS: Readonly<Record<Exclude<AttemptError, keyof typeof BY_ERROR>, string>> = {
   http_status: "The answer is neither 2xx nor 3xx.",
   timeout: "No final header block came within 10 s.",

@@ -1,4 +1,7 @@
-/** Every name and text that a user meets, read from where it is made: what the glossary is held to. */
+/**
+ * Every name and text that a user meets, read from the code that makes it. The glossary's test compares them with the
+ * glossary.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import Database from "better-sqlite3";
@@ -11,7 +14,7 @@ import { BINDINGS } from "../../tui/keys/table.ts";
 import { TABS } from "../../tui/model/list.ts";
 import { LOADED } from "../cli/loaded.ts";
 
-/** By the place that a glossary line gives in bold. */
+/** Names by place, as a line of the glossary gives it in bold. */
 export type Names = Readonly<Record<string, ReadonlySet<string>>>;
 
 const sources = (folders: string) => globSync(`${folders}/**/*.{ts,tsx}`).map((file) => readFileSync(file, "utf8"));
@@ -37,7 +40,7 @@ export async function allNames(): Promise<Names> {
   };
 }
 
-/** What a user reads, by where it is from. */
+/** Texts that users read, by their source. */
 export function allTexts(): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const page of ["README.md", "SECURITY.md", "CONTRIBUTING.md", "ARCHITECTURE.md", ...globSync("docs/**/*.md")]) {
@@ -61,7 +64,7 @@ export function allTexts(): ReadonlyMap<string, string> {
   return texts;
 }
 
-/** The schema is run, not read: a table of an old step may be gone. */
+/** Runs the schema instead of parsing it, because a later step may drop a table. */
 async function tables(): Promise<Set<string>> {
   const [file] = globSync("src/store/**/schema.ts").filter((at) => readFileSync(at, "utf8").includes("MIGRATIONS"));
   const { MIGRATIONS } = (await import(/* @vite-ignore */ resolve(file!))) as {
@@ -80,7 +83,10 @@ async function tables(): Promise<Set<string>> {
   return names;
 }
 
-/** The words of a description: without `keys`, operation ids, names of fields and parameters, and values of enums. */
+/**
+ * Yields the words of a description. Without `keys` these are operation ids, names of fields and parameters, and values
+ * of enums.
+ */
 function* words(node: unknown, keys?: readonly string[]): Generator<string> {
   if (typeof node !== "object" || node === null) return;
   for (const [key, value] of Object.entries(node)) {
@@ -93,7 +99,7 @@ function* words(node: unknown, keys?: readonly string[]): Generator<string> {
   }
 }
 
-/** The fields of the one line that is put together elsewhere. */
+/** Returns the fields of the one log line that is put together elsewhere. */
 function attemptLine(): string[] {
   const ended = { claim: {}, outcome: plainSuccess(200, 1, {}), verdict: { status: "delivered" } };
   return Object.keys(attemptFields(ended as unknown as EndedAttempt, null));
@@ -104,7 +110,7 @@ interface LogCall {
   readonly message: string;
 }
 
-/** Calls of a log, as they are written: `log.warn({ endpoint, reason }, "endpoint.disabled")`. */
+/** Finds calls of a log in the source, such as `log.warn({ endpoint, reason }, "endpoint.disabled")`. */
 function logCalls(): LogCall[] {
   const calls: LogCall[] = [];
   for (const text of sources("{src,cli}")) {
@@ -118,7 +124,7 @@ function logCalls(): LogCall[] {
   return calls;
 }
 
-/** What stands between the parentheses of which the first is open. */
+/** Returns the text between parentheses, of which the first is already open. */
 function inside(text: string, from: number): string {
   let depth = 1;
   let at = from;

@@ -12,7 +12,7 @@ import { blocksOf, PAGES, placeOf, type Block, type Page } from "./blocks.ts";
 import { brokenCitations } from "./citations.ts";
 import { Session } from "./session.ts";
 
-/** By the first word after the language: how the blocks of a page are tested. */
+/** The rule of a block is the first word after its language. It says how the block is tested. */
 const RULES: Record<string, string> = {
   run: "typed in a shell against a daemon, with stand-ins for systemd, sudo and the places of a host",
   "run=checkout": "the same, in the checkout's folder",
@@ -45,7 +45,7 @@ describe("every block of the pages", () => {
   );
 
   it.each(of("root", "words").map(here))("%s has commands of webhookd that there are", async (_place, { text }) => {
-    // It is also the name of a user, an image and a unit.
+    // A user, an image and a unit are called webhookd too, so only lines that begin with the command count.
     const commands = /^(?:sudo -u \w+ |docker exec webhookd )?webhookd (.+)$/gm;
     for (const [, line] of text.replaceAll("\\\n", " ").matchAll(commands)) {
       const io = new FakeIo();
@@ -66,7 +66,7 @@ describe("every block of the pages", () => {
   });
 });
 
-/** As a shell would split them, as far as the pages go. */
+/** Splits a line as a shell would, as far as the pages need it. */
 function wordsOf(line: string): string[] {
   const words = line.replace(/(^|\s)#.*$/, "").match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
   return words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
@@ -83,7 +83,7 @@ async function type(page: Page, before?: string) {
   }
 }
 
-/** What the pages type, beside webhookd and the tools that every system has. */
+/** Tools that the pages use, beside webhookd and those that every system has. */
 const TYPED = ["bash", "curl", "grep"];
 const missing = TYPED.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
 if (missing.length > 0) process.stderr.write(`SKIPPED: the pages are not typed: there is no ${missing.join(", ")}\n`);
@@ -102,7 +102,7 @@ describe.concurrent("typed from the page, one block after the other,", () => {
   });
 
   itTypes("docs/runbook.md works", async () => {
-    // Two attempts of each of three events fail, so that there is something to replay; then it is well again.
+    // Two attempts of each of three events fail, so that there is something to replay. After that the receiver works.
     const receiver = await TestReceiver.start([500, 500, 500, 500, 500, 500]);
     const before = `
 head -c 24 /dev/urandom | base64 > "$HOME/etc/webhookd/passphrase"
@@ -114,7 +114,7 @@ while [ "$(webhookd deliveries list --status failed --ids | wc -l)" -lt 3 ]; do 
     try {
       const { failedAt, said } = await type("docs/runbook.md", before);
       expect(failedAt, said).toBeNull();
-      // Three that failed twice, and their replay.
+      // Three events failed twice and were then replayed.
       expect(receiver.requests).toHaveLength(9);
     } finally {
       await receiver.close();
@@ -129,7 +129,7 @@ it("runs what other sections of the pages leave to tests of their own", () => {
   }
 });
 
-/** As GitHub makes them of headings. */
+/** Returns the anchors that GitHub makes of headings. */
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, "utf8").matchAll(/^#+ (.+)$/gm);
   return [...headings].map(([, title]) =>

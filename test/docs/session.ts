@@ -7,18 +7,18 @@ import { ownPort } from "../harness/port.ts";
 import { MAIN } from "../harness/process.ts";
 import { placeOf, type Block } from "./blocks.ts";
 
-/** Nobody listens on compressnet, and no deliveries go to the daemon itself. */
+/** compressnet is obsolete, so nothing listens on its port, and the daemon delivers nothing to itself. */
 const CLOSED = 2;
 const CHECKOUT = resolve(import.meta.dirname, "../..");
 
 export interface Ran {
   readonly code: number;
-  /** The place of the block that ended it, if one did. */
+  /** The place of the block that failed, or null. */
   readonly failedAt: string | null;
   readonly said: string;
 }
 
-/** What a page speaks of and a test cannot have: systemd, root, another user. */
+/** Stand-ins for parts of a host that a test cannot have: systemd, root and another user. */
 const STAND_INS: Record<string, string> = {
   webhookd: `exec "${process.execPath}" "${MAIN}" "$@"`,
   sudo: `[ "$1" = -u ] && shift 2; exec "$@"`,
@@ -39,7 +39,7 @@ case $1 in
 esac`,
 };
 
-/** One shell in which the blocks of a page are typed one after the other, on a host of its own. */
+/** A shell that runs the blocks of a page one after the other, with its own home directory in place of a host. */
 export class Session {
   readonly home = mkdtempSync(join(tmpdir(), "webhookd-docs-"));
   readonly #env: Record<string, string>;
@@ -71,7 +71,10 @@ export class Session {
     };
   }
 
-  /** Types `before`, which no page shows, then the blocks; ends at the first that fails, and stops what they started. */
+  /**
+   * Runs `before`, which no page shows, and then the blocks. It ends at the first that fails, and stops the processes
+   * that they started.
+   */
   async type(blocks: readonly Block[], before = ""): Promise<Ran> {
     const script = `${HEAD}\n${before}\n${blocks.map((block, index) => this.#typed(block, index)).join("\n")}`;
     writeFileSync(join(this.home, "session.sh"), script);
@@ -94,7 +97,7 @@ export class Session {
     return { code, failedAt: code === 0 ? null : last, said: code === 0 ? said : `${said}\n${this.#logs()}` };
   }
 
-  /** With all that is left of what was started. */
+  /** Kills the processes that are left, and removes the home directory. */
   end(): void {
     try {
       process.kill(-this.#group!, "SIGKILL");
@@ -115,7 +118,7 @@ export class Session {
     return how === "run=checkout" ? `${mark}\ncd "$CHECKOUT"\n${text}cd - > /dev/null` : `${mark}\n${text}`;
   }
 
-  /** Places of a host as this session has them. */
+  /** Replaces the paths and addresses of a host by those of this session. */
   #here(text: string): string {
     return (
       text
@@ -123,7 +126,7 @@ export class Session {
         .replaceAll("/run/webhookd/webhookd.sock", `${this.home}/var/lib/webhookd/webhookd.sock`)
         .replaceAll(/(?<![\w./])data\/(admin\.key|webhookd\.sock)/g, `${this.home}/var/lib/webhookd/$1`)
         .replaceAll("127.0.0.1:8420", `127.0.0.1:${this.#port}`)
-        // Nobody else's host is to be called by a test.
+        // A test must not call a real host.
         .replaceAll("https://example.com/hook", `http://127.0.0.1:${CLOSED}/hook`)
     );
   }

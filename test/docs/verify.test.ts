@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, readonly [Asked, boolean]>> = {
   "no hex": [{ body: BODY, signature: "zz".repeat(32), secrets: SECRETS }, false],
   "no ASCII": [{ body: BODY, signature: "é".repeat(64), secrets: SECRETS }, false],
 };
-/** As the programs below read them. */
+/** The cases in the form that the programs below read. */
 const INPUT = JSON.stringify(
   Object.values(CASES).map(([{ body, signature, secrets }]) => ({ body: body.toString("base64"), signature, secrets })),
 );
@@ -80,9 +80,9 @@ public class Main {
 interface Runtime {
   readonly language: string;
   readonly file: string;
-  /** Whether it is here: a program that says its version. */
+  /** A command that succeeds if the language is installed, such as one that prints its version. */
   readonly present: readonly [string, ...string[]];
-  /** A program that reads the cases from stdin and prints its answers. */
+  /** The command of a program that reads the cases from stdin and prints its answers. */
   readonly program: () => readonly [string, ...string[]];
 }
 
@@ -134,7 +134,7 @@ print(json.dumps([is_genuine(base64.b64decode(c["body"]), c["signature"], c["sec
     program: () => {
       const directory = join(scratch, "java");
       mkdirSync(directory);
-      // One case a line, because Java has no JSON: what is missing is "-".
+      // Java has no JSON parser, so each case is a line. A missing value is "-".
       const lines = Object.values(CASES).map(([{ body, signature, secrets }]) =>
         [body, signature, ...secrets]
           .map((one) => (one === null ? "-" : Buffer.from(one).toString("base64")))
