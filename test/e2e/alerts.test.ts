@@ -32,7 +32,10 @@ async function start(
     await daemon.daemon.tick();
     await daemon.daemon.idle();
   };
-  /** All of it before the first alert is due: what one alert counts must not be a matter of how fast the machine is. */
+  /**
+   * All of the deliveries fail before the first alert is due. Otherwise the counts in an alert would depend on the
+   * machine's speed.
+   */
   const failForGood = async (events: number) => {
     for (let count = 0; count < events; count++) await daemon.publish();
     await daemon.daemon.idle();
@@ -61,7 +64,7 @@ describe("alerts", () => {
           error: "http_status",
           status_code: 503,
           count: 12,
-          // No attempt follows by itself.
+          // The outlook says that no attempt follows by itself.
           advice: {
             blame: "the receiver",
             outlook: "It may pass, but no attempts are left: replay once it has passed.",
@@ -74,11 +77,11 @@ describe("alerts", () => {
         { endpoint: id, tenant: "default", url: customer.url, consecutive_failures: 24, error: "http_status" },
       ],
     });
-    // The advice of the table, of which each command can be typed as it is.
+    // The advice is that of the table, with commands that can be pasted.
     const { advice } = of("endpoint_failing")[0].endpoints[0];
     expect(advice.meaning).toMatch(/^A proxy answers/);
     expect(advice.commands[0].line).toBe(`webhookd attempts list ${id} --outcome failed --limit 1`);
-    // Each was tried twice, and what became of that is nobody's news.
+    // Each alert was tried twice. Its own failure causes no alert.
     expect(bodies).toHaveLength(4);
     const { body, headers } = operator.requests[0]!;
     expect(headers["x-service-signature"]).toBe(createHmac("sha256", SECRET).update(body).digest("hex"));
@@ -133,7 +136,7 @@ describe("alerts", () => {
     for (let times = 0; times < 2; times++) {
       await daemon.publish();
       await daemon.daemon.idle();
-      // The retry, and what is told of it.
+      // The first pass makes the retry, and the second sends its alert.
       for (let ticks = 0; ticks < 2; ticks++) await pass("2s");
     }
     await daemon.stop();
@@ -229,7 +232,7 @@ describe("alerts", () => {
     const { id } = await daemon.register(customer.url);
     await failForGood(12);
     for (let count = 0; count < 2; count++) await pass("61s");
-    // The first is answered 500, and tried again before the second.
+    // The first alert is answered 500, and is sent again before the second.
     while (chat.requests.length < 3 || mail.messages.length < 2) {
       await pass("11s");
       await new Promise((resolve) => setImmediate(resolve));
@@ -246,7 +249,7 @@ describe("alerts", () => {
       "[PROD] Deliveries have failed for good: 12",
       "[PROD] Endpoints are failing: 1",
     ]);
-    // They are nobody's events.
+    // Alerts to chats and mail are not stored as events.
     expect((await daemon.request("GET", "/v1/webhooks/events?tenant=webhookd:alerts")).body.data).toEqual([]);
     await daemon.stop();
     for (const receiver of [customer, chat]) await receiver.close();

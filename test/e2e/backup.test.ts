@@ -13,7 +13,7 @@ it.skipIf(onPostgres)(
     const receiver = await TestReceiver.start();
     const daemon = await TestDaemon.start({ paused: true });
     const { signing_secret: secret } = await daemon.register(receiver.url);
-    // Large enough to be copied in several steps.
+    // The store is large enough to be copied in several steps.
     const large = { type: "budget.exceeded", data: { text: "x".repeat(250_000) } };
     for (let batch = 0; batch < 5; batch++) {
       await daemon.request("POST", "/v1/webhooks/events/batch", { events: Array.from({ length: 15 }, () => large) });

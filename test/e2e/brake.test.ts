@@ -34,10 +34,11 @@ describe("the brake", () => {
       saved: true,
       at: pausedAt,
     });
-    // Once it is on, it stays as it was put on.
+    // A second pause does not change the first.
     expect((await pause(before, "me too")).body).toEqual(body);
 
-    // A retry that falls due, a fresh event, a test that is waited for, and an attempt that was asked for.
+    // Nothing may start: no retry that falls due, no new event, no test that a caller waits for, and no attempt that
+    // was asked for.
     const fresh = await before.publish();
     const test = await before.request("POST", `/v1/webhooks/${endpoint}/test?wait=true`);
     expect(test.status).toBe(202);
@@ -87,7 +88,7 @@ describe("the brake", () => {
     await daemon.daemon.idle();
     await pause(daemon);
     const id = await daemon.publish();
-    // Answered by each thread after whatever it was told before.
+    // Each thread handles messages in order, so all of them have handled the pause once these are answered.
     for (const each of endpoints) await daemon.request("PATCH", `/v1/webhooks/${each.id}`, { description: "b" });
     const resumedAt = Date.now();
     await resume(daemon);

@@ -15,7 +15,7 @@ const anotherBox = new Box(bytes(32), bytes);
 type Row = Readonly<Record<string, string | number | null>>;
 type Damage = (endpoint: string, box: Box) => Row;
 
-/** What bits that fell over may leave, and what of the endpoint cannot be read then. */
+/** Values that flipped bits may leave in the row, with the part of the endpoint that they make unreadable. */
 const DAMAGES: readonly (readonly [name: string, part: string, damage: Damage])[] = [
   ["a secret sealed with another key", "signing_secret", (id) => ({ secret: anotherBox.seal("x", `${id}:secret`) })],
   ["a secret sealed for another place", "signing_secret", (_, box) => ({ secret: box.seal("x", "ep_other:secret") })],
@@ -50,7 +50,7 @@ function damage(dir: string, endpoint: string, to: Damage, which = "id = @id"): 
   db.close();
 }
 
-/** Two endpoints, and one event that both are owed; then the row of the first is damaged. */
+/** Creates two endpoints and one event for both, then damages the row of the first endpoint. */
 async function damaged(to: Damage, options: TestDaemonOptions = {}, which = "id = @id") {
   const clock = new ManualClock();
   const [hurt, well] = [await receiverOf(), await receiverOf()];

@@ -12,7 +12,7 @@ const SHIPPED: EventType = {
   sample: { order_id: "ord_1" },
 };
 
-/** What a start says that is refused. */
+/** Returns the message of a start that is refused. */
 async function refusal(dir: string, eventTypes: readonly EventType[]): Promise<string> {
   const error: unknown = await TestDaemon.start({ dir, eventTypes }).then(
     (daemon) => daemon.stop(),

@@ -8,7 +8,7 @@ const EVENTS = 2000;
 it("twenty endpoints that hang and owe 40,000 deliveries do not delay a healthy endpoint's first attempt", async () => {
   const hanging = await TestReceiver.start(Array.from({ length: HANGING * 64 }, (): Answer => "hang"));
   const healthy = await TestReceiver.start();
-  // Time stands still, so that nothing runs out of it and makes room: what is sent needs nobody else's end.
+  // Time stands still, so no hanging attempt times out and frees its slot.
   const daemon = await TestDaemon.start({ settings: { DELIVERY_MAX_IN_FLIGHT: "1000" } });
   for (let at = 0; at < HANGING; at++) await daemon.register(hanging.url, { events: ["goal.achieved"] });
   await daemon.register(healthy.url, { events: ["budget.exceeded"] });
@@ -23,7 +23,7 @@ it("twenty endpoints that hang and owe 40,000 deliveries do not delay a healthy 
     const event = await daemon.publish();
     expect((await healthy.next()).headers["webhook-id"]).toBe(event);
   }
-  // The others are still owed everything: this was no idle daemon.
+  // The hanging endpoints' deliveries are still pending, so the daemon was not idle.
   expect(
     (await daemon.request("GET", "/v1/webhooks/events?type=goal.achieved&status=pending&limit=1")).body.data,
   ).toHaveLength(1);

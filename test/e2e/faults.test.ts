@@ -6,9 +6,9 @@ import { TestDaemon } from "../harness/daemon.ts";
 import { ownPort } from "../harness/port.ts";
 import { TestReceiver, type Answer } from "../harness/receiver.ts";
 
-/** The limit of an attempt where it is reached, so that a hang ends soon. */
+/** The time limit in tests that reach it, so that they end soon. */
 const SOON = "1s";
-/** A body may go on for as long, and its status must be there before. */
+/** The time limit of tests in which the status must arrive before the body hangs. */
 const AFTER_THE_STATUS = "3s";
 
 async function deliverTo(url: string, timeout = "30s") {
@@ -18,7 +18,7 @@ async function deliverTo(url: string, timeout = "30s") {
   });
   await daemon.register(url);
   const id = await daemon.publish();
-  // Idle means that nothing is due now; a retry in 20 ms is not.
+  // `idle` resolves when nothing is due now, so it does not wait for a retry in 20 ms.
   while ((await daemon.event(id)).status === "pending") await daemon.daemon.idle();
   const attempts = await daemon.attempts(id);
   const healthy = await daemon.request("GET", "/readyz").catch((error: unknown) => error);

@@ -66,7 +66,7 @@ describe("a disabled endpoint", () => {
     await change(daemon, id, { enabled: true, held: "cancel" });
     expect((await daemon.event(held[0]!)).status).toBe("cancelled");
     const later = await publishMany(daemon, 20);
-    // What was held is cancelled step by step, with time between the steps, before anything new is sent.
+    // The held deliveries are cancelled in steps, with pauses, before anything new is sent.
     while (receiver.requests.length < later.length) {
       clock.advance(100);
       unawaited(daemon.daemon.tick());
@@ -98,7 +98,7 @@ describe("a disabled endpoint", () => {
     expect(await daemon.event(second)).toMatchObject({ status: "held", deliveries: [{ attempts: 0 }] });
     await change(daemon, id, { enabled: true });
     await daemon.daemon.idle();
-    // The script's 500 goes to whichever comes first; both were sent again at once, because both were overdue.
+    // Both were overdue and sent at once, and whichever arrived first got the scripted 500.
     expect(receiver.requests).toHaveLength(3);
     clock.advance("2m");
     unawaited(daemon.daemon.tick());
@@ -122,7 +122,7 @@ describe("a disabled endpoint", () => {
     await change(daemon, id, { enabled: true });
     await receiver.next();
     await receiver.next();
-    // A turn of the loop for whatever would have been sent beside it.
+    // This request gives a second attempt the time to arrive, if one was sent.
     await daemon.request("GET", `${PATH}/${id}`);
     expect(receiver.requests).toHaveLength(2);
     receiver.dropConnections();
@@ -189,7 +189,7 @@ describe("an endpoint whose receiver is gone", () => {
 
   it("is disabled at a 410 where the operator wants it, and what it is owed is held", async () => {
     const daemon = await TestDaemon.start({ settings });
-    // The others wait, however long the store takes to say that it is disabled.
+    // The other deliveries wait, however long the store takes to disable the endpoint.
     const receiver = await aReceiver([410, ...Array(49).fill("hang")]);
     const { id } = await daemon.register(receiver.url, { max_in_flight: 1 });
     await publishMany(daemon, 50);
@@ -239,7 +239,7 @@ describe("an endpoint that has failed for too long", () => {
       await expect.poll(async () => (await daemon.request("GET", `${PATH}/${id}`)).body.enabled).toBe(enabled);
     }
     expect((await daemon.request("GET", `${PATH}/${id}`)).body).toMatchObject({ disabled_reason: "failing" });
-    // Enabled again, it has as long as before.
+    // An endpoint that is enabled again gets as long as before until it is disabled.
     await change(daemon, id, { enabled: true });
     clock.advance(fifth!);
     unawaited(daemon.daemon.tick());

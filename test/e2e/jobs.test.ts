@@ -6,7 +6,7 @@ import { TestReceiver } from "../harness/receiver.ts";
 const JOBS = "/v1/webhooks/jobs";
 const EVENTS = 30;
 
-/** Events whose first attempt failed, and which wait on a late rung. */
+/** Creates events whose first attempt failed, and that wait on a late rung. */
 async function aScene() {
   const clock = new ManualClock();
   const receiver = await TestReceiver.start(Array.from({ length: EVENTS }, () => 500));
@@ -18,14 +18,14 @@ async function aScene() {
   return { clock, receiver, daemon, endpoint };
 }
 
-/** A second passes, and what a job has waiting for its pace goes out. */
+/** Lets a second pass, and the job's paced attempts start. */
 async function second(clock: ManualClock, daemon: TestDaemon): Promise<void> {
   clock.advance("1s");
   await daemon.daemon.tick();
   await daemon.settle(clock);
 }
 
-/** The most in any second, wherever it begins. */
+/** Returns the most starts within any 1,000 ms. */
 function mostInASecond(times: readonly number[]): number {
   return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1000).length));
 }

@@ -13,7 +13,9 @@ interface Scene {
   readonly delivery: string;
 }
 
-/** An event whose first attempt got the first of these answers, or waits for it if that takes time. */
+/**
+ * Publishes an event whose first attempt gets the first of these answers. If that answer takes time, returns before it.
+ */
 async function aScene(answers: readonly Answer[], registration = {}, settings = {}): Promise<Scene> {
   const clock = new ManualClock();
   const receiver = await TestReceiver.start(answers);
@@ -33,14 +35,14 @@ const deliveryOf = async ({ daemon, delivery }: Scene) =>
 const triggersOf = async ({ daemon, event }: Scene) =>
   (await daemon.attempts(event)).map(({ number, trigger, retry, outcome }) => [number, trigger, retry, outcome]);
 
-/** Lets time pass to the instant, and everything that it brings. */
+/** Lets time pass, and everything that falls due happen. */
 async function after({ clock, daemon }: Scene, duration: string | number): Promise<void> {
   clock.advance(duration);
   unawaited(daemon.daemon.tick());
   await daemon.daemon.idle();
 }
 
-/** Another endpoint of the same sender, that is sent something of its own. */
+/** Adds another endpoint of the same sender, which gets its own events. */
 async function aWitness({ daemon }: Scene) {
   const receiver = await TestReceiver.start();
   await daemon.register(receiver.url, { events: ["goal.achieved"] });
@@ -106,7 +108,7 @@ describe("a manual attempt", () => {
     const happened = ["start"];
     scene.receiver.onRequest = () => void happened.push("start");
     const answer = async (at: number) => {
-      // Whatever might start beside it has started once a delivery that came later has come through.
+      // The witness's delivery was started later, so once it has arrived any other attempt would have started too.
       await witness.seen();
       happened.push("end");
       answers[at]!.resolve();
@@ -114,7 +116,7 @@ describe("a manual attempt", () => {
     await attemptNow(scene);
     await answer(0);
     await scene.receiver.next();
-    // Another while that one is in flight, when the ladder's own falls due as well.
+    // Another attempt is asked for while that one is in flight, and the ladder's own falls due as well.
     await attemptNow(scene);
     scene.clock.advance(100);
     unawaited(scene.daemon.daemon.tick());
@@ -222,7 +224,7 @@ describe("a manual attempt", () => {
     await scene.receiver.next();
     expect((await attemptNow(scene)).status).toBe(202);
     scene.daemon.daemon.abort();
-    // It is recorded though nobody has asked for a stop yet, as after a fault.
+    // The attempt is recorded although no stop was asked for, as after a fault.
     await expect.poll(async () => (await deliveryOf(scene)).last_attempt.outcome).toBe("interrupted");
     await scene.daemon.stop();
     const again = await TestDaemon.start({ clock: scene.clock, dir: scene.daemon.dir });

@@ -1,4 +1,4 @@
-/** PostgreSQL takes no NUL in its texts, and SQLite does: neither may show. */
+/** PostgreSQL's texts cannot contain NUL, and SQLite's can. Users must not see the difference. */
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { TestDaemon } from "../harness/daemon.ts";

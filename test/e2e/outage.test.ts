@@ -15,18 +15,21 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 const ADDRESS = "93.184.216.34";
 
-/** A daemon with one endpoint on each of the hosts, all of them the same receiver, on a network that can be cut. */
+/**
+ * Starts a daemon with one endpoint on each of the hosts, on a network that can be cut. All hosts lead to the same
+ * receiver.
+ */
 async function onNetwork(hosts: readonly string[]) {
   const receiver = await TestReceiver.start();
   const clock = new ManualClock();
-  /** `dns` is how look-ups fail of names whose DNS is silent; the host's own resolvers answer unless `deaf`. */
+  /** `dns` is the error of look-ups in `silentDns`. The host's own resolvers answer unless `deaf` is set. */
   const network = {
     cut: false,
     noRoute: false,
     deaf: false,
     dns: ["ETIMEOUT"],
     silentDns: new Set<string>(),
-    /** Who needs no look-up. */
+    /** Names that need no look-up. */
     known: new Set<string>(),
   };
   const spy = new DialSpy(() => (network.cut ? "blackhole" : receiver.port));
@@ -52,7 +55,7 @@ async function onNetwork(hosts: readonly string[]) {
     settings: { EGRESS_PORTS: String(receiver.port) },
   });
   for (const host of hosts) await daemon.register(`http://${host}:${receiver.port}/hook`);
-  /** Lets time pass second by second, and what each second sets going come to rest. */
+  /** Lets time pass second by second, and the work of each second end. */
   const pass = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       clock.advance(1000);
@@ -64,7 +67,7 @@ async function onNetwork(hosts: readonly string[]) {
   return { daemon, clock, network, spy, receiver, pass, halts, log };
 }
 
-/** What the daemon logs, without the lines that tell of each attempt of a receiver's own fault. */
+/** The daemon's log, where a receiver's own faults are on the level debug. */
 class TestLog implements Log {
   readonly lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
   readonly debug = this.#at("debug");
@@ -85,8 +88,8 @@ class TestLog implements Log {
 const TURNS = onPostgres ? 40 : 10;
 
 /**
- * Long enough for a commit and for a request on this host. All of it happens in this process, so that it is turns of the
- * event loop that it takes, however long one of them is on a busy machine. PostgreSQL is a process of its own.
+ * Waits long enough for a commit and for a request on this host. All of that happens in this process, so it takes turns
+ * of the event loop, however long a turn is on a busy machine. PostgreSQL runs in another process and gets more time.
  */
 async function rest(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) await new Promise((resolve) => setTimeout(resolve, 4));
@@ -102,7 +105,7 @@ describe("when nothing at all can be reached", () => {
     const id = await daemon.publish();
     await expect.poll(() => spy.dialled.length).toBe(hosts.length);
     await pass(10);
-    // They ran out of time, and take their turns again without a rung.
+    // The attempts timed out, but do not count: they are made again without a rung.
     expect(await daemon.attempts(id)).toEqual([]);
     expect(await daemon.event(id)).toMatchObject({ status: "pending" });
     const before = spy.dialled.length;
@@ -114,7 +117,7 @@ describe("when nothing at all can be reached", () => {
 
     network.cut = false;
     await pass(2);
-    // What had been dialled into the void is given up in its own time.
+    // Connections that were begun during the outage still have to time out.
     await pass(12);
     await daemon.daemon.idle();
     for (const event of [id, later]) {
@@ -144,7 +147,7 @@ describe("when nothing at all can be reached", () => {
     const { daemon, network, spy, pass } = await onNetwork(HOSTS);
     network.cut = true;
     const id = await daemon.publish();
-    // If one were dialled a second after the others, these would run out of time alone, and be their receivers' fault.
+    // If one were dialled a second after the others, they would time out alone, and count as their receivers' fault.
     await expect.poll(() => spy.dialled.length).toBe(HOSTS.length);
     await pass(13);
     const stopped = daemon.daemon.stop();
@@ -175,7 +178,7 @@ describe("this host's own word is enough, though there is one receiver:", () => 
     await pass(1);
     expect(await halts()).toEqual([{ reason: "unreachable", since: expect.any(String), detail }]);
     await pass(seconds);
-    // At the start, and after a minute.
+    // The alarm is logged at the start of the outage, and again after a minute.
     const alarms = Array(seconds > 60 ? 2 : 1).fill(expect.stringContaining(`nothing can be sent: ${detail}`));
     expect(log.of("error")).toEqual(alarms);
     expect(log.lines.filter(({ level }) => level !== "debug").length).toBeLessThan(10);
@@ -231,7 +234,7 @@ describe("a customer who alone cannot be reached", () => {
     const { daemon, network, receiver, pass } = await onNetwork(["a.example.com", "b.example.com", "c.example.com"]);
     network.silentDns.add("a.example.com");
     const id = await daemon.publish();
-    // Each store takes its own time to say where to send: all three attempts are made before any time passes.
+    // All three attempts start before any time passes. Stores differ in how long they take to return the targets.
     await expect.poll(() => receiver.requests.length).toBe(2);
     await rest();
     await pass(1);
@@ -288,7 +291,8 @@ it("an outage is seen across sender threads", async () => {
   for (let host = 2; host < 2 + HOSTS; host++) await daemon.register(`http://127.0.0.${host}:${receiver.port}/hook`);
   cut(true);
   const id = await daemon.publish();
-  // A probe a second, each as long as an attempt may take: with this ladder, every delivery would have failed after three.
+  // A probe starts each second and lasts as long as an attempt may. With this ladder every delivery would have failed
+  // after three attempts.
   await expect.poll(() => dialled[0]!).toBeGreaterThanOrEqual(HOSTS + 3);
   expect(await daemon.event(id)).toMatchObject({ status: "pending" });
   cut(false);

@@ -12,15 +12,17 @@ const SETTINGS = { RETRY_DELAYS: "1s" };
 let receiver: TestReceiver | undefined;
 afterEach(() => receiver?.close());
 
-/** A daemon with failed deliveries, and commands that are typed at it: its seconds pass while they wait. */
+/** A daemon with failed deliveries on which commands are run. Its time passes while they wait. */
 class Site {
   readonly clock = new ManualClock();
   daemon!: TestDaemon;
   receiver!: TestReceiver;
-  /** Called with each second that passes, after its tick. */
+  /** Called after the tick of each second. */
   onSecond: () => Promise<void> = async () => {};
 
-  /** Every event of it has failed for good; after that the receiver answers as `answers` say, and then 200. */
+  /**
+   * Starts a daemon all of whose events have failed for good. From then on the receiver gives `answers`, and then 200.
+   */
   static async open(...answers: Answer[]): Promise<Site> {
     const site = new Site();
     site.receiver = receiver = await TestReceiver.start(Array.from({ length: 2 * EVENTS }, () => 503));
@@ -36,7 +38,7 @@ class Site {
     return site;
   }
 
-  /** Starts again with the next second. */
+  /** True while the daemon is down. It starts again in the next second. */
   isAway = false;
 
   async second(): Promise<void> {

@@ -74,7 +74,7 @@ describe("the ladder", () => {
     const attempts = await daemon.attempts(id);
     for (const [at, delay] of delays.entries()) {
       const ended = Date.parse(attempts[at].started_at) + attempts[at].duration_ms;
-      // Instants and durations are rounded to the millisecond, each on its own.
+      // Times and durations are rounded to the millisecond, each for itself.
       expect(Date.parse(attempts[at + 1].started_at) - ended).toBeGreaterThanOrEqual(delay - 1);
     }
     await receiver.close();
@@ -158,7 +158,7 @@ it("what ran out of time before it was connected is recorded once it is known wh
   await daemon.register(receiver.url);
   const id = await daemon.publish();
   await dialled.promise;
-  // The whole minute is one instant: the silence that is to be judged has only begun when it ends.
+  // The whole minute passes at one instant, so the receiver has been silent only since its end.
   clock.advance("61s");
   expect(await daemon.attempts(id)).toEqual([]);
   await daemon.settle(clock);

@@ -8,7 +8,7 @@ import { TestReceiver, type Received } from "../harness/receiver.ts";
 
 const DAY_SECONDS = 86_400;
 
-/** Which of the secrets signed each of the two headers. */
+/** Returns the names of the secrets that signed each of the two headers. */
 function signersOf({ headers, body }: Received, secrets: Readonly<Record<string, string>>) {
   const id = headers["webhook-id"]!;
   const at = Number(headers["webhook-timestamp"]);
@@ -26,13 +26,13 @@ async function rotate(daemon: TestDaemon, endpoint: string, body: object = {}): 
   return answer.body.next_signing_secret ?? answer.body.signing_secret;
 }
 
-/** A daemon with one endpoint, whose time the test moves. */
+/** Starts a daemon with one endpoint. The test moves the time. */
 async function started(options: TestDaemonOptions = {}, ...script: number[]) {
   const clock = new ManualClock();
   const receiver = await receiverOf(...script);
   const daemon = await TestDaemon.start({ clock, ...options });
   const { id, signing_secret: old } = await daemon.register(receiver.url);
-  /** Publishes an event, and says who signed it. */
+  /** Publishes an event, and returns the names of the secrets that signed it. */
   const signers = async (at: TestDaemon, next: string) => {
     await at.publish();
     return signersOf(await receiver.next(), { old, next });
@@ -54,7 +54,7 @@ describe("a rotation", () => {
     await daemon.daemon.tick();
     expect(await signers(daemon, next)).toEqual(BOTH);
     clock.advance(1);
-    // The time alone changes nothing: only the commit that the tick makes does.
+    // The passing of time changes nothing by itself. The tick's commit does.
     expect(await signers(daemon, next)).toEqual(BOTH);
     await daemon.daemon.tick();
     expect(await signers(daemon, next)).toEqual(ONLY_NEXT);
@@ -135,7 +135,7 @@ describe("a rotation", () => {
   });
 });
 
-/** Verifies everything that comes, as it comes, with the secrets that it holds then. */
+/** Verifies each request on arrival, with the secrets that it has at that time. */
 class Verifier {
   readonly receiver: TestReceiver;
   readonly events = new Set<string>();
@@ -155,7 +155,7 @@ class Verifier {
     };
   }
 
-  /** Once all these have come. */
+  /** Waits until all these events have arrived. */
   async has(events: readonly string[]): Promise<void> {
     while (!events.every((event) => this.events.has(event))) await new Promise(setImmediate);
   }
@@ -170,7 +170,7 @@ describe("a rotation under load", () => {
       const receiver = await receiverOf();
       return { receiver, ...(await daemon.register(receiver.url)) };
     };
-    // Two endpoints, one receiver for each way to verify.
+    // The two endpoints are verified in the two ways.
     const [plain, standard] = [await register(), await register()];
     const checksBody = new Verifier(plain.receiver, "specified", { old: plain.signing_secret });
     const checksStandard = new Verifier(standard.receiver, "standard", { old: standard.signing_secret });
@@ -191,7 +191,7 @@ describe("a rotation under load", () => {
     );
     checksBody.secrets = { old: plain.signing_secret, next: next! };
     await more(20);
-    // What was signed before the rotation has arrived: from here on it is enough to know the next secret.
+    // Everything that was signed before the rotation has arrived, so the next secret alone is enough from here on.
     await checksStandard.has([...published]);
     checksStandard.secrets = { next: nextStandard! };
     await more(20);

@@ -30,7 +30,7 @@ it("a payload that kills the sender ends as failed, while everything else goes o
     ["failed", "interrupted"],
     ["failed", "interrupted"],
   ]);
-  // Three deaths for each of the two attempts that the ladder gives it, and whoever took over.
+  // Each of the ladder's two attempts killed three threads, and one more thread took over.
   expect(started).toBeGreaterThanOrEqual(7);
   await receiver.close();
 });
