@@ -13,9 +13,9 @@ import { it as machineIt } from "../harness/process.ts";
 import { TestReceiver } from "../harness/receiver.ts";
 import { caFile } from "../harness/tls.ts";
 
-/** The command that may draw. */
+/** The only command that may draw screens. */
 const DRAWS = "cli/tui/tui.ts";
-/** What no command may wait for: the daemon, and any package but the one that describes commands. */
+/** Modules that no command may wait for: the daemon, and all packages except the one that defines commands. */
 const LATER = /^(src\/(daemon|api|delivery|store)|tui)\b|node_modules\/(?!citty\/)/;
 const SCREEN = /node_modules\/(ink|react|react-reconciler|yoga-layout)\//;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(made.directory, { recursive: true, force: true }));
 
-/** Sources that importing `source` brings in; with `lazy`, also all that they may ever import. */
+/** Returns the sources that importing `source` loads. With `lazy`, also those that it may load later. */
 function sourcesOf(source: string, lazy: boolean, seen = new Set<string>()): Set<string> {
   if (seen.has(source)) return seen;
   seen.add(source);
@@ -147,7 +147,7 @@ describe("the bundle", () => {
     const { imports } = made.program.inputs["cli/commands.ts"]!;
     const commands = new Set(imports.filter(({ kind }) => kind === "dynamic-import").map(({ path }) => path));
     expect(commands.size).toBeGreaterThan(30);
-    // Completions load what each command may be given, the dashboard's too: that alone loads no screen either.
+    // Completions load the definition of every command, so the dashboard's definition must not load screens.
     expect(matches(sourcesOf(DRAWS, false), SCREEN)).toEqual([]);
     expect(matches(sourcesOf(DRAWS, true), SCREEN)).not.toEqual([]);
     for (const command of commands) {
@@ -166,7 +166,7 @@ describe("the bundle", () => {
     expect(matches(sources, SCREEN)).toEqual([]);
     const llhttp = "node_modules/undici/lib/llhttp/llhttp-wasm.js";
     expect(matches(sources, /node_modules\/undici\//)).toEqual([llhttp]);
-    // As bytes: as a module it would be a Buffer with a getter for each of them.
+    // The module is inlined as bytes. As a module it would export a Buffer that has a getter.
     for (const { inputs } of [made.parts, ...made.threads]) expect(inputs[llhttp]?.format ?? "bytes").toBe("bytes");
   });
 });

@@ -6,8 +6,8 @@ import { deadline, type Site } from "./site.ts";
 const ALTERNATE_SCREEN = "\u001B[?1049";
 
 /**
- * Opens the dashboard in a terminal of its own and leaves it by its key. Returns how many milliseconds it took to be
- * drawn; null where there is no `script` to make a terminal.
+ * Opens the dashboard in its own terminal and quits it with its key. Returns how many milliseconds it took to draw, or
+ * null if there is no `script` command to make a terminal.
  */
 export async function openDashboard(site: Site): Promise<number | null> {
   if (spawnSync("script", ["--version"]).status !== 0) return null;

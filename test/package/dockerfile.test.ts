@@ -32,7 +32,7 @@ function parse(text: string): Instruction[] {
     });
 }
 
-/** The exec form: without a shell between, signals arrive, and none has to be there. */
+/** Parses the exec form, in which no shell is needed and signals reach the program. */
 function words(rest: string): string[] {
   const parsed: unknown = JSON.parse(rest);
   expect(parsed).toEqual(expect.arrayContaining([expect.any(String)]));
@@ -74,7 +74,7 @@ describe("the Dockerfile", () => {
     const [, probe] = /^(?:--\S+ )+CMD (.*)$/.exec(one("HEALTHCHECK"))!;
     const [checker, check, ...rest] = words(probe!);
     expect(checker).toBe(program);
-    // Counting what failed every ten seconds would cost more than it tells.
+    // Without `--brief`, each check would count the failed deliveries, which costs too much every ten seconds.
     expect(rest).toEqual(["--brief"]);
     expect(Object.keys(COMMANDS)).toEqual(expect.arrayContaining([command, check]));
     expect(all("COPY")[0]).toMatch(new RegExp(` ${program}$`));

@@ -1,8 +1,8 @@
 /**
- * Proves an executable as a user meets it: alone in an empty directory, without this checkout, its environment, its
- * home or a network.
+ * Tests an executable as users run it: alone in an empty directory, without this checkout, its environment, its home
+ * directory or a network.
  *
- *   node test/package/executable.ts dist/webhookd [--through <emulator>]
+ * node test/package/executable.ts dist/webhookd [--through <emulator>]
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -20,7 +20,7 @@ import { openDashboard } from "./dashboard.ts";
 import { listensOnce } from "./listening.ts";
 import { deadline, Site, type Daemon } from "./site.ts";
 
-/** Milliseconds within which the executable should answer, when the machine has nothing else to do; bytes of it. */
+/** Milliseconds within which the executable should respond on an idle machine, and its size in bytes. */
 const BUDGET = { version: 120, listening: 200, dashboard: 400, bytes: 115e6 };
 
 const { values, positionals } = parseArgs({
@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
 });
 const file = positionals[0] ?? "dist/webhookd";
 const emulator = values.through ?? null;
-/** An emulator's times say nothing. */
+/** Times measured in an emulator mean nothing. */
 const STARTS = emulator === null ? 7 : 1;
 if (!values.offline && withoutNetwork(["--version"]) === 0) {
   process.exitCode = withoutNetwork([...process.argv.slice(1), "--offline"]);
@@ -39,7 +39,7 @@ if (!values.offline && withoutNetwork(["--version"]) === 0) {
   await prove(new Site(file, emulator));
 }
 
-/** Runs this Node where there is nothing but the loopback interface. Returns its exit code. */
+/** Runs Node with these words where only the loopback interface exists. Returns its exit code. */
 function withoutNetwork(words: readonly string[]): number {
   const script = 'ip link set lo up && exec "$0" "$@"';
   const stdio = words.length === 1 ? "ignore" : "inherit";
@@ -124,7 +124,7 @@ async function startsAndStops(site: Site): Promise<void> {
   report("serve until listening", times, BUDGET.listening, bare);
 }
 
-/** By way of SQLite and the sender's thread; then what an operator does with it. */
+/** Delivers an event, through SQLite and the sender's thread. Then runs an operator's commands. */
 async function delivers(site: Site): Promise<void> {
   const daemon = await site.serve();
   const receiver = createServer();
@@ -154,7 +154,7 @@ async function delivers(site: Site): Promise<void> {
   }
 }
 
-/** Of the calls that were made over the socket until now, by commands of this user. */
+/** Checks the audit entries of the calls over the socket, which commands of this user made. */
 async function knowsCaller(daemon: Daemon): Promise<void> {
   const { data } = await daemon.get<{ data: { actor: string; uid: number | null; user: string | null }[] }>(
     "/v1/audit",
@@ -167,7 +167,7 @@ async function knowsCaller(daemon: Daemon): Promise<void> {
   if (caller.uid !== null) say(`commands over the socket are audited as ${caller.user}, uid ${caller.uid}`);
 }
 
-/** In a thread neither: those read NODE_OPTIONS for themselves. */
+/** Threads read NODE_OPTIONS by themselves, so they are tested too. */
 async function heedsNoSwitchOfNode(site: Site): Promise<void> {
   const ran = join(site.directory, "home", "ran");
   const code = join(site.directory, "home", "code.cjs");

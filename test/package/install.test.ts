@@ -79,7 +79,7 @@ describe.skipIf(lacks)("install.sh", () => {
     expect(readdirSync(join(home, ".local/bin"))).toEqual(["webhookd"]);
   });
 
-  /** What is installed says this. */
+  /** Replaces the installed program by a script. */
   const installed = (says: string) => {
     mkdirSync(join(prefix(), "bin"), { recursive: true });
     writeFileSync(join(prefix(), "bin/webhookd"), `#!/bin/sh\n${says}\n`, { mode: 0o755 });

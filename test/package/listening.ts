@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { deadline, type Site } from "./site.ts";
 
-/** Has `listen` register itself, calls `publish`, and waits for it to end over the first request, which must verify. */
+/** Runs `listen --register --once` and calls `publish`. The first request must verify and end the command. */
 export async function listensOnce(site: Site, publish: () => Promise<unknown>): Promise<void> {
   const [command, ...before] = site.command as [string];
   const words = [

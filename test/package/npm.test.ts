@@ -9,7 +9,7 @@ import { it } from "../harness/process.ts";
 const ROOT = resolve(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(file, "utf8");
 
-/** A project that has installed the package: it holds nothing else. */
+/** A project that has installed the package and nothing else. */
 let project: string;
 let installed: string;
 let archive: string;
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-/** The oldest Node here that the client is for; this one if there is no other. */
+/** Returns the oldest installed Node that the client supports, or this one if there is no other. */
 function oldestNode(): string {
   const found = (process.env.PATH ?? "").split(delimiter).map((directory) => {
     const file = join(directory, "node");
@@ -64,7 +64,7 @@ describe("the npm package", () => {
     expect(readdirSync(join(installed, "client")).toSorted()).toEqual(["README.md", "index.d.ts", "index.js"]);
     const kinds = new Set(readdirSync(join(installed, "daemon")).map((file) => file.replace(/^.*\./, "")));
     expect([...kinds].toSorted()).toEqual(["br", "cjs", "zst"]);
-    // With the SQLite of all five platforms it is 7 MB.
+    // With the SQLite of all five platforms the archive is 7 MB.
     expect(statSync(archive).size).toBeLessThan(2.8e6);
   });
 

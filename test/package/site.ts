@@ -12,17 +12,17 @@ export interface Run {
   readonly stderr: string;
 }
 
-/** An executable in an empty directory, as whoever copied one file to a machine has it. */
+/** An executable alone in an empty directory, as on a machine to which one file was copied. */
 export class Site {
   readonly directory = mkdtempSync(join(tmpdir(), "webhookd-executable-"));
   readonly executable: string;
   readonly dataDir = join(this.directory, "data");
-  /** What starts it. */
+  /** The command that starts it. */
   readonly command: readonly string[];
-  /** A home and a directory for temporary files, of which nothing must be made use of. */
+  /** The environment names a home and a temporary directory, in which the executable must write nothing. */
   readonly env: NodeJS.ProcessEnv;
 
-  /** `emulator` is the command that runs another processor's executables. */
+  /** `emulator` is the command that runs executables for another processor. */
   constructor(file: string, emulator: string | null) {
     this.executable = join(this.directory, basename(file));
     copyFileSync(file, this.executable);
@@ -41,7 +41,7 @@ export class Site {
     });
   }
 
-  /** A client command to the daemon of this site, which must succeed. */
+  /** Runs a client command against this site's daemon, which must succeed. Returns its stdout. */
   async ask(...words: string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run([...words, "--socket", join(this.dataDir, "webhookd.sock")]);
     assert.equal(code, 0, `${words.join(" ")} is exit ${code}\n${stdout}${stderr}`);
@@ -73,7 +73,7 @@ export class Site {
     throw new Error(`serve ended before it listened:\n${lines.join("\n")}`);
   }
 
-  /** Everything that was written outside of the data directory. */
+  /** Returns the files that were written outside the data directory. */
   strays(): string[] {
     return readdirSync(this.directory, { recursive: true, encoding: "utf8" })
       .filter((path) => path !== basename(this.executable) && !/^(home|tmp)$|^data\b/.test(path))
@@ -87,11 +87,11 @@ export class Site {
 
 export class Daemon {
   readonly url: string;
-  /** From the start of the process until it said that it listens. */
+  /** The time from the start of the process until it logged that it listens. */
   readonly startedMs: number;
   readonly #process: ChildProcess;
   readonly #keyFile: string;
-  /** What it has said there. */
+  /** The output so far. */
   stderr = "";
 
   constructor(process: ChildProcess, url: string, startedMs: number, keyFile: string) {
