@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { chromium as playwright, type Browser } from "playwright-core";
 
 const CACHE = join(import.meta.dirname, "../../.cache");
-/** Of the package. */
+/** The package's version. */
 const VERSION = "153.0.0";
 
-/** Only what hangs waits that long. */
+/** Only a test that hangs waits this long. */
 export const PATIENCE_MS = 120_000;
 
-/** There are no builds for others. */
+/** The package has builds for no other platform. */
 export const hasChromium = process.platform === "linux" && process.arch === "x64";
 if (!hasChromium) {
   console.warn(`NOT TESTED: the page in a browser: there is no Chromium for ${process.platform}-${process.arch}`);
@@ -19,13 +19,14 @@ if (!hasChromium) {
 export async function startChromium(): Promise<Browser> {
   return playwright.launch({
     executablePath: await unpacked(),
-    // Not the package's own flags: they turn off what the page relies on, such as the same-origin policy.
+    // The package's own flags are not used, because they turn off what the page relies on, such as the same-origin
+    // policy.
     timeout: PATIENCE_MS,
     args: ["--no-sandbox", "--no-zygote", "--disable-webgl", "--font-render-hinting=none"],
   });
 }
 
-/** Unpacked once for all runs: it takes two seconds. */
+/** Unpacking takes two seconds, so all runs share the result. */
 async function unpacked(): Promise<string> {
   const directory = join(CACHE, `chromium-${VERSION}`);
   const file = join(directory, "chromium");
@@ -34,7 +35,7 @@ async function unpacked(): Promise<string> {
   const draft = mkdtempSync(join(CACHE, "chromium-draft-"));
   const before = process.env.TMPDIR;
   try {
-    // It unpacks into the temporary directory, and two test files may do that at once.
+    // The package unpacks into the temporary directory, and two test files may do that at once.
     process.env.TMPDIR = draft;
     const { default: chromium } = await import("@sparticuz/chromium");
     await chromium.executablePath();
@@ -45,7 +46,7 @@ async function unpacked(): Promise<string> {
   try {
     renameSync(draft, directory);
   } catch {
-    // Another file of tests was first.
+    // Another test file has unpacked it first.
     rmSync(draft, { recursive: true });
   }
   return file;

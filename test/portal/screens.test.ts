@@ -1,4 +1,7 @@
-/** Every screen: by axe in light and dark, on the narrowest phone, by keyboard alone, and within its time. */
+/**
+ * Tests every screen: with axe in light and dark, on the narrowest phone, by keyboard alone, and against its time
+ * limit.
+ */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
@@ -10,10 +13,10 @@ import { Site } from "./site.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-/** What a change from light to dark may break. */
+/** The rules that a change from light to dark may break. */
 const COLORS = ["color-contrast", "link-in-text-block"];
 
-/** Once no colour is on its way from light to dark, nor about to be. */
+/** Waits until no colour is changing from light to dark, or about to. */
 const DRAWN = `(async () => {
   const frame = () => new Promise(requestAnimationFrame);
   const moving = () => document.getAnimations().filter(({ playState }) => playState === "running");
@@ -29,14 +32,14 @@ interface Violation {
 }
 
 async function violations(page: Page, rules = RULES): Promise<string[]> {
-  // Not as a <script>, which the page's policy refuses.
+  // The page's policy refuses a <script>, so axe is evaluated.
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   const run = `axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ["violations"] })`;
   const { violations: found } = (await page.evaluate(run)) as { violations: Violation[] };
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
-/** Which have no pictures. */
+/** Screens without pictures. */
 const MORE: readonly Screen[] = [
   { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
   ...["Disable", "Delete"].map((name) => ({
@@ -58,7 +61,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await site.register({ description: "Ledger" });
     await site.publish();
     await site.receiver.next();
-    // Words longer than the line, beside text that runs from the right.
+    // The URL is longer than the line, and the description beside it runs from right to left.
     const failing = await site.register({
       url: `${site.receiver.url}/${"a".repeat(300)}`,
       events: ["goal.achieved"],
@@ -140,7 +143,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await without.getByLabel("Tenant").waitFor();
     await without.getByRole("heading", { name: "Endpoints" }).waitFor();
     expect(await violations(without)).toEqual([]);
-    // A key without an end is kept nowhere.
+    // A key without an expiry is stored nowhere.
     expect(await without.evaluate("JSON.stringify([sessionStorage, localStorage, document.cookie])")).not.toContain(
       "whk_",
     );
@@ -170,7 +173,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     await keys.getByText("See the whole request").waitFor();
     await keys.keyboard.press("Escape");
     await keys.getByRole("dialog").waitFor({ state: "detached" });
-    // The focus is back where it came from.
+    // The focus is back on the button that opened the dialog.
     expect(await focused(keys)).toBe("Send a test event");
     await reach(keys, "Deliveries");
     await keys.keyboard.press("ArrowRight");
@@ -185,7 +188,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     const events = Array.from({ length: 1000 }, (_, at) => ({ type: "subscription.detected", data: { at } }));
     for (let batch = 0; batch < 10; batch++) await site.request("POST", "/v1/webhooks/events/batch", { events });
     const timed = await site.open(await site.link());
-    // A key is kept for a reload once the daemon has said when it ends.
+    // The page stores its key for a reload once the daemon has said when it expires.
     await timed.getByRole("heading", { name: "Endpoints" }).waitFor();
     const paints: number[] = [];
     for (let round = 0; round < 3; round++) {
@@ -193,7 +196,7 @@ describe.skipIf(!hasChromium)("the page", () => {
       await timed.getByRole("heading", { name: "Endpoints" }).waitFor();
       paints.push(await firstPaint(timed));
     }
-    // The best of three: what else the machine does is not the page's.
+    // The best of three counts, because other programs may slow the others down.
     expect(Math.min(...paints)).toBeLessThanOrEqual(300);
 
     await timed.evaluate(`location.hash = "#/${id}"`);
@@ -244,7 +247,7 @@ async function focused(page: Page): Promise<string> {
 
 const MOST_STOPS = 60;
 
-/** Presses Tab until the focus is there; it must be seen at each stop. */
+/** Presses Tab until the control has the focus. The focus must be visible at each stop. */
 async function reach(page: Page, name: string): Promise<void> {
   for (let stop = 0; stop < MOST_STOPS; stop++) {
     await page.keyboard.press("Tab");

@@ -1,21 +1,21 @@
-/** Every screen of the page, and how to get there: for the tests, and for the pictures. */
+/** Every screen of the page and how to open it, for the tests and the pictures. */
 import type { Page } from "playwright-core";
 
 export interface Shown {
-  /** Of an endpoint that fails, with something that failed for good. */
+  /** The id of an endpoint that fails and has a delivery that failed for good. */
   readonly endpoint: string;
-  /** One of its deliveries. */
+  /** The id of one of its deliveries. */
   readonly delivery: string;
 }
 
 export interface Screen {
   readonly name: string;
   readonly title: string;
-  /** After the `#/`. */
+  /** The path after `#/`. */
   readonly path: (shown: Shown) => string;
-  /** What is done there. */
+  /** Opens the screen from there. */
   readonly act?: (page: Page) => Promise<void>;
-  /** What shows that it is there. */
+  /** A text that only this screen shows. */
   readonly shows: string;
 }
 
@@ -90,10 +90,10 @@ export const SCREENS: readonly Screen[] = [
 ];
 
 export async function show(page: Page, { path, act, shows }: Screen, shown: Shown): Promise<void> {
-  // Whatever was open before is closed.
+  // Escape closes a dialog that is still open.
   await page.keyboard.press("Escape");
   await page.evaluate(`location.hash = "#/${path(shown)}"`);
-  // A dialog's button is behind the one that opened it, until that is gone.
+  // A dialog covers the buttons until it is gone.
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await act?.(page);
   await page.getByText(shows).first().waitFor();

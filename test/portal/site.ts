@@ -1,4 +1,4 @@
-/** A daemon, a receiver and a browser, for all tests of a file. */
+/** A daemon, a receiver and a browser for all tests of a file. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,13 +20,13 @@ export interface LinkOptions {
 }
 
 export class Site {
-  /** The daemon's. */
+  /** The daemon's clock. */
   readonly clock: PassingClock;
   readonly daemon: Daemon;
   readonly receiver: TestReceiver;
   readonly browser: Browser;
   readonly key: string;
-  /** What pages asked others than the daemon for, and what their policy refused. */
+  /** Requests of pages to other hosts than the daemon, and what their policy refused. */
   readonly strays: string[] = [];
   readonly #dir: string;
 
@@ -88,12 +88,12 @@ export class Site {
   async #makeLink(options: LinkOptions): Promise<{ link: string; ends: number }> {
     const draft = { tenant: "default", can: ["manage", "secrets"], ...options };
     const { url, expires_at } = await this.request("POST", "/v1/portal-links", draft);
-    // The daemon does not know by which name this browser reaches it.
+    // The link has the daemon's configured name, by which this browser cannot reach it.
     const { pathname, hash } = new URL(url);
     return { link: new URL(pathname + hash, this.daemon.url).href, ends: Date.parse(expires_at) };
   }
 
-  /** A page of its own, with nothing of any other's. */
+  /** Opens a page in a browser context of its own. */
   async open(url: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ reducedMotion: "reduce", ...options });
     context.setDefaultTimeout(PATIENCE_MS);
@@ -109,9 +109,9 @@ export class Site {
     return page;
   }
 
-  /** A page whose link is about to expire, and whose clock a test moves until it has. */
+  /** Opens a page whose link is about to expire. The test then moves the page's clock. */
   async openBeforeTheEnd(options: Omit<LinkOptions, "expires_in">): Promise<{ page: Page; ends: number }> {
-    // Longer than a slow machine takes to open it, and short enough to be warned of from the beginning.
+    // This is longer than a slow machine takes to open the page, but short enough for the warning to show at once.
     const { link, ends } = await this.#makeLink({ ...options, expires_in: 240 });
     const page = await this.open("about:blank");
     await page.clock.install();
@@ -121,7 +121,7 @@ export class Site {
     page.on("requestfailed", (request) => asked.delete(request));
     await page.goto(link);
     await page.getByText("This link is about to expire.").waitFor();
-    // Each answer says what time it is, and the page would go by that. From here on there are none.
+    // The page sets its clock by the time in each response, so from here on it gets none.
     await page.route("**/v1/**", (route) => void asked.delete(route.request()));
     await expect.poll(() => asked.size).toBe(0);
     await page.evaluate(() => null);

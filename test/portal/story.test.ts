@@ -1,4 +1,4 @@
-/** What a customer does with the page, from the link until it expires: in a real browser, with the real daemon. */
+/** A customer uses the page, from opening the link until it expires, in a real browser and with the real daemon. */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
@@ -6,7 +6,7 @@ import type { Received } from "../harness/receiver.ts";
 import { hasChromium } from "./chromium.ts";
 import { Site } from "./site.ts";
 
-/** Long enough to be seen counted down on a slow machine. */
+/** Long enough for the countdown to be seen on a slow machine. */
 const RUNG_S = 59;
 
 describe.skipIf(!hasChromium)("a customer", () => {
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   const question = () => page.getByRole("alertdialog");
 
   beforeAll(async () => {
-    // Two attempts, so that a delivery fails for good after so long.
+    // There are two attempts, so a delivery fails for good after this time.
     site = await Site.start({ RETRY_DELAYS: `${RUNG_S}s` });
   });
   afterAll(() => site.stop());
@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await dialog().getByText("It arrived: your receiver answered 200").waitFor();
     expect(site.receiver.requests.at(-1)!.headers["x-webhookd-test"]).toBe("1");
     await button("Close").click();
-    // A test is no event, and the page must not deny that it was sent.
+    // A test is no event, but the page must not deny that it was sent.
     await page.getByText("No event has been sent to it yet. Test events do not count.").waitFor();
     await page.getByText("test events have their own list").waitFor();
     await page.getByRole("tab", { name: "Verify" }).click();
@@ -109,7 +109,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   let arrived: number;
   it("replays all that failed: the canary is not accepted and the rest waits, until the receiver is mended", async () => {
     await expect.poll(() => page.getByRole("row").getByText("Failed").count()).toBe(3);
-    // Three deliveries with two attempts each have used six of the seven answers; the canary gets the last.
+    // Two attempts of each of three deliveries got six of the seven scripted answers. The canary gets the last.
     await button("Replay all that failed").click();
     await dialog().getByText("3 deliveries").first().waitFor();
     await button("Replay 3 deliveries").click();
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   });
 
   it("sees the replay end, and all of it delivered", async () => {
-    // The canary that was not accepted has its retry, too.
+    // The canary that was not accepted is retried as well.
     site.clock.pass(1000 * RUNG_S);
     await page.getByText("Done").waitFor();
     expect(site.receiver.requests.length - arrived).toBeGreaterThanOrEqual(2);
@@ -239,7 +239,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await expect.poll(() => site.receiver.requests.at(-1)!.path).toMatch(/\/moved$/);
     const { headers } = site.receiver.requests.at(-1)!;
     expect([headers["x-team"], headers["x-old"]]).toEqual(["ledger", undefined]);
-    // A header's value is not shown again; a new one takes its place, and the others stay.
+    // A header's value is not shown again. A new value replaces it, and the other headers stay.
     await page.getByRole("link", { name: "Edit" }).click();
     expect(await page.getByLabel("Value of X-Team").inputValue()).toBe("");
     await page.getByLabel("Description").fill("Ledger of carbon");

@@ -1,4 +1,6 @@
-/** The page as others show it: with an operator's name and colour, in a frame, and over a connection that breaks. */
+/**
+ * The page in other surroundings: with an operator's name and colour, in a frame, and over a connection that breaks.
+ */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
@@ -8,11 +10,11 @@ import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { hasChromium } from "./chromium.ts";
 import { Site } from "./site.ts";
 
-/** Yellow, on which no white text can be read. */
+/** On yellow, white text cannot be read. */
 const ACCENT = "#ffcc00";
 const LOGO = '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="24"><rect width="48" height="24"/></svg>';
 
-/** Another site: it has a logo, and a page with a frame for whatever its path says. */
+/** Starts another site. It has a logo, and a page with a frame for the URL in its path. */
 async function startApp(): Promise<Server> {
   const app = createServer(({ url = "" }, response) => {
     const isLogo = url === "/logo.svg";
@@ -24,7 +26,7 @@ async function startApp(): Promise<Server> {
   return app;
 }
 
-/** Between the page and the daemon; while it is cut, nothing gets through. */
+/** A relay between the page and the daemon, which can be cut. */
 class Cable {
   isCut = false;
   readonly #server;
@@ -136,7 +138,7 @@ describe.skipIf(!hasChromium)("the page", () => {
     expect(await rows.count()).toBe(1);
     await site.request("POST", "/v1/webhooks/events?tenant=acme", { type: "carbon.threshold", data: {} });
     await rows.getByText(/^succeeded/).waitFor();
-    // What is added belongs to the tenant that is chosen.
+    // A new endpoint belongs to the tenant that is chosen.
     await all.getByRole("link", { name: "Add an endpoint" }).click();
     await all.getByLabel("URL").fill(`${url}/2`);
     await all.getByRole("checkbox", { name: "goal.achieved" }).click();
