@@ -146,7 +146,7 @@ describe.concurrent("webhookd version", () => {
   });
 });
 
-/** An event that used up its ladder of two attempts; its daemon goes on. */
+/** Creates an event that used up its ladder of two attempts. The daemon keeps running. */
 async function aFailedEvent(machine: Machine, ...script: number[]) {
   const receiver = await machine.receiver(...script);
   const daemon = await machine.serve({ settings: { RETRY_DELAYS: "1ms" } });

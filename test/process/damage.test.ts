@@ -1,4 +1,6 @@
-/** Damaged pages under a real daemon: what it says, what it delivers, and how it exits. `npm run damage` tries many. */
+/**
+ * A real daemon on damaged pages: what it reports and delivers, and how it exits. `npm run damage` tries many pages.
+ */
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { chosenPages, tryPage, type Life, type Site } from "../../scripts/damage/pages.ts";
@@ -11,8 +13,8 @@ const data = (n: number) => ({ n, text: "x".repeat(200) });
 
 async function aKilledStore(machine: Machine): Promise<Site> {
   const dir = join(machine.home, "made");
-  // The first is on its way until the kill. So none of those that are delivered after it is below the mark of what may
-  // be fresh, and only the store's own note tells them from what is owed.
+  // The first delivery is in flight until the kill. So none of the later, delivered ones is below the mark of what may
+  // be fresh, and only the store's own record tells them from pending ones.
   const killed = Promise.withResolvers<void>();
   const receiver = await machine.receiver({ until: killed.promise });
   const daemon = await machine.serve({ dir });
@@ -48,7 +50,7 @@ describe("a daemon on a damaged database", () => {
       const site = await aKilledStore(machine);
       const ends = new Set<string>();
       for (const [at, page] of chosenPages(site, PAGES).entries()) {
-        // Half of them are met by a daemon that has no reason to look for them.
+        // Every other daemon has no reason to look for the damage, and meets it.
         const { end, violations } = await tryPage(site, page, at % 2 === 0, (dir) => serve(machine, dir));
         expect(violations, `page ${page.page} of ${page.tree}`).toEqual([]);
         ends.add(end);

@@ -10,7 +10,7 @@ describe.concurrent("SIGUSR1 opens no debugger, and ends nothing,", () => {
     daemon.process.kill("SIGUSR1");
     expect(await daemon.request("GET", "/healthz")).toMatchObject({ status: 200 });
     expect(await daemon.stop()).toBe(0);
-    // Node says there where its debugger listens, or that it could not.
+    // Node would print there that its debugger listens, or that it could not.
     expect(daemon.process.stderr).toBe("");
   });
 });

@@ -7,7 +7,7 @@ const CANNOT = spawnSync("prlimit", ["--version"]).status === 0 ? null : "prlimi
 const FILES = 64;
 const EVENTS = 250;
 const ENDPOINTS = 8;
-/** Looks that are rare, as they cost descriptors too. */
+/** Polling costs descriptors too, so it is rare. */
 const SELDOM = { interval: 200 };
 
 async function registerAll(daemon: DaemonProcess, url: string): Promise<void> {
@@ -20,7 +20,7 @@ async function publishMany(daemon: DaemonProcess): Promise<void> {
   expect(status).toBe(202);
 }
 
-/** The soft limit of a process that runs. */
+/** Sets the soft limit of a running process. */
 function limitFiles(pid: number, files: number): void {
   const { status, stderr } = spawnSync("prlimit", ["--pid", String(pid), `--nofile=${files}:`], { encoding: "utf8" });
   if (status !== 0) throw new Error(stderr);
@@ -52,7 +52,7 @@ describe.skipIf(CANNOT !== null)("with few file descriptors", () => {
     const daemon = await machine.serve();
     const pid = daemon.process.child.pid!;
     await registerAll(daemon, receiver.url);
-    // A sender that still reads its own modules has other troubles without a descriptor.
+    // All modules are loaded after this event: a sender without a descriptor could not load its own.
     await daemon.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data: {} });
     await expect.poll(() => receiver.requests.length, SELDOM).toBe(ENDPOINTS);
     const open = readdirSync(`/proc/${pid}/fd`).length;

@@ -1,4 +1,4 @@
-/** Disks that refuse, under a real daemon: the errors are the system's, put in front of its C library. */
+/** A real daemon on a disk that fails. A library in front of its C library returns the system's errors. */
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ class FaultyDisk {
     return this.#machine.serve(this.options);
   }
 
-  /** From the next call on; such as "write webhookd.db-wal EDQUOT". None: the disk is sound. */
+  /** Sets the faults from the next call on, such as "write webhookd.db-wal EDQUOT". Without any, the disk works. */
   set(...lines: readonly string[]): void {
     writeFileSync(`${this.#control}.new`, lines.map((line) => `${line}\n`).join(""));
     renameSync(`${this.#control}.new`, this.#control);
@@ -49,7 +49,7 @@ interface Answered {
   readonly id: string;
 }
 
-/** Null when it was not answered. */
+/** Returns null if the publish got no response. */
 async function publish(daemon: DaemonProcess, data: object, type = "budget.exceeded"): Promise<Answered | null> {
   try {
     const response = await fetch(new URL("/v1/webhooks/events", daemon.url), {
@@ -213,7 +213,7 @@ describe.skipIf(preload === "")("an fsync of the log that fails", () => {
     const before = readFileSync(log);
     await publish(daemon, { text: TOO_LARGE }, "carbon.threshold");
     expect(await daemon.process.exit).toBe(74);
-    // What the kernel shows of it and the disk does not have.
+    // The kernel still shows these bytes, but the disk does not have them.
     const unwritten = readFileSync(log).subarray(before.length);
     expect(unwritten.length).toBeGreaterThan(0);
     disk.set();
@@ -227,7 +227,7 @@ describe.skipIf(preload === "")("an fsync of the log that fails", () => {
   });
 });
 
-/** A store whose daemon is gone, and what makes the disk give back no more of a page of it. */
+/** Makes a store without a daemon, where the disk cannot read a page of the given table or index. */
 async function aStoreWithABadSector(tree: string, disk: FaultyDisk) {
   const daemon = await disk.serve();
   await daemon.register("http://127.0.0.1:8080/");

@@ -1,13 +1,13 @@
 /**
- * What is acknowledged is on the disk, as the system was asked to have it: the write-ahead log was synced, and so was
- * the directory of every name, without which a power loss may leave the file but not its name.
+ * All that is acknowledged must be on the disk. The system calls show that the write-ahead log was synced, and so was
+ * the directory of every name: without that, a power loss may keep a file and lose its name.
  */
 import { basename, join } from "node:path";
 import { describe, expect } from "vitest";
 import { MAIN, it } from "../harness/process.ts";
 import { callsUntil, canTrace, traced } from "../harness/system-calls.ts";
 
-/** What the next start makes anew, or does without. */
+/** Files that the next start creates again, or does not need. */
 const FLEETING = /^webhookd\.(lock|pid|sock)|-shm$|\.tmp$|\.partial(-journal|-wal|-shm)?$|-journal$/;
 
 const traces = canTrace();

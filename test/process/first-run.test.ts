@@ -5,7 +5,7 @@ import { ownPort } from "../harness/port.ts";
 import { it, SCRIPT } from "../harness/process.ts";
 
 const README = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
-/** The three lines under "The first event", without the name of the program. */
+/** The three commands under "The first event", without the program's name. */
 const TYPED = /\n## The first event\n[^]*?```sh\n([^]*?)```/
   .exec(README)![1]!
   .trim()
@@ -22,7 +22,7 @@ it("three commands from the README deliver a first event within a minute, from a
     "trigger budget.exceeded",
   ]);
   const [serve, listen, trigger] = TYPED as [string[], string[], string[]];
-  // Only the ports differ: others may run on this machine too.
+  // Only the ports differ, because other programs may run on this machine too.
   const port = String(await ownPort());
   const daemon = machine.spawn(SCRIPT, serve, { settings: { SERVER_LISTEN: "127.0.0.1:0" } });
   await daemon.json(({ msg }) => msg === "listening");
@@ -33,10 +33,10 @@ it("three commands from the README deliver a first event within a minute, from a
   expect(await event.exit).toBe(0);
   expect(event.stdout).toMatch(/^evt_\S+ {2}budget\.exceeded\n {2}ep_.+ {2}200 in \d+ ms\nDelivered\.\n$/);
   expect(await receiver.line((line) => line.includes("budget.exceeded"))).toContain("signature ok");
-  // A machine so busy that a start takes more than six seconds may take as long as ten of them.
+  // On a machine so busy that a start takes more than six seconds, the whole run may take as long as ten starts.
   expect(performance.now() - start).toBeLessThan(Math.max(60_000, 10 * startMs));
 
-  // Killed, it cannot remove itself; the next one on the same address does.
+  // A killed receiver cannot remove its endpoint. The next one on the same address removes it.
   receiver.kill("SIGKILL");
   await receiver.exit;
   const again = machine.spawn(SCRIPT, [...listen, "--port", port]);

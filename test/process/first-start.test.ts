@@ -51,7 +51,7 @@ describe.concurrent("a first start", () => {
     const printed = daemon.process.stdout + daemon.process.stderr;
     const secrets = [contentOf(daemon, "admin.key"), contentOf(daemon, "secret.key"), signing_secret, key.key, wrong];
     for (const secret of [...secrets, headers["x-api-key"]]) expect(printed).not.toContain(secret);
-    // The part of a key that opens the door, without its id.
+    // The secret part of each key, without its id.
     for (const token of [contentOf(daemon, "admin.key"), key.key]) expect(printed).not.toContain(token.slice(-40));
     expect(printed).toContain("delivery.attempted");
   });
@@ -101,7 +101,7 @@ async function publishesAndDelivers(machine: Machine): Promise<void> {
   expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
   expect(receiver.verify(receiver.requests[0]!, signing_secret)).toBe(true);
   expect(await daemon.stop()).toBe(0);
-  // What a start on a full disk lives from is made by the first look at the space.
+  // The first look at the disk's space creates the reserve from which a start on a full disk lives.
   const names = readdirSync(daemon.dir).filter((name) => !name.startsWith("webhookd.reserve-"));
   expect(names.sort()).toEqual(["STORE", "admin.key", "secret.key", "webhookd.db", "webhookd.lock"]);
 }

@@ -1,4 +1,4 @@
-/** A disk that is really full: a small tmpfs, and a file that takes all that is left of it. */
+/** A disk that is really full: a small tmpfs, and a file that takes all the space left. */
 import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ function mount(dir: string, limits = "size=24m"): boolean {
   return spawnSync("mount", ["-t", "tmpfs", "-o", `${limits},mode=0700`, "tmpfs", dir]).status === 0;
 }
 
-/** A data directory on a small disk of its own. */
+/** Creates a data directory on a small disk of its own. */
 function smallDisk(name: string, limits?: string): string {
   const dir = join(tmpdir(), `webhookd-${name}-${process.pid}`);
   mount(dir, limits);
@@ -29,7 +29,7 @@ function unmount(dir: string): void {
   rmSync(dir, { recursive: true, force: true });
 }
 
-/** Byte for byte, until the disk takes no more. */
+/** Writes byte by byte until the disk is full. */
 function fill(file: string): void {
   const descriptor = openSync(file, "w");
   try {
@@ -45,7 +45,7 @@ function fill(file: string): void {
   }
 }
 
-/** Empty files, until the disk has no name left for another. */
+/** Creates empty files until the disk has no inode left. */
 function useUpNames(dir: string): void {
   mkdirSync(dir);
   for (let n = 0; ; n++) {
@@ -58,7 +58,7 @@ function useUpNames(dir: string): void {
   }
 }
 
-/** What a start on a full disk lives from is made by the first look at the space. */
+/** Waits for the reserve from which a start on a full disk lives. The first look at the disk's space creates it. */
 async function reserved(daemon: DaemonProcess): Promise<void> {
   while (["wal", "shm"].some((part) => !existsSync(join(daemon.dir, `webhookd.reserve-${part}`))))
     await statusOf(daemon);
@@ -80,7 +80,7 @@ describe.skipIf(!mounts)("a daemon whose disk is full", () => {
     const daemon = await machine.serve({ dir, settings: { DATA_DISK_FLOOR: "1MiB" } });
     const filler = join(dir, "filler");
     fill(filler);
-    // The log keeps what it has: all of that is used up first.
+    // The write-ahead log keeps the space that it has, so that is used up first.
     for (let status = 202; status === 202;) {
       const event = { type: "budget.exceeded", data: { text: "x".repeat(100_000) } };
       ({ status } = await daemon.request("POST", "/v1/webhooks/events", event));
@@ -89,7 +89,7 @@ describe.skipIf(!mounts)("a daemon whose disk is full", () => {
     fill(filler.replace("filler", "rest"));
     const paused = await daemon.request("POST", "/v1/pause", { reason: "the disk is full" });
     expect(paused).toMatchObject({ status: 200, body: { paused: { reason: "the disk is full" } } });
-    // Often the write-ahead log has room within it.
+    // The write-ahead log often has enough space left for the pause.
     const { saved } = paused.body.paused;
     if (saved) expect(daemon.process.stdout).not.toContain("too full to save this");
     else await daemon.process.json(({ msg }) => String(msg).includes("too full to save this"));
@@ -136,7 +136,7 @@ describe.skipIf(!mounts)("a start on a disk that is full", () => {
       expect((await statusOf(daemon)).paused).toMatchObject({ reason: expect.stringContaining("before") });
       const resume = () => daemon.request("POST", "/v1/resume");
       if (rest !== "") {
-        // A brake that was saved cannot be taken off for good.
+        // A saved pause cannot be removed from a full disk.
         expect((await resume()).status).toBe(507);
         rmSync(filler);
         while ((await resume()).status !== 200);

@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { it, MAIN, type DaemonProcess, type Machine } from "../harness/process.ts";
 import { caFile, tlsFile } from "../harness/tls.ts";
 
-/** The line of the log about the nth SIGHUP. */
+/** Sends SIGHUP and returns the log's line about the nth one. */
 async function hangUp({ process }: DaemonProcess, nth = 1): Promise<Record<string, unknown>> {
   process.kill("SIGHUP");
   let seen = 0;
@@ -97,7 +97,7 @@ describe.concurrent("SIGHUP", () => {
     const line = await hangUp(daemon, 1);
     expect(line).toMatchObject({ level: "error", mistakes: [expect.stringContaining(mistake)] });
     expect(await running()).toEqual(before);
-    // Also what the log shows.
+    // Nor did the refused file change the log's level, so this info line is logged.
     configure(machine, "");
     expect(await hangUp(daemon, 2)).toMatchObject({ level: "info", changed: [] });
     expect(await daemon.stop()).toBe(0);

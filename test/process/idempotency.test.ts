@@ -4,7 +4,7 @@ import { it, type DaemonProcess } from "../harness/process.ts";
 
 const CALLERS = 50;
 
-/** The new event's id; rejects when the process is gone before it answered. */
+/** Returns the id of the new event. Rejects if the process ends before it responds. */
 async function publish(daemon: DaemonProcess, key: string): Promise<string> {
   const response = await fetch(`${daemon.url}/v1/webhooks/events`, {
     method: "POST",
@@ -20,7 +20,7 @@ async function publish(daemon: DaemonProcess, key: string): Promise<string> {
   return id;
 }
 
-/** Which of the callers at the same time were answered, and with what. */
+/** Publishes from many callers at once, and returns the ids that they got. */
 async function publishAtOnce(daemon: DaemonProcess, key: string, kill: (first: Promise<unknown>) => Promise<unknown>) {
   const callers = Array.from({ length: CALLERS }, () => publish(daemon, key));
   const killed = kill(Promise.any(callers).catch(() => {})).then(() => daemon.kill9());
@@ -30,7 +30,7 @@ async function publishAtOnce(daemon: DaemonProcess, key: string, kill: (first: P
 }
 
 describe.concurrent("publishes under one idempotency key", () => {
-  // From before anything is committed to after everything is answered.
+  // The moments range from before the first commit to after the last response.
   const MOMENTS: [string, (first: Promise<unknown>) => Promise<unknown>][] = [
     ["as they leave", () => Promise.resolve()],
     ["a few milliseconds later", () => wait(8)],

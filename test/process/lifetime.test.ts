@@ -24,7 +24,7 @@ describe.concurrent("a daemon outlives", () => {
     await daemon.register(receiver.url);
     daemon.process.child.stdout!.destroy();
     daemon.process.child.stderr!.destroy();
-    // A failed attempt is logged, and each of these lines breaks the pipe anew.
+    // Failed attempts are logged, and each of these lines breaks the pipe again.
     expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
     expect(await daemon.settled(await daemon.publish())).toMatchObject({ status: "delivered" });
     expect(await daemon.stop()).toBe(0);
@@ -69,7 +69,7 @@ describe("a delivery may have killed the daemon", () => {
   });
 });
 
-/** By their names, as the system has them. */
+/** Returns the system's names of the threads. */
 function threadsOf(pid: number): string[] {
   const of = `/proc/${pid}/task`;
   return readdirSync(of).map((thread) => readFileSync(`${of}/${thread}/comm`, "utf8").trim());

@@ -11,7 +11,7 @@ afterAll(() => server?.stop());
 
 const RETRY_AFTER = "10s";
 
-/** Publishes all the time, and keeps the ids of what was acknowledged. */
+/** Publishes all the time, and records the ids of acknowledged events. */
 function publishTo(daemon: DaemonProcess, acked: string[]): Promise<unknown> {
   return Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -20,7 +20,7 @@ function publishTo(daemon: DaemonProcess, acked: string[]): Promise<unknown> {
   );
 }
 
-/** Moves it beside the daemon, which is stopped when the command says so. */
+/** Moves the store while the daemon runs, and stops the daemon when the command says so. */
 async function moveBeside(machine: Machine, daemon: DaemonProcess, words: readonly string[]) {
   const moving = machine.spawn(process.execPath, [MAIN, "migrate", ...words, "--online", "--json"]);
   const said = () => moving.stderr;
@@ -47,7 +47,7 @@ describe.skipIf(server === null)("a store that is moved beside its daemon", () =
     await expect.poll(() => failing.requests.length).toBeGreaterThan(10);
     await first.request("PATCH", `/v1/webhooks/${left}`, { events: ["goal.achieved"] });
 
-    // One that is killed leaves what the next one goes on with, and a daemon that notices nothing.
+    // After a killed move the next one continues, and the daemon notices nothing.
     await withClient(url, async (client) => {
       const killed = machine.spawn(process.execPath, [MAIN, "migrate", "--to", url, "--online"]);
       const begun = async () => (await client.query("SELECT to_regclass('delivery') IS NOT NULL AS is")).rows[0].is;
@@ -73,7 +73,7 @@ describe.skipIf(server === null)("a store that is moved beside its daemon", () =
     for (const id of acked) expect(await third.settled(id)).toMatchObject({ status: "delivered" });
     const idOf = ({ body }: { body: Buffer }): string => JSON.parse(body.toString()).id;
     const ids = receiver.requests.map(idOf);
-    // Nothing was on the wire when a daemon stopped.
+    // No attempt was in flight when a daemon stopped, so none was repeated.
     expect([new Set(ids).size, ids.length]).toEqual([back.get("event")! + 1, back.get("event")! + 1]);
     expect(acked.filter((id) => !ids.includes(id))).toEqual([]);
     for (const [id, requests] of Map.groupBy(failing.requests, idOf)) {

@@ -11,7 +11,7 @@ function expectOk({ code, stdout, stderr }: Ended): string {
   return stdout;
 }
 
-/** Others that fail beside the customer who asks, each of them as badly. */
+/** The number of other customers whose endpoints fail as badly as that of the one who asks. */
 const CUSTOMERS = 10;
 
 const firstId = (text: string) => /\b(?:ep|evt)_\w{26}/.exec(text)![0];
@@ -67,7 +67,8 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
     const why = expectOk(await machine.webhookd("failures", "--endpoint", "acme"));
     expect(why).toMatch(/\n0 +1 .+ 401 from the receiver /);
     expect(why).toMatch(/\n {2}meaning +\S[^]+\n {2}likely fault +\S[^]+\n {2}receiver +\S[^]+\n {2}customer +\S/);
-    // Of what it says to type: what came back, and, now that ACME has mended it, all that waits there.
+    // The output suggests commands. This runs the one that shows the responses and, since ACME has mended its receiver,
+    // the one that sends all that waits there.
     const line = (purpose: string) => new RegExp(`^ {2}${purpose} +webhookd (.+)$`, "m").exec(why)![1]!.split(" ");
     const seen = expectOk(await machine.webhookd(...line("see what came back")));
     expect(seen).toMatch(/^att_\S+ {2}failed {2}401 in /);
@@ -84,7 +85,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
       const line = `{ "$0" "$1" ${words}; echo "exit $?" >&2; } | head -c 10`;
       return machine.spawn("sh", ["-c", line, process.execPath, MAIN]);
     };
-    // One has written all it has to say, the other goes on until it finds that nobody listens.
+    // One command has already written everything. The other goes on until it finds that its reader is gone.
     const [shown, followed] = [head(`events show ${id} --raw`), head("events tail -n 0")];
     const isOver = followed.exit.then(() => true);
     while (!(await Promise.race([isOver, daemon.publish().then(() => false)])));
@@ -93,7 +94,7 @@ describe.concurrent("the nouns of the command line, on a real daemon", () => {
   });
 });
 
-/** The event, once its first attempts are recorded. */
+/** Returns the event once its first attempts are recorded. */
 async function attempted(published: Promise<string>, daemon: Awaited<ReturnType<Machine["serve"]>>): Promise<any> {
   const id = await published;
   for (;;) {

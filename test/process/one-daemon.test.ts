@@ -15,7 +15,7 @@ describe.concurrent("a data directory", () => {
     expect(second.stdout).not.toContain("listening");
   });
 
-  // Closing a file drops every lock that its process has on it: nothing but SQLite may open that one, ever.
+  // Closing a file drops every lock that the process has on it, so nothing but SQLite may ever open the locked file.
   it("is held still after all that a daemon does with its files", async ({ machine }) => {
     const first = await machine.serve();
     expect((await first.request("POST", "/v1/backups", {})).status).toBe(201);

@@ -11,9 +11,9 @@ import {
 import { ownPort } from "../harness/port.ts";
 import { it, MAIN, type Machine, type TestProcess } from "../harness/process.ts";
 
-/** It has to be said within so long, and what a start takes: the measure of how slow this machine is. */
+/** The outage must be reported within this time and that of a start, which measures how slow the machine is. */
 const SOON_MS = 10_000;
-/** After the end of it, in the same way. */
+/** The end of the outage must be reported within this time, and that of a start. */
 const OVER_MS = 4000;
 const EVENTS = 1000;
 const NODE = [process.execPath, MAIN] as const;
@@ -36,7 +36,7 @@ async function register(client: Client, ...urls: string[]): Promise<void> {
   for (const url of urls) await client.call("registerEndpoint", { body: { url, events: ["budget.exceeded"] } });
 }
 
-/** The words by which `/readyz` says what hinders sending. */
+/** Returns the status of `/readyz`, its text and the header that names what hinders sending. */
 async function readiness(socket: string): Promise<[number, string, string | null]> {
   const dispatcher = new Agent({ connect: { socketPath: socket }, pipelining: 0 });
   const response = await fetch("http://localhost/readyz", { dispatcher });
@@ -51,7 +51,10 @@ function logged({ lines }: TestProcess): Record<string, unknown>[] {
 
 const notSending = async (client: Client) => (await client.call("getStatus")).not_sending.map(({ reason }) => reason);
 
-/** A receiver in the network of the daemon, which says when all has come; and how to run more there. */
+/**
+ * Starts a receiver in the daemon's network, which prints when all deliveries have arrived. `enter` runs other commands
+ * there.
+ */
 async function receiveIn(
   machine: Machine,
   daemon: TestProcess,
@@ -72,7 +75,7 @@ async function receiveIn(
   return { enter, listening };
 }
 
-/** One that knows one name, in place of the silent one. */
+/** Source of a name server that knows one name. It takes the place of the silent one. */
 function nameServer(): string {
   return `
     import { DnsServer } from "${new URL("../harness/dns.ts", import.meta.url)}";

@@ -1,4 +1,4 @@
-/** Every way in which a PostgreSQL refuses or restricts the daemon is said in its own words, with what to do about it. */
+/** Each way in which PostgreSQL refuses or restricts the daemon gets its own message, which says what to do. */
 import { afterAll, describe, expect, onTestFinished } from "vitest";
 import { CONNECTIONS } from "../../src/store/postgres/fault.ts";
 import { startServer, withClient } from "../harness/postgres.ts";
@@ -11,7 +11,7 @@ afterAll(() => server?.stop());
 
 let names = 0;
 
-/** An empty database, and a user of its own who may connect, and no more. */
+/** Creates an empty database, and a user that may connect to it and nothing else. */
 async function asUser(rights = ""): Promise<{ url: string; user: string; database: string }> {
   const user = `user_${++names}`;
   const database = `database_${names}`;
@@ -43,7 +43,7 @@ describe.skipIf(server === null)("serve says what to do where PostgreSQL", () =>
     expect(said).toContain("permission denied for schema public");
     expect(said).toContain(`ALTER DATABASE ${database} OWNER TO ${user}`);
     expect(said).toContain(`GRANT USAGE, CREATE ON SCHEMA public TO ${user}`);
-    // What it says to do is enough.
+    // The suggested statement is enough.
     await server!.ask(`ALTER DATABASE ${database} OWNER TO ${user}`);
     await machine.serve({ settings: { DATA_STORE: url } });
   });
@@ -71,7 +71,7 @@ describe.skipIf(server === null)("a daemon whose tables are gone", () => {
     const daemon = await machine.serve({ settings: { DATA_STORE: url } });
     const kept = `kept_${database}`;
     const admin = server!.urlOf(database);
-    // As if it had been dropped and made again.
+    // The schema is empty, as if it had been dropped and created again.
     await withClient(admin, (client) => client.query(`ALTER SCHEMA public RENAME TO ${kept}; CREATE SCHEMA public`));
     const event = { type: "budget.exceeded", data: {} };
     const publish = async () => (await daemon.request("POST", "/v1/webhooks/events", event)).status;

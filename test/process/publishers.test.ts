@@ -8,10 +8,10 @@ import { Wire } from "./wire.ts";
 
 const PUBLISHERS = 50;
 const KILLS = 2;
-/** For which the daemon works and nobody hears of it before it is killed. */
+/** The time before a kill in which the daemon works but its responses are lost. */
 const UNHEARD_MS = 50;
 
-/** At work until they are stopped; every event that was accepted is in `ids`. */
+/** Publishers that run until they are stopped. `ids` has every event that was accepted. */
 interface Publishers {
   readonly ids: string[];
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ const inTypeScript: Start = (_machine, url, key) => {
   const publish = async (name: number) => {
     for (let number = 0; !end.signal.aborted; number++) {
       const event = { type: "goal.achieved", data: { by: `typescript-${name}`, number } };
-      // Every third by itself, the others in pairs.
+      // Every third event is published alone, and the others in pairs.
       const pair = { ...event, data: { ...event.data, pair: true } };
       const published = number % 3 === 0 ? [await client.publish(event)] : await client.publishBatch([event, pair]);
       ids.push(...published.map(({ id }) => id));

@@ -8,7 +8,7 @@ import { tlsFile } from "../harness/tls.ts";
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
-/** Root may write everywhere, so the test must be somebody else, who must be able to read the checkout. */
+/** Root may write everywhere, so the test runs as another user, who must be able to read the checkout. */
 const canBeNobody = () => spawnSync(process.execPath, [MAIN, "version"], { uid: NOBODY, cwd: "/" }).status === 0;
 
 describe.concurrent("serve refuses, in one sentence and with what to do next,", () => {
@@ -24,7 +24,8 @@ describe.concurrent("serve refuses, in one sentence and with what to do next,", 
     const { what } = await refusal(machine.start({ flags: ["--listen", `127.0.0.1:${port}`] }), 1);
     expect(what).toContain(`127.0.0.1:${port}`);
     expect(what).toContain("--listen");
-    // Whoever starts it twice by mistake, with another directory, is left no store with a key.
+    // A user who starts the daemon a second time by mistake, with another directory, must not be left with a store and
+    // a key there.
     expect(existsSync(machine.dir)).toBe(false);
   });
 
@@ -154,7 +155,7 @@ describe.concurrent("serve with TLS", () => {
   });
 });
 
-/** The two lines that a person gets; anything else, a stack above all, would be noise. */
+/** Returns the two lines that a person gets. Any other output, above all a stack trace, fails. */
 async function refusal(process: TestProcess, code: number): Promise<{ what: string; todo: string }> {
   expect(await process.exit, process.stderr).toBe(code);
   const [, what, todo] = /^webhookd: ([^\n]+)\n(?: {2}([^\n]+)\n)?$/.exec(process.stderr) ?? [];

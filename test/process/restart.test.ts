@@ -1,6 +1,6 @@
 /**
- * A restart under load, of the bundle that is released. `RESTART_PROGRAM=<path> vitest run
- * test/process/restart.test.ts` measures another program: an executable, or `scripts/webhookd` for the sources.
+ * A restart of the released bundle under load. `RESTART_PROGRAM=<path> vitest run test/process/restart.test.ts`
+ * measures another program: an executable, or `scripts/webhookd` for the sources.
  */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -16,14 +16,16 @@ import { DaemonProcess, it, MAIN, type Machine } from "../harness/process.ts";
 
 const PER_SECOND = 500;
 const HANGING = 20;
-/** A machine too slow for the rate gets what it can do: more would wait longer than a daemon that closes does. */
+/**
+ * A slow machine gets a lower rate. With more requests unanswered, some would wait longer than a closing daemon does.
+ */
 const MOST_UNANSWERED = 100;
-/** So long do the receivers hang, and a stop waits for them. */
+/** The time that the receivers hang, and that a stop therefore takes. */
 const TIMEOUT_MS = 1000;
 const SETTINGS = { RETRY_TIMEOUT: `${TIMEOUT_MS}ms` };
 /**
- * Nobody listens while the old process ends and the new one starts: less than this, on a machine that does nothing else.
- * Here the time that the new one takes says how slow everything is.
+ * On an idle machine nobody listens for less than this, between the end of the old process and the start of the new
+ * one. The time that the new process takes to start shows how slow this machine is.
  */
 const CLOSED_MS = 300;
 
@@ -34,7 +36,7 @@ async function released(machine: Machine): Promise<readonly [string, ...string[]
   return [process.execPath, join(directory, START)];
 }
 
-/** What systemd does with a `.socket` unit: the same socket for one process after the other. */
+/** Hands the same socket to one process after the other, as systemd does with a `.socket` unit. */
 const SERVICE_MANAGER = `
 for start in 1 2; do
   sh -c 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"' sh "$@" &
@@ -69,7 +71,7 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
     );
     expect(other).toEqual([]);
     expect(times.filter((sentAt) => sentAt > listening)).toEqual([]);
-    // The attempts keep the daemon until their time is over, and it takes publishes all the while.
+    // The attempts keep the daemon running until they time out, and it takes publishes all the while.
     expect(ended - began).toBeGreaterThanOrEqual(TIMEOUT_MS);
     expect(refused.filter(({ failedAt }) => failedAt < began + TIMEOUT_MS)).toEqual([]);
     expect(closedMs).toBeLessThan(3 * startMs + CLOSED_MS);
@@ -82,7 +84,7 @@ describe("a restart under 500 publishes a second, with 20 receivers that hang", 
       settings: SETTINGS,
       stdio: ["ignore", "pipe", "pipe", fd],
     });
-    // It is the manager's alone from now on.
+    // From now on only the service manager has the socket open.
     socket.close();
     const pids: number[] = [];
     try {
@@ -119,7 +121,7 @@ it("a socket that somebody else keeps open holds more than Node's own number of 
   socket.close();
   await daemon.json(({ msg }) => msg === "listening");
   daemon.kill("SIGSTOP");
-  // Node's own number is 511; the system may allow fewer.
+  // Node's own backlog is 511. The system may allow fewer.
   const most = Number(readFileSync("/proc/sys/net/core/somaxconn", "utf8"));
   const waiting = Array.from({ length: Math.min(600, most) }, () => connect(port, "127.0.0.1"));
   await Promise.all(waiting.map((one) => once(one, "connect")));
@@ -128,21 +130,21 @@ it("a socket that somebody else keeps open holds more than Node's own number of 
 
 it("a socket that is bound elsewhere than the configuration says is refused", async ({ machine }) => {
   const { socket, port, fd } = await aSocket();
-  // TLS, host names and proxies are held against the configured address.
+  // The checks of TLS, host names and proxies rely on the configured address.
   const daemon = serveOn(machine, fd, "127.0.0.1:1");
   socket.close();
   expect(await daemon.exit).toBe(1);
   expect(daemon.stderr).toContain(`listens on 127.0.0.1:${port}, but [server] listen says 127.0.0.1:1`);
 });
 
-/** A daemon that is given the socket, as systemd gives it. */
+/** Starts a daemon that is given the socket, as systemd does. */
 function serveOn(machine: Machine, fd: number, listen: string) {
   const words = [process.execPath, MAIN, "serve", "--dev", "--listen", listen];
   const given = 'exec env LISTEN_FDS=1 LISTEN_PID=$$ "$@"';
   return machine.spawn("sh", ["-c", given, "sh", ...words], { stdio: ["ignore", "pipe", "pipe", fd] });
 }
 
-/** A socket that listens in this process, and can be handed to another. */
+/** Returns a socket that listens in this process and can be handed to another. */
 async function aSocket() {
   const socket = createServer().listen({ port: 0, host: "127.0.0.1", backlog: 4096 });
   await once(socket, "listening");
@@ -150,7 +152,7 @@ async function aSocket() {
   return { socket, port, fd: (socket as unknown as { _handle: { fd: number } })._handle.fd };
 }
 
-/** Begins attempts that last until the receivers' time is over; what the flood publishes goes to one that answers. */
+/** Starts attempts that last until they time out. The flood's own events go to a receiver that responds. */
 async function hanging(machine: Machine, daemon: DaemonProcess): Promise<() => Promise<void>> {
   await daemon.register((await machine.receiver()).url, { events: ["goal.achieved"] });
   const receiver = await machine.receiver(...Array<"hang">(HANGING).fill("hang"));
@@ -162,12 +164,12 @@ async function hanging(machine: Machine, daemon: DaemonProcess): Promise<() => P
 }
 
 interface Refused {
-  /** Both by `performance.now()`. */
+  /** Both are times of `performance.now()`. */
   readonly sentAt: number;
   readonly failedAt: number;
 }
 
-/** Publishes at a steady rate, each over a connection of its own, and tries none twice. */
+/** Publishes at a steady rate, each event once and over its own connection. */
 class Flood {
   readonly #daemon: DaemonProcess;
   readonly #agent = new Agent({ pipelining: 0 });
@@ -181,7 +183,7 @@ class Flood {
     this.#daemon = daemon;
     const began = performance.now();
     let sent = 0;
-    // What a late timer missed is not made up for: that would be a burst and no rate.
+    // Requests that a late timer missed are not sent: they would be a burst.
     this.#timer = setInterval(() => {
       const late = Math.floor(((performance.now() - began) * PER_SECOND) / 1000) - sent;
       const due = Math.min(late, 25, MOST_UNANSWERED - this.#running.size);
@@ -215,7 +217,7 @@ class Flood {
     }
   }
 
-  /** Resolves when so many more were answered with 202. */
+  /** Resolves when this many more were answered with 202. */
   async answered(more: number): Promise<void> {
     const until = this.#answered + more;
     while (this.#answered < until) {

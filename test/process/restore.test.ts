@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import { it, type DaemonProcess } from "../harness/process.ts";
 
 const RECEIVER = join(import.meta.dirname, "verifying-receiver.ts");
-/** Events a second, and for how long before the backup begins; the drill at full size sets both. */
+/** Events a second, and seconds before the backup begins. The full drill sets both. */
 const RATE = Number(process.env.DRILL_RATE ?? 500);
 const SECONDS = Number(process.env.DRILL_SECONDS ?? 1);
 const BATCH = 50;
@@ -53,7 +53,7 @@ it(
     const again = await machine.serve({ dir });
     const { paused } = (await again.request("GET", "/v1/status")).body;
     expect(paused).toMatchObject({ by: "restore", reason: expect.stringContaining(backup.stdout.trim()) });
-    // The key that restore made opens the API; nothing was sent until now.
+    // The key that restore created opens the API, and nothing was sent until now.
     expect(receiver.lines).toHaveLength(1);
     expect((await again.request("POST", "/v1/resume")).status).toBe(200);
 
@@ -76,7 +76,7 @@ it(
   },
 );
 
-/** Publishes batches at the rate, as far as the machine can, and knows what was acked. */
+/** Publishes batches at a rate, if the machine can, and records the acknowledged ids. */
 class Publisher {
   readonly acked: string[] = [];
   readonly #daemon: DaemonProcess;
@@ -93,7 +93,7 @@ class Publisher {
     for (let sent = 0; !this.#stopped; sent += BATCH) {
       const early = begun + (sent / RATE) * 1000 - performance.now();
       if (early > 0) await delay(early);
-      // A machine that cannot keep up publishes as fast as it can.
+      // A slow machine publishes as fast as it can.
       if (underWay.size >= 8) await Promise.race(underWay);
       const one = this.#publish(events)
         .catch((error: unknown) => {

@@ -11,7 +11,7 @@ const HEADER = "header-canary-5d41402abc4b2a76b9719d91";
 const CREDENTIAL = "credential-canary-7d793037a0760186574b";
 const PASSPHRASE = "passphrase-canary-b1d5781111d84f7b3fe4";
 
-/** Each secret that was planted or given out, by a name, and all the shapes in which it could come to light. */
+/** Every secret that was planted or issued, by name, in all the forms in which it could leak. */
 class Secrets {
   readonly #needles = new Map<string, Buffer[]>();
 
@@ -21,7 +21,7 @@ class Secrets {
     this.#needles.set(name, [...texts, ...decoded, ...shapes.map(Buffer.from)].map(middleOf));
   }
 
-  /** Those that these bytes hold, be it in part. */
+  /** Returns the names of the secrets that these bytes contain, even in part. */
   foundIn(bytes: Buffer): string[] {
     return [...this.#needles]
       .filter(([, needles]) => needles.some((each) => bytes.includes(each)))
@@ -29,7 +29,7 @@ class Secrets {
   }
 }
 
-/** Enough to be no coincidence, without ends that are the same in many. */
+/** Returns 16 bytes of the middle: enough to rule out chance, without the ends that many values share. */
 function middleOf(bytes: Buffer): Buffer {
   const from = Math.floor((bytes.length - 16) / 2);
   return bytes.subarray(from, from + 16);
@@ -41,7 +41,7 @@ interface Answer {
   readonly shows: readonly string[];
 }
 
-/** A client that keeps everything it was answered. */
+/** A client that keeps every response. */
 class Caller {
   readonly answers: Answer[] = [];
   daemon: DaemonProcess;
@@ -50,7 +50,7 @@ class Caller {
     this.daemon = daemon;
   }
 
-  /** `shows` names the secrets that this answer is there to show. */
+  /** `shows` names the secrets that this response is meant to show. */
   async call(
     method: string,
     path: string,
@@ -113,14 +113,14 @@ it("no secret is in a log line, in an answer that is not there to show it, or in
     expect(process.stdout).toContain("delivery.attempted");
     expect(secrets.foundIn(Buffer.from(process.stdout + process.stderr))).toEqual([]);
   }
-  // Or the search would find nothing in whatever it is given.
+  // The search itself works: it finds the secrets that are meant to be shown.
   expect(secrets.foundIn(Buffer.from(`…${first.key}…`))).toEqual(["admin.key"]);
   expect(caller.answers.filter(({ text, shows }) => secrets.foundIn(Buffer.from(text)).length < shows.length)).toEqual(
     [],
   );
 });
 
-/** Endpoints whose receivers answer well, badly, and not at all. */
+/** Registers endpoints whose receivers respond well, respond badly, and do not exist. */
 async function registerAll(caller: Caller, secrets: Secrets, machine: Machine): Promise<string[]> {
   const [good, bad, gone] = [await machine.receiver(), await machine.receiver(), await machine.receiver()];
   bad.answer(...Array.from({ length: 100 }, () => 500));
@@ -146,7 +146,7 @@ async function makeKey(caller: Caller, secrets: Secrets): Promise<void> {
   secrets.add("an API key", body.key.slice(-52));
   await caller.call("POST", "/v1/keys", { scopes: ["read"] }, [], keyed);
   await caller.call("GET", "/v1/webhooks", undefined, [], { authorization: `Bearer ${body.key}` });
-  // One that is not valid, and one where none belongs.
+  // One key is invalid, and another is in the query, where no key belongs.
   const forged = `${body.key.slice(0, -1)}${body.key.endsWith("0") ? "g" : "0"}`;
   await caller.call("GET", "/v1/webhooks", undefined, [], { authorization: `Bearer ${forged}` });
   await caller.call("GET", `/v1/webhooks?key=${body.key}`, undefined);
@@ -154,7 +154,7 @@ async function makeKey(caller: Caller, secrets: Secrets): Promise<void> {
   await caller.call("POST", "/v1/keys", { scopes: ["read"], name: "n", token: body.key });
 }
 
-/** A link, opened, used, refused and ended. */
+/** Creates a portal link, opens it, uses it, has it refused, and ends it. */
 async function makeLink(caller: Caller, secrets: Secrets, endpoint: string): Promise<void> {
   const draft = { can: ["manage"], endpoints: [endpoint], return_url: "https://app.example.com/" };
   const keyed = { "idempotency-key": "a-link" };
@@ -175,7 +175,7 @@ async function makeLink(caller: Caller, secrets: Secrets, endpoint: string): Pro
   expect((await caller.call("GET", "/v1/portal", undefined, [], own)).status).toBe(401);
 }
 
-/** Requests that hold secrets and are wrong: the answer must say what is wrong without repeating them. */
+/** Makes invalid requests that contain secrets. The response must explain the fault without repeating them. */
 async function refusals(caller: Caller, endpoint: string): Promise<void> {
   const url = "https://example.com/";
   const wrong: [string, unknown][] = [
@@ -216,7 +216,7 @@ async function rotateAll(caller: Caller, secrets: Secrets, endpoints: readonly s
   await caller.call("POST", `${completed!}/complete`, undefined, ["BROUGHT"]);
 }
 
-/** An event and a test to each endpoint, to their end; ids of what came of it, by their prefix. */
+/** Sends an event, and a test to each endpoint, and waits for their end. Returns the ids by prefix. */
 async function deliverAll(caller: Caller, endpoints: readonly string[]): Promise<Record<string, string>> {
   const event = await caller.daemon.publish();
   for (const endpoint of endpoints) await caller.call("POST", `/v1/webhooks/${endpoint}/test?wait=true`, {});
@@ -228,7 +228,7 @@ async function deliverAll(caller: Caller, endpoints: readonly string[]): Promise
   return { ep: endpoints[0]!, evt: event, dlv: delivery.id, att: delivery.last_attempt.id, job: job.body.id };
 }
 
-/** Every GET there is, but the one for secrets and the one that has no end. */
+/** Makes every GET request, except the one for secrets and the endless stream. */
 async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): Promise<void> {
   const { paths } = (await caller.call("GET", "/openapi.json", undefined)).body;
   const keys = await caller.call("GET", "/v1/keys", undefined);
@@ -236,7 +236,7 @@ async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): P
   for (const [path, methods] of Object.entries<any>(paths)) {
     if (methods.get === undefined || /\/(?:secret|stream|\{file\})$/.test(path)) continue;
     const pattern = JSON.stringify(methods.get.parameters ?? []);
-    // An endpoint's id may be a name too, and has no pattern.
+    // An endpoint may be named by its uid too, so its id has no pattern.
     const id = path.startsWith("/v1/webhooks/{id}")
       ? "ep"
       : (Object.keys(all).find((prefix) => pattern.includes(`^${prefix}_`)) ?? "");
@@ -245,7 +245,7 @@ async function readAll(caller: Caller, ids: Readonly<Record<string, string>>): P
   }
 }
 
-/** Everything in the data directory but the keys, which are there to be secret, and the socket. */
+/** Returns all files in the data directory, except the key files, which hold secrets on purpose, and the socket. */
 function filesOf(dir: string): { name: string; bytes: Buffer }[] {
   return readdirSync(dir)
     .filter((name) => !name.endsWith(".key") && statSync(join(dir, name)).isFile())

@@ -1,4 +1,4 @@
-/** PostgreSQL falls silent: packets are dropped, and nothing is refused. */
+/** PostgreSQL falls silent: packets are dropped, and no connection is refused. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "pg";
@@ -12,11 +12,11 @@ const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to be cut off from");
 afterAll(() => server?.stop());
 
-/** What is promised, and what a busy machine adds. */
+/** The promised time, and a margin for a busy machine. */
 const TOLD_MS = 3000;
 const BUSY_MS = 1500;
 
-/** One of several nodes, behind a link of its own. */
+/** Starts one of several nodes, behind a link that can be silenced. */
 async function linked(machine: Machine, settings: Readonly<Record<string, string>> = {}) {
   const database = await createDatabase(server!);
   const direct = server!.urlOf(database);
@@ -53,7 +53,7 @@ describe.skipIf(server === null)("while PostgreSQL is silent", () => {
     const began = performance.now();
     const event = { type: "budget.exceeded", data: {} };
     const publish = () => daemon.request("POST", "/v1/webhooks/events", event);
-    // One that was sent before anybody could know, and one that comes later.
+    // The first publish is sent before the daemon can know of the silence, and another comes later.
     const first = await timed(publish);
     expect(first.value.status).toBe(503);
     expect(first.ms).toBeLessThan(TOLD_MS + BUSY_MS);
@@ -106,10 +106,10 @@ describe.skipIf(server === null)("a node that is cut off for longer than its lea
       const shares = async () => (await owners(client)).rows.map(({ n }) => n).toSorted((a, b) => a - b);
       await expect.poll(shares, { timeout: 20_000 }).toEqual([512, 512]);
       const acked = [await daemon.publish(), await other.publish()];
-      // What is on the wire when the link breaks, the other makes again.
+      // No attempt may be in flight when the link breaks: the other node would repeat it.
       for (const id of acked) await other.settled(id);
       link.silence();
-      // The other has all of it once the lease has run out.
+      // The other node has all slots once the lease has expired.
       await expect.poll(shares, { timeout: 20_000 }).toEqual([1024]);
       acked.push(await other.publish());
       const refused = await daemon.request("POST", "/v1/webhooks/events", { type: "budget.exceeded", data: {} });

@@ -1,4 +1,7 @@
-/** Processes on one PostgreSQL, of which one has it: what a second one does, and what becomes of one that is late. */
+/**
+ * Several processes on one PostgreSQL, of which one has the store: how a second one stands by, and how one that was
+ * suspended ends.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect } from "vitest";
@@ -11,7 +14,7 @@ const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to run processes on");
 afterAll(() => server?.stop());
 
-/** A process that has the store, and one that stands by. */
+/** Starts a process that has the store, and one that stands by. */
 async function pair(machine: Machine) {
   const key = join(machine.home, "secret.key");
   writeFileSync(key, "0b".repeat(32), { mode: 0o600 });
@@ -52,7 +55,8 @@ describe.skipIf(server === null)("a process that stands by", () => {
     await Promise.all(publishing);
     const killedAt = performance.now();
     const second = await tookOver();
-    // The lease of the dead one, a look, and work, of which a start is the measure on this machine.
+    // A takeover takes the lease of the dead process, a look at it, and work. The time of a start shows how long work
+    // takes on this machine.
     expect(performance.now() - killedAt).toBeLessThan(2 * LEASE_MS + 5 * startMs);
     acked.push(await second.publish());
     for (const id of acked) expect(await second.settled(id)).toMatchObject({ status: "delivered" });
@@ -75,7 +79,7 @@ describe.skipIf(server === null)("a process that stands by", () => {
     const second = await tookOver();
     await receiver.next();
     await expect.poll(async () => (await second.event(id)).deliveries[0].attempts).toBe(1);
-    // What the first one has on the wire ends well, and too late.
+    // The attempt of the first process succeeds, but too late.
     late.resolve();
     first.process.kill("SIGCONT");
     expect(await first.process.exit).toBe(75);

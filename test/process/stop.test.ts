@@ -15,7 +15,7 @@ describe.concurrent("SIGTERM", () => {
     await before.register(receiver.url);
     const publishers = Array.from({ length: 8 }, (_, index) => new Publisher(before, `p${index}`));
     const runs = publishers.map((publisher) => publisher.run());
-    // A run that ends before that has failed, and says why.
+    // A run that ends before the publishers are warm has failed, and rejects with the reason.
     await Promise.race([Promise.all(publishers.map((publisher) => publisher.warm)), Promise.all(runs)]);
     const interruption = monitorEventLoopDelay({ resolution: 5 });
     interruption.enable();
@@ -124,7 +124,7 @@ describe.concurrent("SIGTERM", () => {
     "and then %s interrupts what hangs: recorded, and attempted again without a rung",
     async ([signal, code], { machine }) => {
       const receiver = await machine.receiver("hang");
-      // Longer than this test may take: nobody waits for its end.
+      // The time limit is longer than this test, so a stop that waited for the attempt would fail it.
       const before = await machine.serve({ settings: { RETRY_TIMEOUT: "1h" } });
       await before.register(receiver.url);
       const id = await before.publish();
@@ -143,13 +143,16 @@ describe.concurrent("SIGTERM", () => {
   );
 });
 
-/** Each publisher has got this many answers before the test goes on. */
+/** Each publisher must get this many responses before the test goes on. */
 const WARM = 15;
 
-/** Other programs may have their turn between the daemon's last look and its closing: for as long as they had it here. */
+/**
+ * Other programs may run between the daemon's last look and its closing: the test accepts such an interruption up to
+ * this many milliseconds.
+ */
 const INTERRUPTED_MS = 20;
 
-/** By marker: when the request was written, whole, to a connection that was open by then. */
+/** The time, by marker, at which a request was completely written to a connection that was already open. */
 const writtenAt = new Map<string, number>();
 diagnostics.subscribe("undici:client:sendHeaders", (message) => {
   const { body } = (message as { request: { body: unknown } }).request;
@@ -157,11 +160,11 @@ diagnostics.subscribe("undici:client:sendHeaders", (message) => {
   if (marker !== undefined) writtenAt.set(marker, Date.now());
 });
 
-/** One connection that publishes one event after the other until it is refused or cut off. */
+/** A connection that publishes one event after the other until it is refused or cut off. */
 class Publisher {
   readonly acknowledged: string[] = [];
   readonly refused: string[] = [];
-  /** Without an answer. */
+  /** Markers of requests that got no response. */
   readonly cutOff: string[] = [];
   readonly warm: Promise<void>;
   readonly #client: Client;
@@ -208,7 +211,7 @@ class Publisher {
   }
 }
 
-/** Markers of all stored events, with the events' ids. */
+/** Returns the ids of all stored events by their markers. */
 async function storedMarkers(daemon: DaemonProcess): Promise<Map<string, string>> {
   const stored = new Map<string, string>();
   let cursor = "";

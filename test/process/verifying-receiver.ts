@@ -1,6 +1,6 @@
 /**
- * A receiver as a customer would write it, knowing nothing of our code: it learns its secret on stdin, verifies what
- * comes with plain crypto and with Standard Webhooks' own package, answers 204 or 401, and prints what it saw.
+ * A receiver as a customer would write it, without our code. It reads its secret from stdin, verifies each request with
+ * plain crypto and with the Standard Webhooks library, responds with 204 or 401, and prints what it received.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -30,7 +30,7 @@ function verifiesPlainly(secret: string, headers: IncomingHttpHeaders, body: Buf
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Its timestamp must be within five minutes of now. */
+/** The timestamp must be within five minutes of now. */
 function verifiesByStandard(secret: string, headers: IncomingHttpHeaders, body: Buffer): boolean {
   try {
     new Webhook(secret).verify(body, headers as Record<string, string>);

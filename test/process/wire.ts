@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** Between clients and a daemon that comes and goes: a port that stays, and a crash that takes the last answers along. */
+/**
+ * A relay between clients and a daemon that restarts. Its port stays the same, and a crash can lose the last responses.
+ */
 export class Wire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -37,18 +39,18 @@ export class Wire {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Where the daemon is now. */
+  /** Sends new connections to this daemon. */
   leadTo(url: string): void {
     this.#to = Number(new URL(url).port);
     this.#isDumb = false;
   }
 
-  /** From now on no answer arrives, but requests do. */
+  /** Drops responses from now on, but passes requests on. */
   dropAnswers(): void {
     this.#isDumb = true;
   }
 
-  /** Every connection breaks. */
+  /** Breaks every connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
