@@ -5,7 +5,8 @@ describe("after process deaths in quick succession", () => {
   it("only what was on the wire at a death is suspected of it", async ({ machine }) => {
     const receiver = await machine.receiver("hang", "hang", "hang");
     let daemon = await machine.serve();
-    // One at a time: the others are handed over, marked, and wait for their turn.
+    // Only one attempt is in flight. The sender has the other deliveries too, marked as started, but they wait for
+    // their turn.
     await daemon.register(receiver.url, { max_in_flight: 1 });
     await daemon.kill9();
     daemon = await machine.serve();

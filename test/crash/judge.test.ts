@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { violations } from "../../scripts/crash/run.ts";
 import { Story } from "./story.ts";
 
-/** Lists of the findings that are not empty. */
+/** Returns the names of the lists of findings that are not empty. */
 function faultsOf(story: Story): string[] {
   const { lost, falseDelivered, duplicates, wrong } = story.verdict();
   const lists = { lost, falseDelivered, unexplained: duplicates.unexplained, wrong };

@@ -1,4 +1,4 @@
-/** A plain story for the oracle: one event, acked and delivered to three endpoints, and one that failed. */
+/** The smallest history for the oracle: one event, acknowledged and delivered to three endpoints. */
 import { createHash } from "node:crypto";
 import type { ShownAttempt, ShownDelivery, ShownEvent } from "../../scripts/crash/api.ts";
 import type { DriverEntry, ReceiverEntry, SeenRequest } from "../../scripts/crash/entries.ts";
@@ -19,7 +19,7 @@ interface Mutable<T> extends Omit<Shown, "events" | "attempts"> {
 }
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What a test may change before it asks for the verdict. */
+/** Tests change the history and then ask for the verdict. */
 export class Story {
   readonly driver: DriverEntry[] = [
     { kind: "intent", batch: 1, type: "budget.exceeded", items: [{ marker: "m1", data: DATA }] },
@@ -38,7 +38,10 @@ export class Story {
     this.shown.events.push({ id: EVENT, type: "budget.exceeded", data: { marker: "m1" }, deliveries });
   }
 
-  /** A complete request, answered at once unless it was not; the receiver may be stopped for `stalledMs` meanwhile. */
+  /**
+   * Adds a complete request and its answer, if there is one. The receiver may be suspended for `stalledMs` before the
+   * answer is sent.
+   */
   request(of: Partial<SeenRequest>, answer?: number | "reset", stalledMs = 0): void {
     const nth = this.receivers.length;
     const request: SeenRequest = {
@@ -61,7 +64,7 @@ export class Story {
     );
   }
 
-  /** Attempts of dlv_1 as the API shows them. */
+  /** Sets the attempts of dlv_1 that the API shows. */
   recorded(...attempts: Partial<ShownAttempt>[]): void {
     const all = attempts.map((attempt, index) => ({
       delivery: "dlv_1",
