@@ -6,8 +6,8 @@ import { LONG } from "./harness/long-files.ts";
 const ROOT = resolve(import.meta.dirname, "..");
 
 /**
- * Who may import whom: the first rule whose `from` matches a file decides. Paths are prefixes of files of ours, other
- * names are packages; `types` may be imported as types only, so that nothing of them is loaded.
+ * The first rule whose `from` matches a file says what the file may import. Paths are prefixes of our own files, other
+ * names are packages. Files in `types` may be imported as types only, so that nothing of them is loaded.
  */
 interface Rule {
   from: string;
@@ -17,7 +17,7 @@ interface Rule {
 }
 
 const NODE = "node:";
-/** The resources of the API, and what each takes from others, its own shapes left out. */
+/** The resources of the API, each with the code that it takes from others, beside its own shapes. */
 const RESOURCES: Record<string, string[]> = {
   "event-types": [],
   publishing: ["src/api/event-types/data-check.ts"],
@@ -28,7 +28,7 @@ const RESOURCES: Record<string, string[]> = {
   reports: ["src/api/deliveries/attempts.ts"],
   daemon: ["src/api/endpoints/fields.ts", "src/passphrase.ts"],
 };
-/** From the ground up. */
+/** From the bottom up. */
 const STORE_ROOMS = [
   "src/store/files",
   "src/store/rows",
@@ -344,7 +344,7 @@ const RULES: Rule[] = [
     why: "a client of the HTTP API that touches the process in main.tsx alone",
   },
 ];
-/** `await import()` of ours that the rules above would refuse. */
+/** Our own modules that are imported by `await import()` although the rules above forbid a static import. */
 const LAZY: Record<string, string[]> = {
   "src/api/portal/page.ts": ["src/portal/files.ts"],
   "cli/config/check.ts": ["src/daemon/reloaded.ts"],
@@ -362,8 +362,8 @@ const LAZY: Record<string, string[]> = {
 };
 
 /**
- * Where bytes become text in a way that puts U+FFFD in the place of what is not UTF-8, how many times, and why nothing
- * is lost there. All else goes through `utf8Of` in src/domain/utf8.ts, which refuses.
+ * Code that turns bytes into text and replaces what is not UTF-8 with U+FFFD: its place, how often, and why nothing is
+ * lost there. All other code calls `utf8Of` in src/domain/utf8.ts, which refuses such bytes.
  */
 const LOSSY =
   /readFile(?:Sync)?\([^\n]*"utf-?8"|\.toString\((?:"utf-?8"[^)]*)?\)|TextDecoder(?:Stream)?\(|setEncoding\("|createInterface\(|\bString\((?:await|chunk\)|bytes\)|body\))/g;
@@ -450,7 +450,7 @@ describe("the house", () => {
     const readers = sources.filter(
       (file) =>
         file.startsWith("src/") &&
-        // A connection's own `setTimeout` is none.
+        // A socket's own `setTimeout` method is allowed.
         /\bDate\.now\(|new Date\(\)|performance\.now\(|(?<!\.)\bsetTimeout\(|\bsetInterval\(/.test(
           readFileSync(join(ROOT, file), "utf8"),
         ),

@@ -6,7 +6,9 @@ import { ManualClock } from "./harness/clock.ts";
 
 const HOUR = 3_600_000;
 
-/** A host whose clock is an hour ahead, and a database that is asked over a line with these delays, there and back. */
+/**
+ * A host whose clock is an hour ahead. Its queries reach the database, and the answers return, after the given delays.
+ */
 function aHost() {
   const host = new ManualClock();
   const clock = new DatabaseClock(host);
@@ -116,7 +118,7 @@ describe("the clock of a database", () => {
       const [asked, answered] = [real.now(), answer()];
       worker.postMessage("now");
       const there = await answered;
-      // Rounded to a millisecond.
+      // Rounding to milliseconds may add one.
       expect(there).toBeGreaterThanOrEqual(asked - 1);
       expect(there).toBeLessThanOrEqual(real.now() + 1);
     }
