@@ -32,6 +32,7 @@ const DONE = [
   "src/upkeep",
   "src/api",
   "scripts/*.{js,ts}",
+  "scripts/bench",
   "scripts/clients",
   "scripts/crash",
   "scripts/damage",

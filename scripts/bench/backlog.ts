@@ -1,4 +1,4 @@
-/** One dead endpoint with a million deliveries that are due: what a fresh event of somebody else notices of it. P9. */
+/** Measures how a dead endpoint with a million due deliveries affects a fresh event of another endpoint. P9. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { FEW } from "./flat.ts";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";
@@ -17,7 +17,7 @@ const SETTLE_MS = 10_000;
 interface Side {
   readonly name: string;
   readonly plan: SeedPlan;
-  /** What the dead endpoint does; a port that nobody listens on if null. */
+  /** The path of the dead endpoint. If null, a port on which nobody listens. */
   readonly path: string | null;
   readonly goal: boolean;
   readonly samples: Sample[];
@@ -27,7 +27,7 @@ interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly cores: number;
-  /** Attempts to the dead endpoint a second, as far as they reach a receiver. */
+  /** Attempts per second to the dead endpoint, as far as they reach a receiver. */
   readonly dead: number;
   readonly refused: number;
   readonly faults: number;

@@ -1,4 +1,6 @@
-/** The least that a sender can be: signs, posts, keeps nothing. Started with a port, a secret and a number of connections. */
+/**
+ * The smallest possible sender: signs, posts, keeps nothing. Arguments: a port, a secret and a number of connections.
+ */
 import { createHmac, createSecretKey } from "node:crypto";
 import { Pool, type Dispatcher } from "undici";
 import { ENVELOPE, SEQ_AT, writeDigits } from "./payload.ts";
@@ -17,7 +19,7 @@ let submitted = 0;
 let inFlight = 0;
 let stopping = false;
 
-/** Posts again as soon as it is answered. */
+/** Posts again as soon as it gets a response. */
 class Poster implements Dispatcher.DispatchHandler {
   readonly #body = Buffer.from(ENVELOPE);
 

@@ -1,6 +1,7 @@
 /**
- * How much CPU an event costs, and how many a second there may be: webhookd with batches and with single publishes,
- * a client that only posts (`bare`) and one that also takes HTTP in (`relay`), in turns within each round.
+ * Measures how much CPU an event costs, and how many events per second are possible: for webhookd with batches and with
+ * single publishes, for a client that only posts (`bare`), and for one that also accepts HTTP (`relay`). They take
+ * turns within each round.
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -128,7 +129,7 @@ function present(name: string, samples: readonly Sample[], bareSamples: readonly
   return measures.all;
 }
 
-/** What the receiver answers when nothing but bytes is sent to it; the sender shares its cores, so it is a lower bound. */
+/** Measures the receiver when it gets nothing but bytes. The sender shares its cores, so this is a lower bound. */
 async function ceilingOf(seconds: number): Promise<number> {
   const site = await Site.open();
   const stop = site.publish({
@@ -161,7 +162,7 @@ async function bare(seconds: number): Promise<Sample> {
   return sample;
 }
 
-/** The same of the relay. */
+/** Measures the relay in the same way. */
 export async function relay(shape: Shape, seconds: number): Promise<Sample> {
   const site = await Site.open();
   await site.expect({ "/ok/relay": SECRET });
@@ -175,7 +176,7 @@ export async function relay(shape: Shape, seconds: number): Promise<Sample> {
   return sample;
 }
 
-/** A daemon under that load, from an empty store. */
+/** Measures a daemon under that load, from an empty store. */
 export async function daemon(shape: Shape, seconds: number, { threads, profile, note }: BenchOptions): Promise<Sample> {
   const trial = await Trial.start({ threads, profile });
   await trial.register(["/ok/daemon"]);
@@ -207,7 +208,7 @@ async function load(
 
 const NO_LATENCY: Latency = { p50: Number.NaN, p99: Number.NaN, count: 0 };
 
-/** The next message of a child that must not end before it. */
+/** Returns the next message of a child. Rejects if the child ends before it. */
 export async function told<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`a process ended with ${String(code)}`)));
   const [message] = (await Promise.race([once(child, "message"), ended])) as [T];

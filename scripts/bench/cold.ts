@@ -1,4 +1,7 @@
-/** What the first events after a start cost, beside what later ones do: until Node has compiled what is hot. */
+/**
+ * Compares the cost of the first events after a start with that of later ones, for which Node has compiled the hot
+ * code.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { BATCH } from "./capacity.ts";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";

@@ -1,4 +1,4 @@
-/** The program under test, as a process of its own. */
+/** The program under test, as a separate process. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -17,15 +17,15 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 const SOURCE = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 let bundled: Promise<string> | undefined;
 
-/** What a release runs: from source, Node's type stripping alone holds 50 MiB. */
+/** Bundles the program as a release does. Run from source, Node's type stripping alone takes 50 MiB. */
 function program(): Promise<string> {
   return (bundled ??= bundle(`${process.platform}-${process.arch}`).then(({ directory }) => join(directory, START)));
 }
 
-/** An executable to measure in place of the bundle. */
+/** An executable to measure instead of the bundle. */
 const EXECUTABLE = process.env["WEBHOOKD_BENCH_EXECUTABLE"];
 
-/** The executable, or Node with the bundle. */
+/** Returns the executable, or Node with the bundle. */
 export async function daemonCommand(): Promise<string[]> {
   return EXECUTABLE === undefined ? [process.execPath, ...NODE_FLAGS, await program()] : [resolve(EXECUTABLE)];
 }
@@ -33,11 +33,11 @@ export async function daemonCommand(): Promise<string[]> {
 export interface DaemonOptions {
   readonly dir: string;
   readonly threads: number | null;
-  /** Leaves CPU profiles of its threads in `dir` when it ends. */
+  /** If true, writes CPU profiles of its threads into `dir` when it ends. */
   readonly profile?: boolean;
-  /** More settings, as variables. */
+  /** More settings, as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The data directory that the first key is in; its own if not given. */
+  /** The data directory that contains the first key. If not given, its own. */
   readonly keyDir?: string;
 }
 
@@ -45,7 +45,7 @@ export class DaemonUnderTest {
   readonly pid: number;
   readonly port: number;
   readonly key: string;
-  /** From the start of the process until it listens. */
+  /** The time from the start of the process until it listens. */
   readonly startMs: number;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown[]>;
@@ -92,7 +92,7 @@ export class DaemonUnderTest {
     return new DaemonUnderTest(child, ended, { port: Number(new URL(url).port), key, ms: monotonic() - startedAt });
   }
 
-  /** Registers an endpoint for what is published, and answers its secret. */
+  /** Registers an endpoint for the published events, and returns its secret. */
   async register(url: string, tenant?: string): Promise<string> {
     const query = tenant === undefined ? "" : `?tenant=${tenant}`;
     const response = await fetch(`http://127.0.0.1:${this.port}/v1/webhooks${query}`, {
@@ -106,7 +106,7 @@ export class DaemonUnderTest {
     return body.signing_secret;
   }
 
-  /** Lets what is on the wire end. */
+  /** Lets attempts on the wire end. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
     const [code, signal] = await this.#ended;
@@ -119,7 +119,7 @@ export class DaemonUnderTest {
   }
 }
 
-/** Without settings of whoever runs this. */
+/** Leaves out the settings of the person who runs this. */
 function environment(threads: number | null): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("WEBHOOKD_") && name !== "NODE_OPTIONS");
   return {

@@ -1,4 +1,6 @@
-/** The daemon's way to one endpoint and nothing around it. Started with a URL and how many requests are out at once. */
+/**
+ * Runs only the daemon's code for attempts to one endpoint. Arguments: a URL, and the number of concurrent requests.
+ */
 import { systemClock } from "../../src/clock.ts";
 import { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";

@@ -1,6 +1,6 @@
 /**
- * What an attempt costs whose receiver answers 500, beside one that answers 200: its connection is not used again,
- * because what answers twice could deliver the next event.
+ * Compares the cost of an attempt whose receiver returns 500 with that of one whose receiver returns 200. The
+ * connection of the first is not reused, because a receiver that responds twice could confirm the next event.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

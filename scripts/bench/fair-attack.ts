@@ -1,21 +1,21 @@
-/** Takes more than its share of a daemon, until this process is killed; one kind of attack, named in its argument. */
+/** Takes more than its share of a daemon, until this process is killed. The argument describes one kind of attack. */
 import { connect, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { FLOOD_TYPE } from "./payload.ts";
 
 export interface Attack {
-  /** `spin` leaves the daemon alone and uses the machine, with as many threads as it is to have connections. */
+  /** `spin` does not touch the daemon and uses up the machine, with as many threads as there are connections. */
   readonly kind: "batches" | "headers" | "gets" | "links" | "malformed" | "spin";
   readonly port: number;
   readonly connections: number;
-  /** Each connection uses one of these keys; null to send none. */
+  /** Each connection uses one of these keys. Null to send none. */
   readonly keys: readonly string[] | null;
   readonly path: string;
-  /** The type of the events in batches; a type that the daemon does not know has each batch refused. */
+  /** The type of the events in batches. If the daemon does not know the type, it refuses each batch. */
   readonly type?: string;
-  /** Requests that each connection has on the way at once; 1 if it is missing. */
+  /** The number of requests that each connection sends without waiting. If not given, 1. */
   readonly pipelined?: number;
-  /** Addresses that the connections come from, in turn; 1 if it is missing. */
+  /** The number of addresses that connections use in turn. If not given, 1. */
   readonly addresses?: number;
 }
 
@@ -29,7 +29,7 @@ const requests = (attack.keys ?? [null]).map((key) => requestOf(attack, key));
 const begin = attack.kind === "spin" ? () => void new Worker("for (;;);", { eval: true }) : open;
 // The attacker's own work must not delay the victim, so connections open one after the other.
 for (let index = 0; index < attack.connections; index++) setTimeout(begin, (index * 200) / attack.connections, index);
-// The bench has ended, however it did.
+// The input ends when the bench ends, in whatever way.
 process.stdin.on("end", () => process.exit()).resume();
 
 function open(index: number): void {
@@ -53,10 +53,10 @@ function open(index: number): void {
   else sendAgain(socket, request);
 }
 
-/** Sends the next request as soon as one is answered. A stream's answer never ends. */
+/** Sends the next request as soon as one is answered. The response of a stream never ends. */
 function sendAgain(socket: Socket, request: Buffer): void {
   let head = "";
-  /** Bytes of the body that are still to come. */
+  /** The bytes of the body that are still to come. */
   let missing = 0;
   socket.on("data", (chunk: Buffer) => {
     const skipped = Math.min(missing, chunk.length);

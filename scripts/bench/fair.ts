@@ -1,7 +1,7 @@
 /**
- * A tenant that publishes 50 events and lists five times a second, beside one who takes more than a share: what the first
- * notices of it, and whether the operator still gets an answer by the socket. P20. With and without come in turns on one
- * daemon. A case takes a little more than a minute, all of them twenty minutes.
+ * Measures how a tenant that publishes 50 events and lists five times per second is affected by another one that takes
+ * more than its share, and if the operator still gets responses over the socket. P20. Windows with and without the
+ * attack alternate on one daemon. A case takes a little more than a minute, all of them twenty minutes.
  */
 import { spawn } from "node:child_process";
 import { request } from "node:http";
@@ -19,25 +19,25 @@ import { timesIn } from "./run.ts";
 import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
 
-/** Of each window; there are so many of them, with and without in turns, that each side has as many events as it must. */
+/** The length of each window. There are enough windows, in turns, for each side to have the events that it needs. */
 const SECONDS = 5;
 const PER_SECOND = 50;
-/** So that p99 is the tenth worst or later, with a few to spare where a window holds one less than it should. */
+/** Enough for p99 to be the tenth worst or later, with a few to spare if a window has one event less. */
 const EVENTS = 1020;
 const LIST_EVERY_MS = 200;
 const STATUS_EVERY_MS = 100;
-/** Node has compiled what is hot by then, more or less: the first windows are not to be the slow ones. */
+/** By then Node has compiled most of the hot code, so that the first windows are not the slow ones. */
 const WARM_MS = 4000;
-/** Until an attack is in full swing, and until nothing of it is left. */
+/** The time until an attack has its full strength, and until its effects have passed. */
 const SWELL_MS = 1500;
 const CALM_MS = 3000;
-/** An answer or an arrival that takes longer counts as one that never came. */
+/** A response or an arrival that takes longer counts as missing. */
 const SETTLE_MS = 10_000;
-/** The attacker's priority below the bench's, as far as there is a lower one. */
+/** The attacker's priority is lower than the bench's by this much, if there is a lower one. */
 const NICE = 10;
 const LOWEST = 19;
 const FAN_OUT = 2000;
-/** What the looping queries walk through. */
+/** The number of rows that the looping queries walk through. */
 const ROWS = 100_000;
 
 const VICTIM = tenantName(0);
@@ -48,11 +48,11 @@ const LOOPING = "/v1/webhooks/deliveries?status_code=204";
 
 interface Trouble {
   readonly trial: Trial;
-  /** Of the other tenant. */
+  /** The key of the other tenant. */
   readonly key: string;
 }
 
-/** Once for a daemon; what it answers begins the attack, and what that answers ends it. */
+/** Prepares a daemon for an attack. The returned function begins the attack, and the one that it returns ends it. */
 type Case = (trouble: Trouble) => Promise<() => Promise<() => void>>;
 
 /** Null attacks without a key. */
@@ -78,7 +78,7 @@ const batches = (connections: number, keysOf: KeysOf = OWN_KEY, type = FLOOD_TYP
 const getting = (path: string, connections: number, more: Partial<Attack> = {}) =>
   attacking({ kind: "gets", connections, path, ...more }, null);
 
-/** Keys of portal links that one key has made: each must count against it. */
+/** The number of keys from portal links that one key has made. Each of them must count against that key. */
 const LINKS = 29;
 const linkKeys: KeysOf = ({ trial: { daemon }, key }) =>
   Promise.all(
@@ -123,11 +123,11 @@ const CASES: Readonly<Record<string, Case>> = {
   "40 malformed": attacking({ kind: "malformed", connections: 40, path: "" }, null),
   "40 making links": attacking({ kind: "links", connections: 40, path: "/v1/portal-links" }),
   "96 using links": attacking({ kind: "gets", connections: 96, path: `${LIST}/events?data=a.b.c:zzz` }, linkKeys),
-  // Not an attack, but a measure for the others: what work that never comes near the daemon does to the victim.
+  // Not an attack, but a reference for the others: the effect on the victim of work that never touches the daemon.
   "2 busy threads": attacking({ kind: "spin", connections: 2, path: "" }),
 };
 
-/** These have a goal for p99, too. */
+/** These cases have a goal for p99 too. */
 const STRICT: readonly string[] = [
   "20 batches",
   "100 batches",
@@ -139,17 +139,20 @@ const STRICT: readonly string[] = [
   "fan-out",
 ];
 
-/** It cannot be taken back, and its attempts time out long after they began: each side has one window, of all its events. */
+/**
+ * These cannot be undone, and their attempts time out long after they began. So each side has one window with all its
+ * events.
+ */
 const IN_ONE_TURN: readonly string[] = ["fan-out"];
 
 export const FAIR_CASES: readonly string[] = Object.keys(CASES);
 
-/** How often each side has its turn, for windows of so many seconds. */
+/** Returns how many turns each side has, with windows of so many seconds. */
 export function turnsFor(seconds: number): number {
   return Math.ceil(EVENTS / (PER_SECOND * seconds));
 }
 
-/** What the victim and the operator saw in the windows of one side, in milliseconds. */
+/** The times that the victim and the operator saw in the windows of one side, in milliseconds. */
 class Seen {
   readonly ack: number[] = [];
   readonly arrival: number[] = [];
@@ -239,7 +242,7 @@ async function run(name: string, options: BenchOptions): Promise<{ without: Seen
   return { without, beside };
 }
 
-/** A window of the victim's, who lists meanwhile as well, and the operator's look at the status. Answers its ack p99. */
+/** Runs a window in which the victim publishes and lists, and the operator reads the status. Returns its ack p99. */
 async function watch({ daemon, dir, site }: Trial, key: string, seconds: number, seen: Seen): Promise<string> {
   const { ledger } = site;
   const before = ledger.get("refused") + ledger.get("broken");

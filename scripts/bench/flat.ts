@@ -1,4 +1,4 @@
-/** What a million deliveries that wait cost those that do not: P7. */
+/** Measures how a million waiting deliveries affect the others: P7. */
 import { DaemonUnderTest, type DaemonOptions } from "./daemon.ts";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -9,9 +9,9 @@ import { Trial } from "./trial.ts";
 const SECONDS = 4;
 const ROUNDS = 2;
 const SETTLE_MS = 15_000;
-/** The shortest counts: others' work only ever makes a start longer. */
+/** The shortest counts, because other work only ever makes a start longer. */
 const STARTS = 4;
-/** Ten thousand endpoints in both, so that only what waits differs. */
+/** Both have ten thousand endpoints, so that only the backlog differs. */
 export const FEW: SeedPlan = { pending: 10_000, endpoints: 10_000, tenant: "waiting", as: "retry" };
 export const MANY: SeedPlan = { ...FEW, pending: 1_000_000 };
 

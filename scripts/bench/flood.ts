@@ -1,6 +1,6 @@
 /**
- * Publishing that waits for nothing, until far more is acked than memory holds: how long the late ones wait, whether
- * first attempts keep the order of their commits, and what an endpoint of another tenant notices of it. P19.
+ * Publishes without waiting until far more events are acked than memory holds. Measures how long the late ones wait, if
+ * first attempts keep the order of their commits, and how an endpoint of another tenant is affected. P19.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, Measures, none, ratios, type Measure } from "./measure.ts";
@@ -15,7 +15,9 @@ const EVENTS = 100_000;
 const ROUNDS = 2;
 const BATCH = { connections: 8, eventsPerRequest: 100, tenants: 0 } as const;
 const OTHER = { connections: 4, eventsPerRequest: 1, tenants: 1, pace: { perSecond: 50 } } as const;
-/** First attempts of an endpoint that memory may have read from disk, and what one commit may hold of requests. */
+/**
+ * The first attempts of an endpoint that memory may have read from disk, plus the requests that one commit may hold.
+ */
 const WINDOW = 512 + BATCH.connections * BATCH.eventsPerRequest;
 const WARM_MS = 5000;
 const ALONE_MS = 6000;
@@ -125,7 +127,7 @@ async function run(
   return sample;
 }
 
-/** By how many places an event arrived too early or too late, against the order of the acks. */
+/** Returns by how many places events arrived too early or too late, compared with the order of their acks. */
 function disorder(ledger: Ledger): number {
   const by = (times: Float64Array) => {
     const events = Array.from({ length: ledger.get("submitted") }, (_, at) => at + 1);

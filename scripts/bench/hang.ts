@@ -1,4 +1,4 @@
-/** A tenth of a thousand endpoints never answers: what the others notice of it. P8. */
+/** Measures how endpoints are affected if a tenth of a thousand endpoints never responds: P8. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atLeast, atMost, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -6,7 +6,7 @@ import { tenantName } from "./payload.ts";
 import { faults, latency, measure } from "./run.ts";
 import { Trial } from "./trial.ts";
 
-/** Longer than the ten seconds after which an attempt is given up. */
+/** Longer than the ten seconds after which an attempt times out. */
 const SECONDS = 15;
 const ROUNDS = 2;
 const ENDPOINTS = 1000;
@@ -70,7 +70,7 @@ async function run(sick: "/ok" | "/hang", { threads, seconds }: BenchOptions): P
   return { healthyPerSecond, p50, p99, rssMiB: window.rssMiB, faults: faults(site.ledger, lost) };
 }
 
-/** Of an endpoint by its place, and of an event by its number: event n goes to endpoint n modulo their count. */
+/** Works for the index of an endpoint and for the number of an event: event n goes to endpoint n modulo their count. */
 function isHealthy(index: number): boolean {
   return index % HANGS_EVERY !== 0;
 }

@@ -1,4 +1,4 @@
-/** The other end of a sender's port, where each send has ended as soon as it is there. */
+/** The other end of a sender's port, at which each send ends as soon as it arrives. */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../src/clock.ts";
 import type { Sender } from "../../src/delivery/send/sender.ts";
@@ -8,7 +8,7 @@ import { plainSuccess } from "../../src/domain/deliveries/attempt.ts";
 import type { Send } from "../../src/domain/deliveries/delivery.ts";
 
 const URL = "http://127.0.0.1/";
-/** Answers come in over many connections, and some of them in one turn of the event loop. */
+/** Responses arrive over many connections, several of them in one turn of the event loop. */
 const IN_A_TURN = 16;
 
 serveSender({

@@ -1,4 +1,4 @@
-/** What a daemon costs that has nothing to do: P10, P14. */
+/** Measures the cost of an idle daemon: P10, P14. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { BATCH } from "./capacity.ts";
 import { MANY } from "./flat.ts";
@@ -9,14 +9,14 @@ import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
 import { rssMiB } from "./usage.ts";
 
-/** A whole minute, because the sweep for lost deliveries comes once in it. */
+/** A whole minute, because it includes one sweep for lost deliveries. */
 const SECONDS = 60;
 const ROUNDS = 1;
-/** What a start leaves behind, compiled code and garbage, is seen to after some seconds. */
+/** A start leaves compiled code and garbage behind, which are cleaned up after some seconds. */
 const WARM_MS = 20_000;
 const FLOOD_MS = 8000;
 const SETTLE_MS = 15_000;
-/** A thread of senders ends once there was little to send for a minute, which is looked at every quarter of it. */
+/** A thread of senders ends after a minute with little to send, which is checked every quarter of a minute. */
 const REST_MS = 80_000;
 
 export async function idle(options: BenchOptions): Promise<Measure[]> {
@@ -57,7 +57,7 @@ export async function idle(options: BenchOptions): Promise<Measure[]> {
   return measures.all;
 }
 
-/** In MiB, once the sender's thread has ended. */
+/** Returns the memory in MiB once the sender's thread has ended. */
 async function afterFlood(options: BenchOptions): Promise<number> {
   const trial = await Trial.start({ threads: options.threads });
   await trial.register(["/ok/daemon"]);

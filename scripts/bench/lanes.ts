@@ -1,4 +1,7 @@
-/** A receiver that takes 50 a second, and 40,000 replays that wait for it: when its fresh events come. P15. */
+/**
+ * Measures when the fresh events of a receiver arrive that handles 50 per second and has a backlog of 40,000 replays.
+ * P15.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, Measures, none, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
@@ -9,7 +12,7 @@ import { Trial } from "./trial.ts";
 const SECONDS = 20;
 const REPLAYS: SeedPlan = { pending: 40_000, endpoints: 1, tenant: "default", as: "replay" };
 const PER_SECOND = 10;
-/** Until the replays fill all the slots there are. */
+/** By then the replays have filled all slots. */
 const WARM_MS = 10_000;
 const SETTLE_MS = 10_000;
 
@@ -17,7 +20,7 @@ export async function lanes({ threads, seconds, note }: BenchOptions): Promise<M
   const kept = await seeded(REPLAYS, note);
   const trial = await Trial.start({
     threads,
-    // One thread, so that there is one queue.
+    // Use one thread, so that there is one queue.
     receivers: 1,
     prepare: (dir, site) => copyStore(kept, dir, site.url("/slow/50")),
   });

@@ -1,6 +1,6 @@
 /**
- * What became of each event, in memory that the publishing and the receiving threads share. Events are numbered from 1;
- * number 0 is nobody's and is not noted.
+ * Records what happened to each event, in memory that publishing and receiving threads share. Events are numbered from
+ * 1; number 0 belongs to no event and is not recorded.
  */
 
 export interface LedgerMemory {
@@ -15,7 +15,7 @@ const COUNTERS = {
   submitted: 0,
   acked: 1,
   refused: 2,
-  /** Connections that ended without an answer, in events. */
+  /** Connections that ended without a response, counted in events. */
   broken: 3,
   arrived: 4,
   duplicates: 5,
@@ -26,12 +26,12 @@ const COUNTERS = {
 } as const;
 type Counter = keyof typeof COUNTERS;
 
-/** Events of one run at most; pages of it that are not used cost nothing. */
+/** The largest number of events in a run. Unused pages cost nothing. */
 const CAPACITY = 16_000_000;
 
 export class Ledger {
   readonly memory: LedgerMemory;
-  /** Milliseconds of `monotonic`; 0 where it has not happened. */
+  /** Milliseconds of `monotonic`; 0 if it has not happened. */
   readonly submittedAt: Float64Array;
   readonly ackedAt: Float64Array;
   readonly arrivedAt: Float64Array;
@@ -47,7 +47,7 @@ export class Ledger {
     this.#counters = new Int32Array(memory.counters);
   }
 
-  /** How many there were before. */
+  /** Returns the count before. */
   count(counter: Counter, by = 1): number {
     return Atomics.add(this.#counters, COUNTERS[counter], by);
   }
@@ -64,7 +64,7 @@ export class Ledger {
     this.count("arrived");
   }
 
-  /** Numbers of acked events that no receiver has seen. */
+  /** Yields the numbers of acked events that no receiver has seen. */
   *missing(): Generator<number> {
     const last = this.get("submitted");
     for (let seq = 1; seq <= last; seq++) if (this.ackedAt[seq]! > 0 && this.#arrivals[seq] === 0) yield seq;

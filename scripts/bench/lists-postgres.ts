@@ -1,4 +1,7 @@
-/** The lists of `lists.ts` on PostgreSQL: for each filter and pair of filters how many rows the server looks at, and for how long. P21. */
+/**
+ * The lists of `lists.ts` on PostgreSQL. For each filter and pair of filters, measures how many rows the server looks
+ * at, and how long that takes. P21.
+ */
 import { join } from "node:path";
 import type { PostgresReads } from "../../src/store/postgres/reads/reads.ts";
 import type { Page, PageQuery } from "../../src/store/store.ts";
@@ -39,7 +42,7 @@ const ofAttempts = (now: number) => ({
 
 type Ask = (reads: PostgresReads, query: PageQuery) => Promise<Page<unknown> | null>;
 
-/** `kept` is the directory of a store in a file, which is moved to a server that ends with the run. */
+/** `kept` is the directory of a store in a file. The store is moved to a server that ends with the run. */
 export async function listsOnPostgres(kept: string, { note }: BenchOptions): Promise<Measure[]> {
   const server = await startServer();
   if (server === null) {
@@ -54,7 +57,7 @@ export async function listsOnPostgres(kept: string, { note }: BenchOptions): Pro
   note("moving the store to PostgreSQL");
   await moveOnce(join(dir, "data"), url, "to_postgres");
   const endpoints = await withClient(url, async (client) => {
-    // Something is held.
+    // Some deliveries must be held.
     await client.query("UPDATE endpoint SET enabled = 0, disabled_reason = 'operator' WHERE number % 7 = 3");
     await client.query("ANALYZE");
     const sql = "SELECT tenant, min(id) AS id FROM endpoint WHERE enabled = 1 GROUP BY 1 ORDER BY 1 LIMIT $1";

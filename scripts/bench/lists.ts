@@ -1,4 +1,7 @@
-/** Lists of one tenant among fifty, in a store of a million events, or `--events`: every filter, and every pair of filters. P21. */
+/**
+ * Measures the lists of one tenant of fifty, in a store of a million events, or `--events`, with every filter and every
+ * pair of filters. P21.
+ */
 import { request } from "node:http";
 import { createHash, hash, randomBytes } from "node:crypto";
 import { existsSync, renameSync } from "node:fs";
@@ -22,14 +25,14 @@ import { CANCELLED, DELIVERED, eventId, FAILED, firstKeyAt, RandomChars, WAITING
 
 const EVENTS = 1_000_000;
 const TENANTS = 50;
-/** Of each tenant. */
+/** The number of endpoints per tenant. */
 const ENDPOINTS = 10;
 const TYPES = ["transaction.enriched", "goal.achieved", "budget.exceeded", "account.linked", "rare.happened"];
 const NOWHERE = "http://127.0.0.1:61999/nowhere";
 const HOUR_MS = 3_600_000;
 const PERIOD_MS = 7 * 24 * HOUR_MS;
 const FAR = Date.UTC(2100, 0, 1);
-/** Queries of each kind. */
+/** The number of queries of each kind. */
 const QUERIES = 10;
 const SLOW_MS = 50;
 const PER_SECOND = 50;
@@ -130,7 +133,7 @@ export async function lists(options: BenchOptions): Promise<Measure[]> {
   return measures.all;
 }
 
-/** What lists cost those who publish, 50 a second, while four clients ask for one list after the other. */
+/** Measures how lists affect a publisher of 50 events per second, while four clients read one list after the other. */
 async function publishBeside(trial: Trial, asked: readonly string[], options: BenchOptions) {
   const { daemon, site } = trial;
   const pace = { perSecond: PER_SECOND };
@@ -173,7 +176,7 @@ export function get({ port, key }: DaemonUnderTest, path: string): Promise<strin
   });
 }
 
-/** The directory of the store; made if it is not there. */
+/** Returns the directory of the store, which is made if it does not exist. */
 export async function listsStore(events: number, note: (text: string) => void): Promise<string> {
   const text = JSON.stringify([events, TENANTS, ENDPOINTS, TYPES, MIGRATIONS]);
   const kept = join(CACHE, `lists-${createHash("sha256").update(text).digest("hex").slice(0, 12)}`);
@@ -192,7 +195,9 @@ export async function listsStore(events: number, note: (text: string) => void): 
   return kept;
 }
 
-/** Of each hundred deliveries two have failed, one waits, and one was cancelled; some failed before they were delivered. */
+/**
+ * Two of each hundred deliveries have failed, one waits, and one was cancelled. Some failed before they were delivered.
+ */
 function fill(file: string, events: number): void {
   const db = new Database(file);
   db.pragma("synchronous = OFF");
@@ -226,7 +231,7 @@ function fill(file: string, events: number): void {
   const answer = Buffer.from("no".repeat(60));
   const random = new RandomChars(randomBytes);
   const begun = Date.now() - PERIOD_MS;
-  // The same draw each time, so that stores are alike.
+  // Draw the same numbers each time, so that stores are alike.
   let state = 1;
   const draw = () => (state = (state * 48271) % 2147483647) / 2147483647;
   const fails = (key: number, endpoint: number, number: number, at: number) => {

@@ -1,4 +1,4 @@
-/** Publishes over raw sockets, with requests made beforehand in which only numbers change. */
+/** Publishes over raw sockets, with prepared requests in which only numbers change. */
 import { connect, type Socket } from "node:net";
 import { parentPort, workerData } from "node:worker_threads";
 import { Ledger, monotonic, type LedgerMemory } from "./ledger.ts";
@@ -13,13 +13,15 @@ export interface RequestShape {
 
 export interface LoadPlan {
   readonly port: number;
-  /** An API key, or null to post envelopes to a receiver; what is sent to anything but webhookd says it by itself. */
+  /** An API key, or null to post envelopes to a receiver, or the whole request for another tool. */
   readonly key: string | null | RequestShape;
   readonly connections: number;
   readonly eventsPerRequest: number;
-  /** Event n goes to tenant n modulo this; 0 names none. */
+  /** Event n goes to tenant n modulo this; 0 names no tenant. */
   readonly tenants: number;
-  /** Closed loop: as many events outstanding (not arrived). Open loop: whatever happens, so many events a second. */
+  /**
+   * `window` is a closed loop with so many events that have not arrived. `perSecond` is an open loop, whatever happens.
+   */
   readonly pace: { readonly window: number } | { readonly perSecond: number };
 }
 
@@ -30,20 +32,20 @@ export interface LoadData {
 
 interface Template {
   readonly bytes: Buffer;
-  /** For each event of the request, where its number and its tenant's digits stand. */
+  /** For each event of the request, the places of its number and of its tenant's digits. */
   readonly slots: readonly { readonly seqAt: number; readonly tenantAt: number }[];
 }
 
 const TENANT_DIGITS = 4;
 const TICK_MS = 1;
-/** The daemon ends connections that were idle for 5 s, as it says in each answer: by then they are not used again. */
+/** The daemon ends connections that were idle for 5 s, as each response says, so they are not used after this time. */
 const IDLE_MS = 4000;
 
 const { memory, plan } = workerData as LoadData;
 const ledger = new Ledger(memory);
 const template = templateOf(plan);
 
-/** One connection with at most one request under way. */
+/** One connection with at most one request in flight. */
 class Publisher {
   readonly #request = Buffer.from(template.bytes);
   #socket: Socket | null = null;
@@ -125,7 +127,7 @@ class Publisher {
 const publishers = Array.from({ length: plan.connections }, () => new Publisher());
 const idle = [...publishers];
 const startedAt = monotonic();
-/** By those that published to this site before. */
+/** The number of events that earlier threads published to this site. */
 const submittedBefore = ledger.get("submitted");
 let stopping = false;
 
@@ -140,12 +142,12 @@ function pump(): void {
   for (let at = nextAt(); idle.length > 0 && at !== null; at = nextAt()) idle.pop()!.send(at);
 }
 
-/** When the next request is submitted, or was to be; null while it is not its time. */
+/** Returns when the next request is or was due; null if it is not due yet. */
 function nextAt(): number | null {
   const submitted = ledger.get("submitted");
   const now = monotonic();
   if ("perSecond" in plan.pace) {
-    // By the timetable, not by when a connection came free: a late answer delays what is counted, not the clock.
+    // Follow the timetable, not the moment when a connection became free, so that a late response delays no due time.
     const at = startedAt + ((submitted - submittedBefore) / plan.pace.perSecond) * 1000;
     return at <= now ? at : null;
   }
@@ -153,7 +155,7 @@ function nextAt(): number | null {
   return submitted - gone + plan.eventsPerRequest <= plan.pace.window ? now : null;
 }
 
-/** Resolves the other side's `stop` once everything that was sent has its answer. */
+/** Resolves the other side's `stop` once everything that was sent has a response. */
 function end(): void {
   if (publishers.some(({ busy }) => busy)) return;
   clearInterval(timer);

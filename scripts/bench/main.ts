@@ -6,7 +6,7 @@ import { PEERS, PEERS_PREFIX } from "./peers.ts";
 import { bench, OWN_SCENARIOS, SCENARIOS } from "./scenarios.ts";
 import { json, sideBySide, table } from "./table.ts";
 
-/** Scenarios that measure either store. */
+/** Scenarios that can measure either store. */
 const ON_POSTGRES = ["lists", "pending"];
 const USAGE = `npm run bench -- <scenario>… | --all [--json] [--seconds N] [--rounds N] [--threads N] [--profile] [--case NAME]… [--events N] [--store postgres] [--with NAME,…]
 
@@ -41,7 +41,7 @@ const chosen = values.with?.split(",");
 if (chosen !== undefined && !names.includes("peers")) refuse("--with is for the scenario peers.");
 const stranger = chosen?.find((name) => !Object.hasOwn(PEERS, name));
 if (stranger !== undefined) refuse(`There is no peer "${stranger}".`);
-// Otherwise nobody would end the processes of this run.
+// Without this, nobody would end the processes of this run.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
 const load = () => loadavg()[0]!.toFixed(1);

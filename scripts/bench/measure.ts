@@ -1,4 +1,4 @@
-/** What a scenario found: one value for each round, and the goal that their median is held against. */
+/** The result of a scenario: one value per round, and the goal for their median. */
 
 export interface Goal {
   readonly id: string;
@@ -26,7 +26,7 @@ export const atLeast = (id: string, limit: number, unit = ""): Goal => ({
   meets: (median) => median >= limit,
 });
 
-/** Nothing acked may be lost, nothing forged, nothing broken: held in every run. */
+/** The goal in every run that nothing acked is lost, forged or broken. */
 export const none = (id: string): Goal => ({ id, text: "0", meets: (median) => median === 0 });
 
 /** Collects the measures of one scenario. */
@@ -55,7 +55,7 @@ export function percentile(values: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
 }
 
-/** The rounds of one side over those of the other, pairwise. */
+/** Divides the rounds of one side by those of the other, pairwise. */
 export function ratios(these: readonly number[], those: readonly number[]): number[] {
   return these.map((value, round) => value / those[round]!);
 }

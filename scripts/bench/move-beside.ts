@@ -1,4 +1,7 @@
-/** A store that moves beside its daemon, as an operator does it: how long publishing is refused, and what that costs. */
+/**
+ * Moves a store beside its daemon, as an operator does. Measures how long publishes are refused, and what is lost or
+ * repeated.
+ */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -14,23 +17,25 @@ import { DATA, EVENT_TYPE } from "./payload.ts";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const PUBLISHERS = 4;
-/** Of each publisher, between an answer and its next publish: a busy day, and not as much as the machine can do. */
+/**
+ * The pause of each publisher between a response and its next publish: a busy day, but less than the machine could do.
+ */
 const PAUSE_MS = 10;
 const SETTLE_MS = 60_000;
 
 export interface MovedBeside {
-  /** From the first word of the command until it says that the daemon is to be stopped. */
+  /** The time from the start of the command until it says that the daemon must be stopped. */
   readonly copiedMs: number;
-  /** From the last publish that the old daemon acknowledged to the first that the new one did. */
+  /** The time from the last publish that the old daemon acknowledged to the first that the new one did. */
   readonly refusedMs: number;
   readonly acked: number;
-  /** Acknowledged, and never sent. */
+  /** Acknowledged, but never sent. */
   readonly lost: number;
-  /** Sent again, though nothing was on the wire that its receiver had not answered. */
+  /** Sent again, although nothing was on the wire without a response. */
   readonly twice: number;
 }
 
-/** Moves the store of the directory there and back; each time its daemon publishes and sends meanwhile. */
+/** Moves the store of the directory there and back. Each time its daemon publishes and sends meanwhile. */
 export async function moveBeside(dir: string, url: string, note: (text: string) => void) {
   const receiver = await TestReceiver.start();
   const publishers = new Publishers();
@@ -65,9 +70,9 @@ export async function moveBeside(dir: string, url: string, note: (text: string) 
   }
 }
 
-/** `webhookd migrate --online`, as somebody types it. */
+/** `webhookd migrate --online`, as somebody would type it. */
 class Moving {
-  /** It says that the daemon is to be stopped. */
+  /** Resolves when it says that the daemon must be stopped. */
   readonly ready: Promise<void>;
   readonly ended: Promise<void>;
 
@@ -88,12 +93,12 @@ class Moving {
   }
 }
 
-/** Publish one event after the other, and each again, under its key, until a daemon takes it. */
+/** Publish one event after the other, and repeat each under its key until a daemon accepts it. */
 class Publishers {
   #daemon: DaemonUnderTest | null = null;
   #stopped = false;
   #ackedAt = 0;
-  /** Between two answers of any publisher, since the last time that somebody asked. */
+  /** The longest time between two responses to any publishers, since the last call of `resumed`. */
   #longestMs = 0;
   readonly #acked: string[] = [];
   #running: Promise<unknown> = Promise.resolve();
@@ -106,7 +111,7 @@ class Publishers {
     this.#running = Promise.all(Array.from({ length: PUBLISHERS }, () => this.#publish()));
   }
 
-  /** For how long nothing was acknowledged, once something is again. */
+  /** Returns how long nothing was acknowledged, once a publish is acknowledged again. */
   async resumed(): Promise<number> {
     const before = this.#acked.length;
     while (this.#acked.length === before) await sleep(PAUSE_MS);
@@ -115,7 +120,7 @@ class Publishers {
     return longestMs;
   }
 
-  /** Of all that is acknowledged by now. */
+  /** Counts everything that is acknowledged by now. */
   async account({ requests }: TestReceiver): Promise<Pick<MovedBeside, "acked" | "lost" | "twice">> {
     const acked = [...this.#acked];
     const ids = () => requests.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id);
@@ -145,7 +150,7 @@ class Publishers {
     }
   }
 
-  /** Null where nobody took it. */
+  /** Returns null if no daemon accepted it. */
   async #publishOnce(key: string): Promise<string | null> {
     const { port, key: token } = this.#daemon!;
     try {

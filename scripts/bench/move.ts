@@ -1,6 +1,6 @@
 /**
- * A store of 200,000 events that moves to PostgreSQL and back: `stopped`, how long no daemon runs meanwhile, and `online`,
- * beside one that publishes and sends, how long publishing is refused.
+ * Moves a store of 200,000 events to PostgreSQL and back. `stopped` measures how long no daemon runs meanwhile.
+ * `online` moves it beside a daemon that publishes and sends, and measures how long publishes are refused.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export async function move({ cases, events: wanted, note, rounds: most }: BenchO
   }
   const all: Measure[] = [];
   const isChosen = (name: string) => cases === undefined || cases.includes(name);
-  /** A copy of the store, and an empty database. */
+  /** Runs with a copy of the store, and an empty database. */
   const afresh = async (run: (dir: string, url: string) => Promise<void>) => {
     const dir = scratch();
     copyStore(kept, dir);
@@ -99,7 +99,7 @@ async function online({ afresh, rounds, note }: Case): Promise<Measure[]> {
   return measures.all;
 }
 
-/** While no daemon runs. */
+/** Moves the store while no daemon runs. */
 export function moveOnce(dir: string, url: string, direction: MoveOptions["direction"]): Promise<Moved> {
   return moveStore({
     dir,

@@ -1,9 +1,9 @@
 /**
- * One, two and four nodes on one PostgreSQL, with batches and with single publishes, beside one process with its file:
- * deliveries a second, and what each costs the nodes and the database. Then how long an event takes that is published on
- * a node where its endpoint does not live, and what a snapshot costs that somebody holds.
+ * Compares one, two and four nodes on one PostgreSQL, with batches and with single publishes, with one process and its
+ * file: deliveries per second, and their cost for the nodes and the database. Then measures how long an event takes
+ * that is published on a node that does not own its endpoint, and the effect of a snapshot that somebody holds.
  *
- * PostgreSQL runs with its defaults for what is durable, and shares the machine with the nodes, receivers and publishers.
+ * PostgreSQL has its defaults for durability, and shares the machine with the nodes, receivers and publishers.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ import { cpuMs, treeCpuMs } from "./usage.ts";
 const SIZES = [1, 2, 4] as const;
 const SHAPES = { batch: BATCH, single: SINGLE } as const;
 type ShapeName = keyof typeof SHAPES;
-/** Each has an endpoint, and its events go there alone: they are spread over the nodes. */
+/** Each tenant has an endpoint that only gets its events, so that they are spread over the nodes. */
 const TENANTS = 64;
 const EASY = 200;
 const SECONDS = 4;
@@ -154,7 +154,7 @@ interface Running {
   readonly site: Site;
   readonly nodes: readonly DaemonUnderTest[];
   readonly url: string;
-  /** How many events, deliveries that were delivered, and attempts there are. */
+  /** Ends everything. */
   end(): Promise<void>;
 }
 
@@ -183,7 +183,7 @@ class Bench {
     return { ...sample, faults: faults(ledger, lost + unrecorded + ledger.get("refused")) };
   }
 
-  /** Published on the first of two nodes: of those events whose endpoint lives on the second. */
+  /** Publishes on the first of two nodes. Counts the events whose endpoint the second node owns. */
   async across(): Promise<Latency> {
     const running = await this.#start(2);
     const { rows } = await withClient(running.url, (client) =>
@@ -208,7 +208,7 @@ class Bench {
     return found;
   }
 
-  /** The rate while a transaction holds a snapshot for so long, over the rate before. */
+  /** Returns the rate while a transaction holds a snapshot, divided by the rate before. */
   async snapshot(): Promise<number> {
     const running = await this.#start(2);
     const stop = this.#publish(running, "batch");
@@ -265,7 +265,7 @@ class Bench {
     return async () => void (await Promise.all(stops.map((stop) => stop())));
   }
 
-  /** Each compiles what is hot for itself, in its share of the cores. */
+  /** Each node compiles its hot code itself, with its share of the cores. */
   async #warmUp({ nodes: running }: Running): Promise<void> {
     await Promise.all(running.map(({ pid }) => warmUp(pid, this.#seconds, WARM_MS * running.length)));
   }
@@ -302,7 +302,7 @@ function settingsOf(dir: string, url: string): Record<string, string> {
   };
 }
 
-/** Acknowledged events whose delivery or attempt the database does not have in the end. */
+/** Returns the number of acknowledged events whose delivery or attempt is missing from the database in the end. */
 async function unrecordedOf({ site, url }: Running): Promise<number> {
   const acked = site.ledger.get("acked");
   return withClient(url, async (client) => {

@@ -1,19 +1,19 @@
 export interface BenchOptions {
-  /** The length of each measured window; each scenario has its own if null. */
+  /** The length of each measured window. If null, each scenario has its own. */
   readonly seconds: number | null;
   readonly rounds: number | null;
-  /** The daemon's sender threads; its own default if null. */
+  /** The number of the daemon's sender threads. If null, its default. */
   readonly threads: number | null;
-  /** Takes CPU profiles of the daemon where a scenario is about its CPU, which makes it slower. */
+  /** If true, takes CPU profiles of the daemon in scenarios about its CPU, which makes it slower. */
   readonly profile: boolean;
-  /** Of a scenario with several cases, those to run; all if not given. */
+  /** The cases to run of a scenario with several. If not given, all. */
   readonly cases?: readonly string[] | undefined;
-  /** The other tools that webhookd is measured beside; all that are installed if not given. */
+  /** The other tools to compare webhookd with. If not given, all that are installed. */
   readonly peers?: readonly string[] | undefined;
-  /** In the store that a scenario reads in, where it may be of any size; its own default if not given. */
+  /** The number of events in the store that a scenario reads, if it may have any size. If not given, its default. */
   readonly events?: number | null;
-  /** Where `lists` reads its lists and `pending` publishes; in a file if not given. */
+  /** The store in which `lists` reads and `pending` publishes. If not given, a file. */
   readonly store?: "postgres" | undefined;
-  /** A line on what is going on. */
+  /** Prints a line about the progress. */
   readonly note: (text: string) => void;
 }

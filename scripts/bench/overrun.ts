@@ -1,6 +1,6 @@
 /**
- * Publishing at twice what can be delivered: memory stays where it is, and what was acked is there. P12. Once a receiver
- * is what cannot take more, and once this machine.
+ * Publishes twice as much as can be delivered: memory must not grow, and every acked event must be there. P12. First a
+ * receiver is the bottleneck, then this machine.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, Measures, none, type Measure } from "./measure.ts";
@@ -11,12 +11,12 @@ import { Trial } from "./trial.ts";
 import { rssMiB } from "./usage.ts";
 
 const SECONDS = 60;
-/** The machine's turn is shorter: its disk would fill. */
+/** The part for the machine is shorter, because its disk would fill up. */
 const MACHINE_SHARE = 1 / 3;
 const CAPACITY_SECONDS = 3;
 const EARLY_S = 10;
 const SETTLE_MS = 20_000;
-/** What a receiver takes, of what this machine could deliver: twice that can still be taken in. */
+/** The part of this machine's capacity that the receiver handles, so that twice that can still be accepted. */
 const RECEIVER_SHARE = 0.25;
 const BATCH = { eventsPerRequest: 100, tenants: 0 } as const;
 
@@ -64,7 +64,7 @@ async function run(
   options: BenchOptions,
   measures: Measures,
 ): Promise<void> {
-  // One receiver, because a slow one is as slow as all of its threads together.
+  // Use one receiver, because a slow one is as slow as all of its threads together.
   const trial = await Trial.start({ threads: options.threads, receivers: 1 });
   const { site, daemon } = trial;
   const { ledger } = site;

@@ -1,14 +1,17 @@
-/** The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers; and who gets it. */
+/**
+ * The 1 KB that everybody posts: a whole envelope for receivers, and its `data` for publishers. Also the endpoint that
+ * gets it.
+ */
 import type { SignatureOptions } from "../../src/delivery/send/signer.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { envelope } from "../../src/domain/events/event.ts";
 
 export const EVENT_TYPE = "transaction.enriched";
-/** What a tenant publishes who takes too much: a type of the catalogue, or all of it would be refused. */
+/** The type that the attacking tenant publishes. It must be in the catalogue, or all of its events would be refused. */
 export const FLOOD_TYPE = "goal.achieved";
-/** Of the envelope, which is what goes over the wire to a receiver. */
+/** The size of the envelope, which is sent to a receiver. */
 export const BODY_BYTES = 1024;
-/** Digits of an event's number: of one width, so that a number is changed in place. */
+/** The digits of an event's number, all of one width, so that a number can be changed in place. */
 export const DIGITS = 10;
 
 export const ENDPOINT = `ep_${"0".repeat(26)}`;
@@ -22,14 +25,14 @@ export const SIGNATURE: SignatureOptions = {
 const SEQ_START = '"seq":"';
 const ID = `evt_${"0".repeat(26)}`;
 
-/** What every publisher sends: it begins with the event's number. */
+/** The data that every publisher sends. It begins with the event's number. */
 export const DATA: string = dataText();
-/** As long as any envelope of this type. */
+/** An envelope that is as long as any other of this type. */
 export const ENVELOPE: Buffer = envelope(ID, EVENT_TYPE, 0, Buffer.from(DATA));
-/** Where the number stands in an envelope. */
+/** The place of the number in an envelope. */
 export const SEQ_AT = ENVELOPE.indexOf(SEQ_START) + SEQ_START.length;
 
-/** `{"type","tenant"?,"data"}` as a publisher sends it, numbers and tenants of zeros. */
+/** Returns `{"type","tenant"?,"data"}` as a publisher sends it, with numbers and tenants of zeros. */
 export function publishText(withTenant: boolean): string {
   const tenant = withTenant ? `"tenant":"${tenantName(0)}",` : "";
   return `{"type":"${EVENT_TYPE}",${tenant}"data":${DATA}}`;
@@ -40,7 +43,7 @@ export function tenantName(index: number): string {
   return `t${String(index).padStart(4, "0")}`;
 }
 
-/** The one endpoint where there is no store. */
+/** The single endpoint of a process without a store. */
 export function targetOf(url: string): Target {
   return {
     endpoint: ENDPOINT,
@@ -60,7 +63,7 @@ export function seqIn(body: Uint8Array): number {
   return readDigits(body, SEQ_AT);
 }
 
-/** Where the numbers stand in bytes that may be of any shape. */
+/** Returns the places of the numbers in bytes of any shape. */
 export function seqsIn(bytes: Buffer): number[] {
   const places: number[] = [];
   for (let at = bytes.indexOf(SEQ_START); at !== -1; at = bytes.indexOf(SEQ_START, at + DIGITS)) {
@@ -82,7 +85,7 @@ export function writeDigits(bytes: Uint8Array, at: number, value: number, digits
   }
 }
 
-/** What the specification's type would hold, filled up with a note. */
+/** Returns the fields of the specification's type, filled up with a note. */
 function dataText(): string {
   const text = (note: string) =>
     JSON.stringify({

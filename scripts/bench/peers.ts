@@ -1,6 +1,6 @@
 /**
- * webhookd beside other senders of webhooks and queues that are installed here, in turns, through the same code: what an
- * event costs with everything that the tool needs, how many a second, how long they take, and what memory that is.
+ * Compares webhookd with other webhook senders and queues that are installed here, in turns and with the same code: the
+ * cost of an event including everything that the tool needs, events per second, times, and memory.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic } from "./ledger.ts";
@@ -18,7 +18,7 @@ import { remove, scratch } from "./scratch.ts";
 import { Site } from "./site.ts";
 import { treeCpuMs, treeMiB } from "./usage.ts";
 
-/** Of the names under which their measures are listed. */
+/** The prefix of the names under which their measures are listed. */
 export const PEERS_PREFIX = "peers: ";
 export const PEERS: Readonly<Record<string, Peer>> = { svix, outpost, hookaido, bullmq, graphile };
 
@@ -27,13 +27,13 @@ const ROUNDS = 3;
 const QUIET = { connections: 8, eventsPerRequest: 1, tenants: 0, pace: { perSecond: 200 } } as const;
 const FULL = { connections: 32, eventsPerRequest: 1, tenants: 0, pace: { window: 1000 } } as const;
 const REST_MS = 3000;
-/** At 200/s, after what was measured before it has warmed everything. */
+/** Runs at 200/s, after earlier measurements have warmed up everything. */
 const WARM_MS = 2000;
 const LOOK_MS = 500;
 const SETTLE_MS = 30_000;
 const BEHIND = 1000;
 const HEALTHY = { connections: 4, eventsPerRequest: 1, tenants: 0, pace: { perSecond: 50 } } as const;
-/** Less than what a hanging attempt may take, which is ten seconds for most of them. */
+/** Less than the time that a hanging attempt may take, which is ten seconds for most of them. */
 const HEALTHY_SECONDS = 8;
 
 interface Sample {
@@ -45,7 +45,7 @@ interface Sample {
   readonly lost: number;
 }
 
-/** What one load found. */
+/** The result of one load. */
 interface Load {
   readonly perSecond: number;
   readonly cpuUs: number;
@@ -59,11 +59,11 @@ interface Side {
   readonly peer: Peer;
   version: string;
   readonly samples: Sample[];
-  /** Of a healthy endpoint beside one that hangs: what share arrived, and how long half of them took at most. */
+  /** A healthy endpoint beside one that hangs: the share of its events that arrived, and their median time. */
   beside: { readonly share: number; readonly p50: number } | null;
 }
 
-/** Only those of `options.peers` if it names any; what is not installed is left out, and said to be. */
+/** Runs only the peers in `options.peers` if there are any. Leaves out a peer that is not installed, and says so. */
 export async function peers(options: BenchOptions, known = PEERS, own = webhookd): Promise<Measure[]> {
   const sides = [sideOf("webhookd", own)];
   for (const [name, peer] of Object.entries(known)) {
@@ -81,7 +81,7 @@ export async function peers(options: BenchOptions, known = PEERS, own = webhookd
         if (round === 1) side.beside = await runBesideHanging(side.peer, Math.min(HEALTHY_SECONDS, 2 * seconds));
         options.note(`round ${round} of ${rounds}, ${side.name} ${side.version}: ${inShort(side.samples.at(-1)!)}`);
       } catch (error) {
-        // What it left behind ends with this process.
+        // This process ends whatever it left behind.
         if (side === sides[0]) throw error;
         options.note(`FAILED ${side.name}, which is left out from here on: ${(error as Error).message}`);
         sides.splice(sides.indexOf(side), 1);
@@ -116,7 +116,7 @@ async function run(side: Side, seconds: number): Promise<Sample> {
   }
 }
 
-/** Started for the first endpoint of each site, `/ok` unless another path is given. */
+/** Starts the peer with the first endpoint of each site, `/ok` unless another path is given. */
 async function start(
   peer: Peer,
   sites: readonly Site[],
@@ -172,7 +172,7 @@ async function load(
   };
 }
 
-/** A thousand events wait for an endpoint that never answers, and another gets 50 a second. */
+/** Lets a thousand events wait for an endpoint that never responds, while another one gets 50 per second. */
 async function runBesideHanging(peer: Peer, seconds: number): Promise<Side["beside"]> {
   const [hanging, healthy] = [await Site.open(1, true), await Site.open(1, true)];
   const running = await start(peer, [hanging, healthy], "/hang/0");
@@ -193,7 +193,7 @@ async function runBesideHanging(peer: Peer, seconds: number): Promise<Side["besi
       const at = ledger.arrivedAt[seq]!;
       times.push(at === 0 ? Number.POSITIVE_INFINITY : at - ledger.submittedAt[seq]!);
     }
-    // Where answers stop too, fewer are sent than were to be.
+    // If responses stop too, fewer events are sent than planned.
     const due = Math.max(1, sent, Math.floor((HEALTHY.pace.perSecond * (to - ledger.submittedAt[1]!)) / 1000));
     await Promise.race([stop(), sleep(LOOK_MS)]);
     return { share: times.filter(Number.isFinite).length / due, p50: percentile(times, 0.5) };

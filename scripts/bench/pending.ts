@@ -1,4 +1,7 @@
-/** What one publish costs under a limit on pending deliveries, by how many the tenant has. On either store. */
+/**
+ * Measures the cost of one publish under a limit on pending deliveries, by the tenant's backlog. Works with either
+ * store.
+ */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../src/clock.ts";
@@ -22,7 +25,7 @@ const LEVELS = [0, 100_000, 300_000];
 const BATCH = 1000;
 const PUBLISHES = 200;
 const ROUNDS = 3;
-/** Never reached, so that each publish is counted against it. */
+/** Never reached, but each publish is counted against it. */
 const LIMIT = 1_000_000_000;
 
 export async function pending(options: BenchOptions): Promise<Measure[]> {
@@ -48,7 +51,7 @@ export async function pending(options: BenchOptions): Promise<Measure[]> {
   }
 }
 
-/** A tenant for each level, so that their publishes take turns and the machine is the same for all. */
+/** Uses a tenant for each level, so that publishes take turns and the machine is the same for all. */
 async function measure(store: Store, scenario: string, { rounds, note }: BenchOptions): Promise<Measure[]> {
   for (const level of LEVELS) {
     note(`filling: ${level} deliveries pending`);
@@ -56,7 +59,7 @@ async function measure(store: Store, scenario: string, { rounds, note }: BenchOp
     for (let left = level; left > 0; left -= BATCH) await publish(store, tenantOf(level), BATCH);
   }
   const p50s = new Map(LEVELS.map((level) => [level, [] as number[]]));
-  // The first publishes prepare their statements.
+  // The first publishes prepare their statements, so they do not count.
   for (let round = 0; round <= (rounds ?? ROUNDS); round++) {
     const took = new Map(LEVELS.map((level) => [level, [] as number[]]));
     for (let at = 0; at < PUBLISHES; at++) {

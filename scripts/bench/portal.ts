@@ -1,4 +1,4 @@
-/** The page for customers, in a browser, from loopback: how soon it is there, and how soon it answers. */
+/** Measures the customers' page in a browser, over loopback: how soon it appears, and how soon it reacts. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DaemonUnderTest } from "./daemon.ts";
 import { atMost, Measures, none, type Measure } from "./measure.ts";
@@ -12,7 +12,7 @@ const BATCH = 1000;
 const CLICKS = 4;
 
 export async function portal(options: BenchOptions): Promise<Measure[]> {
-  // No other scenario needs a browser.
+  // Import these here, because no other scenario needs a browser.
   const [{ startChromium }, { choiceDrawn, firstPaint }] = await Promise.all([
     import("../../test/portal/chromium.ts"),
     import("../../test/portal/figures.ts"),
@@ -27,7 +27,7 @@ export async function portal(options: BenchOptions): Promise<Measure[]> {
     const rounds = options.rounds ?? ROUNDS;
     for (let round = 1; round <= rounds; round++) {
       let strays = 0;
-      // Its cache is empty.
+      // A new context has an empty cache.
       const context = await browser.newContext();
       const page = await context.newPage();
       page.on("request", (request) => (strays += request.url().startsWith(`${origin}/`) ? 0 : 1));
@@ -44,7 +44,7 @@ export async function portal(options: BenchOptions): Promise<Measure[]> {
       const clicks: number[] = [];
       for (let at = 0; at < CLICKS; at++) clicks.push(await choiceDrawn(page, at % 2 === 0 ? "Waiting" : "All"));
       found.click.push(Math.max(...clicks));
-      // Whatever it may yet ask for.
+      // Wait for stray requests.
       await sleep(200);
       found.strays.push(strays);
       await context.close();
@@ -63,7 +63,7 @@ export async function portal(options: BenchOptions): Promise<Measure[]> {
   return measures.all;
 }
 
-/** The id of an endpoint for which this many deliveries are held. */
+/** Returns the id of an endpoint for which this many deliveries are held. */
 async function filled(origin: string, key: string): Promise<string> {
   const draft = { url: "http://127.0.0.1:61999/nowhere", events: [EVENT_TYPE], enabled: false };
   const { id } = await call(origin, key, "/v1/webhooks", draft);

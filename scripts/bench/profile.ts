@@ -1,4 +1,7 @@
-/** Where a process spent its CPU, from the profiles that `--cpu-prof` left: by part, and the hottest functions. */
+/**
+ * Shows which code a process spent its CPU on, from the profiles that `--cpu-prof` left: by part, and the hottest
+ * functions.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -24,7 +27,7 @@ interface Spent {
 }
 
 const TOP = 40;
-/** The first that matches the URL of a frame says whose it is. */
+/** The first pattern that matches the URL of a frame decides its part. */
 const PARTS: readonly (readonly [RegExp, string])[] = [
   [/node_modules\/undici\//, "undici"],
   [/node_modules\/better-sqlite3\/|src\/store\/sqlite\//, "SQLite"],
@@ -38,7 +41,7 @@ const PARTS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Text for people: self time in the window, idle time left out; what native code spent counts for who called it. */
+/** Returns a text about self time in the window, without idle time. Native code counts for its caller. */
 export function profileReport(dir: string, window: { readonly from: number; readonly to: number }): string {
   const spent: Spent = { parts: new Map(), functions: new Map(), total: 0 };
   for (const file of readdirSync(dir).filter((name) => name.endsWith(".cpuprofile"))) {
@@ -71,7 +74,7 @@ function add(spent: Spent, profile: Profile, { from, to }: { from: number; to: n
   });
 }
 
-/** Functions without a URL are native: they are their caller's. */
+/** Functions without a URL are native, and count for their caller. */
 function callerOf(node: Node, parent: (id: number) => Node | undefined): Node {
   for (let at: Node | undefined = node; at !== undefined; at = parent(at.id)) if (at.callFrame.url !== "") return at;
   return node;

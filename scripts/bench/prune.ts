@@ -1,4 +1,4 @@
-/** 200,000 old events that retention removes: what a publish notices of it. */
+/** Measures how a publish is affected while retention removes 200,000 old events. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Database from "better-sqlite3";
@@ -15,7 +15,7 @@ const SETTLE_MS = 10_000;
 /** The schedule begins a pass at each full minute. */
 const MINUTE_MS = 60_000;
 const EVENTS = 200_000;
-/** The same file in both, so that only the work differs. */
+/** Both use the same file, so that only the work differs. */
 const STAYS: SeedPlan = { pending: EVENTS, endpoints: 1000, tenant: "old", as: "delivered" };
 const GOES: SeedPlan = { ...STAYS, as: "old" };
 
@@ -23,7 +23,7 @@ interface Sample {
   readonly p50: number;
   readonly p99: number;
   readonly cores: number;
-  /** Events a second. */
+  /** Events per second. */
   readonly removed: number;
   readonly faults: number;
 }
@@ -68,7 +68,7 @@ async function run(kept: string, { threads, seconds }: BenchOptions): Promise<Sa
   return { p50, p99, cores: window.cores, removed, faults: faults(site.ledger, lost) };
 }
 
-/** How many of the seeded events are there: those of their tenant. */
+/** Counts the seeded events that remain: those of their tenant. */
 function old(dir: string): number {
   const db = new Database(join(dir, "data/webhookd.db"), { readonly: true });
   try {

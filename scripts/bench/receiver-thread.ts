@@ -1,7 +1,8 @@
 /**
- * A receiver without an HTTP parser: it finds the ends of requests by their content-length and answers each with a
- * constant, so that it costs a fraction of whoever calls it. The first letter of the path says what it does:
- * `/ok` 200, `/fail` 500, `/hang` never answers, `/slow/50` answers 50 a second in the order they came.
+ * A receiver without an HTTP parser. It finds the ends of requests by their content-length and returns a constant
+ * response, so that it costs a fraction of its callers. The first part of the path selects its behavior: `/ok` returns
+ * 200, `/fail` returns 500, `/hang` never responds, `/slow/50` returns 50 responses per second in the order of the
+ * requests.
  */
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { createServer, type AddressInfo, type Socket } from "node:net";
@@ -12,17 +13,23 @@ import { BODY_BYTES, readDigits, seqIn, seqsIn } from "./payload.ts";
 export interface ReceiverData {
   readonly memory: LedgerMemory;
   readonly port: number;
-  /** Takes a body of any shape that holds an event's number, as others send it; otherwise only webhookd's envelope. */
+  /**
+   * If true, accepts a body of any shape that contains an event's number, as other tools send it; otherwise only
+   * webhookd's envelope.
+   */
   readonly anyBody: boolean;
 }
 
-/** By path: what webhookd signs with or, of what signs in another way, the header that must not be missing. */
+/**
+ * By path, the secret of webhookd's signatures, or, for tools that sign in another way, the header that must be
+ * present.
+ */
 export type Secrets = Readonly<Record<string, string | { readonly header: string }>>;
 
 const OK = Buffer.from("HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok");
 const FAIL = Buffer.from("HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n");
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** As Node and Rust write it, and as Go does. */
+/** The header as Node and Rust write it, and as Go does. */
 const LENGTHS = [Buffer.from("content-length: "), Buffer.from("Content-Length: ")];
 const PATH_AT = "POST /".length;
 const RATE_AT = "POST /slow/".length;
@@ -55,7 +62,7 @@ parentPort!.on("message", (secrets: Secrets) => {
   parentPort!.postMessage("ready");
 });
 
-/** Where the first request that is not complete begins. */
+/** Returns the place where the first incomplete request begins. */
 function serveAll(socket: Socket, bytes: Buffer): number {
   let at = 0;
   while (at < bytes.length) {

@@ -1,4 +1,4 @@
-/** webhookd's way in and its signature, with nothing stored and nothing remembered: what durability is measured against. */
+/** webhookd's API and its signature, without storing anything. Durability is compared with it. */
 import { Pool, type Dispatcher } from "undici";
 import { Signer } from "../../src/delivery/send/signer.ts";
 import { SIGNATURE, targetOf } from "./payload.ts";

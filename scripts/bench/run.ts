@@ -1,4 +1,4 @@
-/** One run: a process that sends, the world around it, a measured window, and whether everything was right. */
+/** One run: a process that sends, its environment, a measured window, and a check that everything was right. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { monotonic, type Ledger } from "./ledger.ts";
 import { percentile } from "./measure.ts";
@@ -7,20 +7,20 @@ import { cpuMs, rssMiB, sleeps, treeCpuMs } from "./usage.ts";
 export interface Window {
   readonly from: number;
   readonly to: number;
-  /** That arrived. */
+  /** Events that arrived. */
   readonly perSecond: number;
-  /** Of the process with all its threads, microseconds for each event that arrived. */
+  /** The CPU time of the process with all its threads, in microseconds per event that arrived. */
   readonly cpuUs: number;
-  /** Share of one core. */
+  /** The share of one core. */
   readonly cores: number;
   readonly rssMiB: number;
-  /** How often a thread was woken, for each event that arrived. */
+  /** The number of times that a thread was woken, per event that arrived. */
   readonly wakes: number;
 }
 
 /**
- * Until Node has compiled what is hot, which takes seconds of CPU and is worth a third of what is measured. Counted in
- * the process's own time, of which it may get little; a short window is a try-out and waits less.
+ * Waits until Node has compiled the hot code. This takes seconds of CPU, and otherwise distorts the result by a third.
+ * It is measured in the process's own time, of which it may get little. A short window is only a trial, and waits less.
  */
 const WARM_CPU_MS = 5000;
 const WARM_MS = 20_000;
@@ -70,7 +70,7 @@ export function latency(
   return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), count: times.length };
 }
 
-/** From submission to `until`, of the events submitted in the window; those that never got there count as infinite. */
+/** Returns the times from submission to `until` for events submitted in the window. Missing ones count as infinite. */
 export function timesIn(
   ledger: Ledger,
   { from, to }: Pick<Window, "from" | "to">,
@@ -88,7 +88,7 @@ export function timesIn(
   return times;
 }
 
-/** What must never be: each counts, in events. */
+/** Returns the number of violations, counted in events. */
 export function faults(ledger: Ledger, lost: number): number {
   const [forged, broken, malformed] = [ledger.get("forged"), ledger.get("broken"), ledger.get("malformed")];
   const unverified = ledger.get("verified") === 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-/** By name, what there is to measure. */
+/** The scenarios by name. */
 import { backlog } from "./backlog.ts";
 import { capacity, SIDES, type Side } from "./capacity.ts";
 import { cold } from "./cold.ts";
@@ -49,11 +49,13 @@ const ALONE: Record<string, Scenario> = {
   portal,
 };
 
-/** What is measured with nothing installed but this project. */
+/** The scenarios that need nothing but this project. */
 export const OWN_SCENARIOS: readonly string[] = [...SIDES, ...Object.keys(ALONE)];
 export const SCENARIOS: readonly string[] = [...OWN_SCENARIOS, "peers"];
 
-/** In an order of their own; those that are compared with each other run together. Throws for an unknown name. */
+/**
+ * Runs them in their own order. Scenarios that are compared with each other run together. Throws for an unknown name.
+ */
 export async function bench(names: readonly string[], options: BenchOptions): Promise<Measure[]> {
   for (const name of names) if (!SCENARIOS.includes(name)) throw new RangeError(`there is no scenario ${name}`);
   const measures: Measure[] = [];

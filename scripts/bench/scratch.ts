@@ -1,9 +1,9 @@
-/** Directories on the disk of the checkout, where fsync is real; they are gone when this process ends. */
+/** Directories on the disk of the checkout, where fsync is real. They are removed when this process ends. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Kept between runs: stores that take long to make. */
+/** Stores that take long to make are kept here between runs. */
 export const CACHE = fileURLToPath(new URL("../../.cache/bench", import.meta.url));
 
 const directories = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * What somebody looks for among the events of an hour at 1,000 a second, or of `--events`: by a field of what they say,
- * page after page to the end, and by a tag and the publisher's id, which have an index.
+ * Measures searches among the events of an hour at 1,000 per second, or among `--events`: by a field of their data,
+ * page by page to the end, and by a tag and the publisher's id, which have an index.
  */
 import { hash, randomBytes } from "node:crypto";
 import { existsSync, renameSync } from "node:fs";
@@ -29,7 +29,7 @@ const DATA_MS = 2000;
 const LABEL_MS = 20;
 const ROUNDS = 5;
 const LOOKS = 50;
-/** A commit in the seeding. */
+/** The number of events per commit while seeding. */
 const STEP = 100_000;
 
 interface Page {
@@ -89,7 +89,7 @@ const customerOf = (n: number) => `cus_${String(n % CUSTOMERS).padStart(6, "0")}
 const orderOf = (n: number) => `order-${String(n).padStart(8, "0")}`;
 const tagOf = (n: number) => `batch-${String(n).padStart(5, "0")}`;
 
-/** The directory of the store; made if it is not there. */
+/** Returns the directory of the store, which is made if it does not exist. */
 async function searchStore(events: number, note: (text: string) => void): Promise<string> {
   const made = JSON.stringify([events, CUSTOMERS, TAGS, MIGRATIONS]);
   const kept = join(CACHE, `search-${hash("sha256", made).slice(0, 12)}`);
@@ -104,7 +104,7 @@ async function searchStore(events: number, note: (text: string) => void): Promis
   return kept;
 }
 
-/** About 300 bytes each, with a customer and an order in them that look like those of others. */
+/** Returns about 300 bytes, with a customer and an order that look like those of other events. */
 function bodyOf(id: string, at: number, index: number): Buffer {
   const data = {
     customer_id: customerOf(index),
@@ -148,7 +148,7 @@ function fill(file: string, events: number): void {
       }
     })();
   }
-  // In the order of their index: so it is written fast.
+  // Insert in the order of the index, because that is fast.
   db.transaction(() => {
     for (const [index, key] of keys.entries()) label.run(0, orderOf(index), tenant, key);
     for (let tag = 0; tag < TAGS; tag++) {

@@ -1,4 +1,7 @@
-/** Stores with many deliveries that wait, written past the daemon, which would take minutes; kept between runs. */
+/**
+ * Makes stores with many waiting deliveries. They are written without the daemon, which would take minutes, and are
+ * kept between runs.
+ */
 import { createHash, hash, randomBytes } from "node:crypto";
 import { copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, closeSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +13,13 @@ import { CACHE, scratch } from "./scratch.ts";
 import { eventId, firstKeyAt, RandomChars, DELIVERED, triggerCode, WAITING } from "../../src/store/rows/codes.ts";
 
 export interface SeedPlan {
-  /** How many events, each with one delivery. */
+  /** The number of events, each with one delivery. */
   readonly pending: number;
   readonly endpoints: number;
   readonly tenant: string;
   /**
-   * `retry`: between rungs, and due in a time that nobody measures in. `due`: a retry whose time has come. `delivered`
-   * and `old`: not pending any more; the old ones for so long that retention removes them.
+   * `retry`: between rungs, and due long after any measurement. `due`: a retry whose time has come. `delivered` and
+   * `old`: no longer pending; the old ones are so old that retention removes them.
    */
   readonly as: "retry" | "due" | "replay" | "delivered" | "old";
 }
@@ -26,13 +29,13 @@ const DAY_MS = 86_400_000;
 /** Older than `[retention] delivered`. */
 const OLD_MS = 40 * DAY_MS;
 const ANSWER = Buffer.from("ok");
-/** Of the envelope's id, which stands first. */
+/** The place of the envelope's id, which comes first. */
 const ID_AT = '{"id":"'.length;
 const CALLERS = 50;
-/** Until a copy has the URL of a receiver. */
+/** The URL until a copy has the URL of a receiver. */
 const NOWHERE = "http://127.0.0.1:61999/nowhere";
 
-/** The directory of the store; made if it is not there. */
+/** Returns the directory of the store, which is made if it does not exist. */
 export async function seeded(plan: SeedPlan, note: (text: string) => void): Promise<string> {
   const name = createHash("sha256")
     .update(JSON.stringify([plan, MIGRATIONS]))
@@ -50,21 +53,21 @@ export async function seeded(plan: SeedPlan, note: (text: string) => void): Prom
   await Promise.all(Array.from({ length: CALLERS }, register));
   await daemon.stop();
   fill(join(dir, "data/webhookd.db"), plan);
-  // Another bench may have been faster; then this one's goes with the process.
+  // Another bench may have been faster. Then this directory is removed with the process.
   if (!existsSync(kept)) renameSync(dir, kept);
   return kept;
 }
 
-/** A copy that may be changed; `url`, if given, becomes that of all its endpoints. */
+/** Makes a copy that may be changed. If `url` is given, all its endpoints have it. */
 export function copyStore(kept: string, dir: string, url?: string): void {
   const data = join(dir, "data");
   mkdirSync(data, { mode: 0o700 });
   for (const name of readdirSync(join(kept, "data"))) {
-    // The lock and the socket are the daemon's that made the store.
+    // The lock and the socket belong to the daemon that made the store.
     if (!/\.(db|key)$|^STORE$/.test(name)) continue;
     copyFileSync(join(kept, "data", name), join(data, name));
   }
-  // Or the first commits that are measured would wait for it.
+  // Without this, the first measured commits would wait for it.
   const file = openSync(join(data, "webhookd.db"), "r+");
   fsyncSync(file);
   closeSync(file);
@@ -103,7 +106,7 @@ function fill(file: string, { pending, as, tenant }: SeedPlan): void {
     const chars = random.next();
     const body = Buffer.from(ENVELOPE);
     body.write(eventId(key, chars), ID_AT);
-    // In no order of the events, as retries of different rungs are.
+    // The due times are in no order of the events, like retries of different rungs.
     const dueAt = as === "retry" ? FAR + ((index * 7919) % DAY_MS) : now - pending + index;
     insertEvent.run(key, chars, tenantNumber, typeNumber, now, hash("sha256", body, "buffer"), body);
     const endpoint = endpoints[index % endpoints.length];

@@ -1,4 +1,4 @@
-/** The world around the daemon, in threads of this process: receivers on one port, publishers, and their ledger. */
+/** The environment of the daemon, in threads of this process: receivers on one port, publishers, and their ledger. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -36,7 +36,7 @@ export class Site {
     return `http://127.0.0.1:${this.port}${path}`;
   }
 
-  /** From now on, some of the signatures are verified. */
+  /** Makes receivers verify some of the signatures from now on. */
   async expect(secrets: Secrets): Promise<void> {
     for (const thread of this.#receivers) {
       thread.postMessage(secrets);
@@ -44,7 +44,7 @@ export class Site {
     }
   }
 
-  /** Publishes until the answer is called, which resolves when all that was sent has been answered. */
+  /** Publishes until the returned function is called, which resolves when everything that was sent has a response. */
   publish(plan: LoadPlan): () => Promise<void> {
     const data: LoadData = { memory: this.ledger.memory, plan };
     const thread = new Worker(new URL("load-thread.ts", import.meta.url), { workerData: data });
@@ -56,7 +56,7 @@ export class Site {
     };
   }
 
-  /** Waits until every acked event has arrived; the answer is how many have not. */
+  /** Waits until every acked event has arrived. Returns how many have not. */
   async settle(withinMs: number): Promise<number> {
     const { ledger } = this;
     for (const deadline = monotonic() + withinMs; monotonic() < deadline; await sleep(20)) {

@@ -1,4 +1,4 @@
-/** The stages that an event passes, each in a loop of its own with nothing of the others around it. */
+/** Runs each stage that an event passes in a loop of its own, without the other stages. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -20,22 +20,22 @@ import { remove, scratch } from "./scratch.ts";
 import { openStorelessApi } from "./storeless-api.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** Notes what is measured: of a round that does more, only what runs in `run`. */
+/** Measures only what runs in `run`, if a round does more. */
 export interface Meter {
   run<T>(measured: () => T | Promise<T>): Promise<T>;
 }
 
 export interface Loop {
-  /** Some milliseconds of the stage; the answer is how many events passed it. */
+  /** Runs some milliseconds of the stage. Returns the number of events that passed it. */
   round(meter: Meter): Promise<number>;
   close?(): Promise<void> | void;
 }
 
-/** Publishing as it comes: a request of 100 events, of which some meet in a commit, or one event for each request. */
+/** Publishing as it happens: requests of 100 events, some of which share a commit, or one event per request. */
 export const SHAPES = { batches: { events: 100, requests: 3 }, single: { events: 1, requests: 32 } } as const;
 export type Shape = keyof typeof SHAPES;
 
-/** So many events for a loop that has no shape. */
+/** The number of events for a loop without a shape. */
 const MANY = 300;
 const WIRE_PARALLEL = 32;
 const TYPE_AND_DATA = Buffer.from(publishText(false));
@@ -43,7 +43,7 @@ const ADDRESSES = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: t
 const EGRESS = { addresses: ADDRESSES, resolver: "c-ares", caFile: "", timeoutMs: 10_000 } as const;
 
 export const LOOPS = {
-  /** Requests that others send; `told` is where to. Holds the scan too. */
+  /** Other processes send the requests; `told` gets the address. Includes the scan. */
   async http(told: (at: object) => void): Promise<Loop> {
     let published = 0;
     told(await openStorelessApi((claims) => (published += claims.length)));
@@ -118,14 +118,14 @@ export const LOOPS = {
     });
   },
 
-  /** To a receiver that others run. */
+  /** Posts to a receiver that another process runs. */
   wire(url: string): Loop {
     const egress = new Egress(EGRESS, systemClock, { resolve: () => fail("look-up"), ownAddresses: () => [] });
     const exchange = new Exchange(egress, url, "default");
     const signed = new Signer(targetOf(url), SIGNATURE).sign(sendsOf(1)[0]!, 1_780_000_000);
     const post = async () => {
       for (let sent = 0; sent < MANY / WIRE_PARALLEL; sent++) {
-        // The list of headers is made anew for each attempt.
+        // Each attempt makes a new list of headers.
         const { error } = await exchange.post({ ...signed, headers: [...signed.headers] });
         if (error !== null) fail(error);
       }
@@ -152,7 +152,7 @@ function syncLoop(events: number, pass: () => void): Loop {
   };
 }
 
-/** A store on the disk: what is published in one round is recorded in it too, and one of the two is measured. */
+/** Uses a store on the disk. Events published in a round are recorded in it too, and one of the two is measured. */
 async function storeLoop(shape: Shape, measured: "publish" | "record"): Promise<Loop> {
   const { events, requests } = SHAPES[shape];
   const dir = scratch();

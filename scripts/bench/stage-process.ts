@@ -1,15 +1,15 @@
-/** One stage in a process of its own. Started with its name, what it is told beside, and seconds; answers with a result. */
+/** Runs one stage as a separate process. Arguments: the stage's name, its input, and seconds. Sends a result. */
 import { createHash } from "node:crypto";
 import { PerformanceObserver } from "node:perf_hooks";
 import { ENVELOPE } from "./payload.ts";
 import { LOOPS, type Loop, type Meter, type Shape } from "./stage-loops.ts";
 
 export interface StageResult {
-  /** User and system time of all threads, microseconds an event. */
+  /** User and system time of all threads, in microseconds per event. */
   readonly cpuUs: number;
-  /** Of that, what the main thread's collector stopped it for. */
+  /** The part of it in which the garbage collector stopped the main thread. */
   readonly garbageUs: number;
-  /** CPU of one turn of the calibration loop, in the same process. */
+  /** The CPU time of one turn of the calibration loop, in the same process. */
   readonly calibrationUs: number;
 }
 
@@ -19,7 +19,7 @@ const [name, told, seconds] = process.argv.slice(2) as [keyof typeof LOOPS, stri
 
 class CpuMeter implements Meter {
   cpuUs = 0;
-  /** When it measured, in the observer's time. */
+  /** The times of measurements, on the observer's clock. */
   readonly spans: [from: number, to: number][] = [];
 
   async run<T>(measured: () => T | Promise<T>): Promise<T> {
@@ -33,7 +33,7 @@ class CpuMeter implements Meter {
   }
 }
 
-/** What every kind of CPU is compared with: native code, text, objects. It knows nothing of webhookd. */
+/** A reference for every kind of CPU: native code, text, objects. It does not depend on webhookd. */
 function calibrate(): number {
   const text = ENVELOPE.toString();
   const before = process.cpuUsage();
@@ -64,7 +64,7 @@ async function measure(loop: Loop): Promise<StageResult> {
   for (const end = performance.now() + Number(seconds) * 1000; performance.now() < end;) {
     events += await loop.round(meter);
   }
-  // Its entries come a turn later.
+  // The observer's entries arrive a turn later.
   await new Promise((resolve) => setTimeout(resolve, 20));
   observer.disconnect();
   const measured = pauses.filter(({ startTime }) =>

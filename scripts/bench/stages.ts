@@ -1,6 +1,6 @@
 /**
- * A budget: what each stage costs that an event passes, in a loop of its own, and how far their sum is from what the
- * daemon costs as a whole. The rest is what joins them: the dispatcher, commits that are smaller, caches that are colder.
+ * A budget: the cost of each stage that an event passes, in a loop of its own, and how their sum differs from the cost
+ * of the whole daemon. The difference is what joins the stages: the dispatcher, smaller commits, colder caches.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -19,9 +19,9 @@ const WHOLE = { batches: BATCH, single: SINGLE } as const;
 interface Stage {
   readonly name: string;
   readonly loop: string;
-  /** Null for a stage that is the same however events are published. */
+  /** Null for a stage that does not depend on how events are published. */
   readonly shape: Shape | null;
-  /** Part of another stage, so that it does not count again. */
+  /** The stage that includes this one, so that it is not counted twice. */
   readonly within?: string;
 }
 
@@ -113,7 +113,7 @@ async function run({ loop, shape }: Stage, seconds: number): Promise<StageResult
   let stop = async () => {};
   if (loop === "http") {
     const at = await told<{ port: number; key: string }>(child);
-    // Nothing arrives anywhere, so only the connections bound what is under way.
+    // Nothing arrives anywhere, so only the number of connections limits the requests in flight.
     stop = site!.publish({ ...WHOLE[shape!], ...at, tenants: 0, pace: { window: Number.MAX_SAFE_INTEGER } });
     child.send("publishing");
   }

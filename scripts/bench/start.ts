@@ -1,6 +1,6 @@
 /**
- * How long a start takes until it listens, by how much is waiting: P7. Nothing of what waits is read before it is due.
- * And how long that is for a program on Node: beside it Node runs an empty script, and the daemon says its version.
+ * Measures how long a start takes until it listens, by the size of the backlog: P7. A start must not read deliveries
+ * before they are due. For comparison, Node runs an empty script, and the daemon prints its version.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { remove, scratch } from "./scratch.ts";
 import { copyStore, seeded, type SeedPlan } from "./seed.ts";
 
 const ROUNDS = 5;
-/** In a row, of which the shortest counts: others' work only ever makes a start longer. */
+/** The number of starts in a row. The shortest counts, because other work only ever makes a start longer. */
 const STARTS = 3;
 const NONE: SeedPlan = { ...MANY, pending: 0 };
 const EMPTY: SeedPlan = { ...NONE, endpoints: 0 };
@@ -57,7 +57,7 @@ async function shortest(start: () => Promise<number>): Promise<number> {
   return Math.min(...taken);
 }
 
-/** In milliseconds, until it ends. */
+/** Returns the milliseconds until it ends. */
 async function run([program, ...args]: readonly string[]): Promise<number> {
   const startedAt = monotonic();
   const [code] = await once(spawn(program!, args, { stdio: "ignore" }), "close");

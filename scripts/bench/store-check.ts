@@ -1,4 +1,4 @@
-/** What a stopped daemon's store says, read with nothing of the daemon's code. */
+/** Reads a stopped daemon's store without any of the daemon's code. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { seqIn } from "./payload.ts";
@@ -21,7 +21,7 @@ export function countStore(dir: string): StoreCounts {
   }));
 }
 
-/** Numbers of the events that are still owed. */
+/** Returns the numbers of the events whose deliveries are still open. */
 export function owedSeqs(dir: string): Set<number> {
   return read(dir, (_, db) => {
     const bodies = db

@@ -1,4 +1,4 @@
-/** webhookd's way in and nothing behind it: what a publish makes is handed over, and nothing is kept. */
+/** webhookd's API without a store: the deliveries of a publish are handed over, and nothing is kept. */
 import { randomBytes } from "node:crypto";
 import { createApi } from "../../src/api/api.ts";
 import { openListener } from "../../src/api/server/listen.ts";
@@ -16,7 +16,7 @@ import { inputs } from "../../test/config/inputs.ts";
 import { deliveryId, eventId, RandomChars } from "../../src/store/rows/codes.ts";
 import { RisingKeys } from "../../src/store/rows/key-times.ts";
 
-/** Listens, and answers where and with which key. */
+/** Listens, and returns its port and key. */
 export async function openStorelessApi(
   onPublished: (claims: readonly Claim[]) => void,
 ): Promise<{ readonly port: number; readonly key: string }> {

@@ -13,7 +13,10 @@ export function table(measures: readonly Measure[]): string {
   return aligned([[...COLUMNS], ...rows], "  ");
 }
 
-/** The same measures of several scenarios, whose names begin alike, as a table in Markdown with a column for each: the median, and the range if there is one. */
+/**
+ * Formats the same measures of several scenarios, whose names begin alike, as a Markdown table with a column for each:
+ * the median, and the range if there is one.
+ */
 export function sideBySide(measures: readonly Measure[], prefix: string): string {
   const scenarios = [...new Set(measures.map(({ scenario }) => scenario))];
   const names = [...new Set(measures.map(({ name }) => name))];
@@ -57,7 +60,7 @@ export function json(measures: readonly Measure[]): object[] {
   }));
 }
 
-/** Three digits are more than a noisy machine can tell. */
+/** A noisy machine cannot tell more than three digits. */
 function shown(value: number): string {
   if (!Number.isFinite(value)) return "–";
   if (value !== 0 && Math.abs(value) < 100) return String(Number(value.toPrecision(3)));

@@ -1,4 +1,4 @@
-/** One daemon on a store of its own, and the world around it. */
+/** One daemon with its own store, and its environment. */
 import { DaemonUnderTest } from "./daemon.ts";
 import type { LoadPlan } from "./load-thread.ts";
 import { remove, scratch } from "./scratch.ts";
@@ -30,7 +30,9 @@ export class Trial {
     return new Trial(dir, site, await DaemonUnderTest.start({ dir, threads, ...(profile && { profile }) }));
   }
 
-  /** An endpoint for each path, whose signatures are then verified; the tenants' names by their place, if asked. */
+  /**
+   * Registers an endpoint for each path, and verifies its signatures from then on. `tenantOf` names the tenant of each.
+   */
   async register(paths: readonly string[], tenantOf?: (index: number) => string): Promise<void> {
     const secrets: Record<string, string> = {};
     const left = paths.entries();
@@ -47,7 +49,7 @@ export class Trial {
     return this.site.publish({ ...plan, port: this.daemon.port, key: this.daemon.key });
   }
 
-  /** Where attempts hang, nobody waits for them: `kill`. `look` reads the store that is left. */
+  /** `kill` does not wait for attempts, which may hang. `look` reads the store that is left. */
   async end<T>(how: "stop" | "kill", look?: (dir: string) => T): Promise<T | undefined> {
     await this.daemon[how]();
     await this.site.close();

@@ -1,20 +1,25 @@
-/** What a process has used, or a tree of them, from Linux's /proc: all threads, also those that have ended. */
+/**
+ * The resources that a process or a tree of processes has used, from Linux's /proc: all threads, including ended ones.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** `USER_HZ`, which Linux fixes for everything that reads it. */
 const TICKS_PER_SECOND = 100;
-/** One of `smaps`: its offset in the file, the file's path, and the lines with its figures. */
+/** A mapping in `smaps`: its offset in the file, the file's path, and the lines with its figures. */
 const MAPPING = /^[0-9a-f]+-[0-9a-f]+ \S+ ([0-9a-f]+) \S+ \d+ *(.*)\n((?:[A-Z].*\n)*)/gm;
 const PAGE_MIB = 4096 / (1024 * 1024);
 
 /** User and system time, in milliseconds. */
 export function cpuMs(pid: number): number {
-  // The name in parentheses may hold spaces: fields are counted from behind it.
+  // The name in parentheses may contain spaces, so count the fields after it.
   const fields = statOf(pid);
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** How often its threads went to sleep: each time something woke one of them. Threads that have ended are not in it. */
+/**
+ * Returns the number of times that its threads went to sleep, which is how often they were woken. Threads that have
+ * ended are not counted.
+ */
 export function sleeps(pid: number): number {
   return readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => {
     const status = readFileSync(`/proc/${pid}/task/${thread}/status`, "latin1");
@@ -27,7 +32,7 @@ export function rssMiB(pid: number): number {
   return Number(statOf(pid)[21]) * PAGE_MIB;
 }
 
-/** Those processes and all that descend from them and are still alive. */
+/** Returns those processes and all of their living descendants. */
 export function treeOf(roots: readonly number[]): number[] {
   const children = new Map<number, number[]>();
   for (const name of readdirSync("/proc")) {
@@ -39,7 +44,7 @@ export function treeOf(roots: readonly number[]): number[] {
   return tree;
 }
 
-/** User and system time of such a tree, with that of its processes which have ended, in milliseconds. */
+/** User and system time of such a tree, including processes that have ended, in milliseconds. */
 export function treeCpuMs(roots: readonly number[]): number {
   const ticks = (pid: number) => {
     const fields = statOf(pid);
@@ -49,8 +54,8 @@ export function treeCpuMs(roots: readonly number[]): number {
 }
 
 /**
- * Memory that is resident for such a tree, in MiB: what its processes share counts once, and what they share with others,
- * such as the pages of a program that runs elsewhere too, counts in full.
+ * The resident memory of such a tree, in MiB. Memory that its processes share counts once. Memory that they share with
+ * others, such as the pages of a program that also runs elsewhere, counts in full.
  */
 export function treeMiB(roots: readonly number[]): number {
   const files = new Map<string, number>();
@@ -68,7 +73,7 @@ export function treeMiB(roots: readonly number[]): number {
   return (anonymous + [...files.values()].reduce((sum, kib) => sum + kib, 0)) / 1024;
 }
 
-/** 0 if the process ends meanwhile. */
+/** Returns 0 if the process ends meanwhile. */
 function ofLiving(pid: number, read: (pid: number) => number): number {
   try {
     return read(pid) || 0;

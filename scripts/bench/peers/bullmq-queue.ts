@@ -2,7 +2,7 @@
 import { ATTEMPTS, CONCURRENCY, type Job, type OpenQueue } from "./library-queue.ts";
 import { packages } from "./program.ts";
 
-/** What is used of a package that is not among this project's. */
+/** The part that we use of a package that is not a dependency of this project. */
 interface Bullmq {
   readonly Queue: new (
     name: string,
@@ -19,7 +19,7 @@ export const openBullmq: OpenQueue = async (service, send) => {
   const { Queue, Worker } = packages!("bullmq") as Bullmq;
   const { hostname: host, port } = new URL(service);
   const connection = { host, port: Number(port), maxRetriesPerRequest: null };
-  // Finished jobs are removed: keeping them, as the default does, makes Redis grow for ever.
+  // Remove finished jobs: keeping them, as the default does, makes Redis grow forever.
   const defaultJobOptions = {
     attempts: ATTEMPTS,
     backoff: { type: "exponential", delay: 2000 },

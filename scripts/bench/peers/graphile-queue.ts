@@ -2,10 +2,13 @@
 import { ATTEMPTS, CONCURRENCY, type Job, type OpenQueue } from "./library-queue.ts";
 import { packages } from "./program.ts";
 
-/** A job that is under way holds none, because they come and go in batches; with one for each job it took more CPU. */
+/**
+ * A running job holds no connection, because jobs are fetched and completed in batches. A connection per job took more
+ * CPU.
+ */
 const CONNECTIONS = 20;
 
-/** What is used of a package that is not among this project's. */
+/** The part that we use of a package that is not a dependency of this project. */
 interface Graphile {
   run(options: object): Promise<{ addJob(task: string, payload: Job, spec: object): Promise<unknown> }>;
 }
@@ -16,7 +19,7 @@ export const openGraphile: OpenQueue = async (service, send) => {
     connectionString: service,
     taskList: { send: (payload: unknown) => send(payload as Job) },
     noHandleSignals: true,
-    // Batches as its page on performance has them: jobs are fetched and completed many at a time.
+    // Use batches as its page on performance does: many jobs are fetched and completed at a time.
     preset: {
       worker: {
         concurrentJobs: CONCURRENCY,

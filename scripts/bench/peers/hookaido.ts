@@ -5,7 +5,7 @@ import { DATA, SECRET } from "../payload.ts";
 import type { Peer } from "./peer.ts";
 import { firstMissing, freePort, listens, programAt, startProgram, versionOf } from "./program.ts";
 
-/** What its documentation gives as an example for much traffic; 20 is the default. */
+/** The documentation's example for much traffic. The default is 20. */
 const CONCURRENCY = 50;
 const AUTHORIZATION = `Basic ${Buffer.from("bench:bench").toString("base64")}`;
 

@@ -1,4 +1,7 @@
-/** HTTP in, a library that keeps what comes, and a worker that signs and posts it: what is the same for all libraries. */
+/**
+ * The code that is the same for all libraries: HTTP in, a library that keeps the events, and a worker that signs and
+ * posts them.
+ */
 import { createHmac, createSecretKey } from "node:crypto";
 import { createServer } from "node:http";
 import { Agent } from "undici";

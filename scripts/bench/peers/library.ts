@@ -1,6 +1,6 @@
 /**
- * A queue library as a peer: a process of ours takes events over HTTP, has the library keep them, and its worker signs
- * and posts them. That is the least that a sender of webhooks built on it needs; most of what webhookd does is not in it.
+ * A queue library as a peer. Our own process accepts events over HTTP and stores them in the library, whose worker
+ * signs and posts them. A webhook sender built on it needs at least that; it lacks most of what webhookd does.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { NEEDED, type Service } from "./services.ts";
 export interface Library {
   readonly name: "bullmq" | "graphile";
   readonly about: string;
-  /** Its own package first. */
+  /** The library's own package comes first. */
   readonly packages: readonly string[];
   readonly service: keyof typeof NEEDED;
   readonly startService: (dir: string) => Promise<Service>;
@@ -22,7 +22,7 @@ export interface Library {
 
 const PROCESS = fileURLToPath(new URL("library-process.ts", import.meta.url));
 
-/** What the process is told, as JSON, in place of arguments. */
+/** The settings of the process, as JSON instead of arguments. */
 export interface LibraryPlan {
   readonly name: Library["name"];
   readonly port: number;

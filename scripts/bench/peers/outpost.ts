@@ -8,7 +8,7 @@ import { NEEDED, startPostgres, startRabbit, startRedis } from "./services.ts";
 
 const { postgres, "redis-server": redis, "rabbitmq-server": rabbit } = NEEDED;
 const FROM = "take its release (hookdeck/outpost)";
-/** Its default is one delivery at a time. */
+/** The default is one delivery at a time. */
 const CONCURRENCY = 100;
 
 export const outpost: Peer = {
@@ -41,7 +41,7 @@ export const outpost: Peer = {
       GIN_MODE: "release",
       DISABLE_TELEMETRY: "true",
     };
-    // Not in the time of its start: a database is made once.
+    // Migrate before measuring the start, because a database is made only once.
     const migrate = ["migrate", "apply", "--yes"];
     execFileSync(programAt("outpost")!, migrate, { cwd: dir, env: { ...plain(dir), ...env }, stdio: "ignore" });
     const file = programAt("outpost-server")!;

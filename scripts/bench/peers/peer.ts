@@ -1,31 +1,31 @@
-/** The face that every tool shows to the bench, webhookd among them. */
+/** The interface by which the bench uses every tool, including webhookd. */
 import type { RequestShape } from "../load-thread.ts";
 
 export interface Peer {
-  /** How it is run here, for readers of the table. */
+  /** Tells readers of the table how the tool is run here. */
   readonly about: string;
-  /** What of it is not installed, and where it comes from, in a sentence; null if it can be started. */
+  /** Returns a sentence about what is not installed and how to get it, or null if the tool can be started. */
   missing(): string | null;
-  /** Starts it in an empty directory, with an endpoint for each URL. */
+  /** Starts the tool in an empty directory, with an endpoint for each URL. */
   start(dir: string, urls: readonly string[]): Promise<RunningPeer>;
 }
 
 export interface RunningPeer {
   readonly version: string;
   readonly port: number;
-  /** Everything that it needs, its databases too; what these start belongs to them. */
+  /** All processes that it needs, including its databases. Their children count too. */
   readonly pids: readonly number[];
-  /** From the start of its own process until it takes events; its databases run by then. */
+  /** The time from the start of its own process until it accepts events. Its databases run before that. */
   readonly startMs: number;
-  /** Of the endpoints, in the order of their URLs. */
+  /** The endpoints in the order of their URLs. */
   readonly endpoints: readonly PeerEndpoint[];
-  /** Its data is thrown away: nothing needs to end in order. */
+  /** Need not end anything in order, because its data is discarded. */
   stop(): Promise<void>;
 }
 
 export interface PeerEndpoint {
-  /** Publishes one event to this endpoint alone. */
+  /** Publishes one event to this endpoint only. */
   readonly publish: RequestShape;
-  /** What it signs with if it signs as webhookd does, otherwise the header that its signature is in. */
+  /** The secret, if the tool signs as webhookd does; otherwise the header that contains its signature. */
   readonly signature: string | { readonly header: string };
 }

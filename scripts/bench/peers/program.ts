@@ -1,4 +1,4 @@
-/** Programs and packages of others: where they are, and how one is started, waited for and ended. */
+/** Finds programs and packages of others, starts a program, waits for it and ends it. */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, closeSync, constants, openSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { watchOver } from "../../crash/children.ts";
 import { monotonic } from "../ledger.ts";
 
-/** A directory with programs, and with packages in its `node_modules`; it is looked at before PATH. */
+/** A directory with programs, and with packages in its `node_modules`. It comes before PATH. */
 const OWN = process.env.WEBHOOKD_PEERS;
 const READY_MS = 60_000;
 const LOOK_MS = 5;
@@ -21,9 +21,9 @@ export interface Program {
   readonly dir: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly as?: { readonly uid: number; readonly gid: number };
-  /** Does nothing or throws while the program does not yet serve. */
+  /** Rejects, or never resolves, while the program does not serve yet. */
   readonly ready: () => Promise<unknown>;
-  /** Takes the whole program down at once. */
+  /** The signal that ends the whole program at once. */
   readonly end?: NodeJS.Signals;
 }
 
@@ -33,30 +33,30 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** The path of a program, or null; `places` are directories of the system that are better than those on PATH. */
+/** Returns the path of a program, or null. `places` are system directories that are better than those on PATH. */
 export function programAt(name: string, places: readonly string[] = []): string | null {
   const directories = [...(OWN === undefined ? [] : [OWN]), ...places, ...(process.env.PATH ?? "").split(delimiter)];
   const paths = directories.filter((directory) => directory !== "").map((directory) => resolve(directory, name));
   return paths.find(isProgram) ?? null;
 }
 
-/** Of those that something needs, the first that is not there, with where it comes from; null if all are. */
+/** Returns a sentence about the first missing requirement and how to get it, or null if there is none. */
 export function firstMissing(needed: Readonly<Record<string, { readonly at: string | null; readonly from: string }>>) {
   const found = Object.entries(needed).find(([, { at }]) => at === null);
   return found === undefined ? null : `${found[0]} is neither in WEBHOOKD_PEERS nor on PATH: ${found[1].from}`;
 }
 
-/** Loads packages from `node_modules` in WEBHOOKD_PEERS: they are in no lockfile of this project. */
+/** Loads packages from `node_modules` in WEBHOOKD_PEERS, because no lockfile of this project has them. */
 export const packages: NodeJS.Require | null =
   OWN === undefined ? null : createRequire(join(resolve(OWN), "bench.cjs"));
 
-/** The directory of a package, or null. */
+/** Returns the directory of a package, or null. */
 export function packageAt(name: string): string | null {
   const path = OWN === undefined ? null : join(resolve(OWN), "node_modules", name);
   return path !== null && isThere(join(path, "package.json")) ? path : null;
 }
 
-/** What the program says about its version: the first number of that kind in what it prints. */
+/** Returns the first version number in what the program prints. */
 export function versionOf(file: string, ...args: readonly string[]): string {
   const text = execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], timeout: 20_000 });
   return /\d+(\.\d+)+/.exec(text)?.[0] ?? text.trim().split("\n")[0]!;
@@ -85,7 +85,7 @@ export async function startProgram({ file, args, dir, env, as, ready, end = "SIG
   throw new Error(`${name} did not start: ${failure}\n${readFileSync(logFile, "utf8").slice(-2000)}`);
 }
 
-/** Why it is not ready in time; null if it is. */
+/** Returns why it is not ready in time, or null if it is. */
 async function until(ready: () => Promise<unknown>, child: ChildProcess): Promise<string | null> {
   let why = "nothing";
   child.once("error", (error) => (why = error.message));
@@ -101,12 +101,12 @@ async function until(ready: () => Promise<unknown>, child: ChildProcess): Promis
   return why;
 }
 
-/** Without settings of whoever runs this. */
+/** Leaves out the settings of the person who runs this. */
 export function plain(dir: string): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: dir, LC_ALL: "C", TZ: "UTC" };
 }
 
-/** Throws unless it answers with a 2xx; the answer is its JSON, or null. */
+/** Throws unless the response is a 2xx. Returns its JSON, or null. */
 export async function ask(url: string, init: RequestInit = {}): Promise<unknown> {
   const response = await fetch(url, init);
   const text = await response.text();
@@ -119,7 +119,7 @@ export async function listens(port: number): Promise<void> {
   const socket = connect(port, "127.0.0.1");
   try {
     await once(socket, "connect");
-    // While nobody listens on a port that the system also gives away, a connection may be its own other end.
+    // If nobody listens on an ephemeral port, a connection may connect to itself.
     if (socket.localPort === port) throw new Error("nobody listens there yet");
   } finally {
     socket.destroy();

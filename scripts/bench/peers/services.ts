@@ -1,4 +1,4 @@
-/** What the others keep their data in, each with the durability that its own documentation advises. */
+/** The databases and queues of the other tools, each as durable as its own documentation recommends. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ export const NEEDED = {
   postgres: { at: inPostgres("postgres"), from: "it is PostgreSQL's, in any distribution" },
   "redis-server": { at: programAt("redis-server"), from: "it is Redis, in any distribution" },
   "rabbitmq-server": {
-    // What Debian has on PATH would become another user.
+    // Debian's script on PATH would change to another user.
     at: programAt("rabbitmq-server", ["/usr/lib/rabbitmq/bin"]),
     from: "it is RabbitMQ's, in any distribution",
   },
 } as const;
 
-/** fsync, synchronous_commit and full_page_writes are on, as they are when nobody changes them. */
+/** Keeps the defaults: fsync, synchronous_commit and full_page_writes are on. */
 export async function startPostgres(dir: string): Promise<Service> {
   const data = join(dir, "postgres");
   mkdirSync(data, { mode: 0o700 });
@@ -49,7 +49,7 @@ export async function startPostgres(dir: string): Promise<Service> {
   return { ...(await startProgram({ file, args, dir, ready, end: "SIGQUIT", ...(as && { as }) })), port, url };
 }
 
-/** Its log is synced once a second: a power cut may take the last second, which webhookd would have kept. */
+/** Syncs its log once a second, so a power cut may lose the last second, which webhookd would have kept. */
 export async function startRedis(dir: string): Promise<Service> {
   const data = join(dir, "redis");
   mkdirSync(data);
@@ -77,7 +77,7 @@ export async function startRabbit(dir: string): Promise<Service> {
   writeFileSync(join(data, "plugins"), "[].\n");
   const env = {
     HOME: data,
-    // Its script becomes the server then; otherwise it would have to be asked to end it.
+    // This makes its script exec the server. Otherwise the script would have to be asked to end it.
     RUNNING_UNDER_SYSTEMD: "1",
     RABBITMQ_NODENAME: `bench-${port}@localhost`,
     RABBITMQ_NODE_PORT: String(port),
@@ -90,7 +90,7 @@ export async function startRabbit(dir: string): Promise<Service> {
     ERL_EPMD_PORT: String(directory),
     ERL_EPMD_ADDRESS: "127.0.0.1",
   };
-  // Started by RabbitMQ itself, it would outlive it.
+  // Start epmd here, because it would outlive a RabbitMQ that started it.
   const names = await startProgram({
     file: programAt("epmd")!,
     args: ["-port", String(directory), "-address", "127.0.0.1"],
@@ -112,7 +112,7 @@ export async function startRabbit(dir: string): Promise<Service> {
   return { ...server, stop, port, url: `amqp://guest:guest@127.0.0.1:${port}` };
 }
 
-/** The newest that a distribution has installed beside others, or the one on PATH. */
+/** Returns the newest version that a distribution has installed, or the one on PATH. */
 function inPostgres(name: string): string | null {
   let versions: string[] = [];
   try {

@@ -28,10 +28,10 @@ export const svix: Peer = {
       SVIX_QUEUE_TYPE: "redis",
       SVIX_CACHE_TYPE: "memory",
       SVIX_JWT_SECRET: randomBytes(24).toString("hex"),
-      // Receivers of the bench are on this machine, where it would not send.
+      // The bench's receivers are on this machine, to which it would not send by default.
       SVIX_WHITELIST_SUBNETS: "[127.0.0.1/32]",
     };
-    // Not in the time of its start: a database is made once.
+    // Migrate before measuring the start, because a database is made only once.
     execFileSync(file, ["migrate"], { cwd: dir, env: { ...plain(dir), ...env }, stdio: "ignore" });
     const ready = () => ask(`${at}/health`);
     const { pid, startMs, ...running } = await startProgram({ file, args: [], dir, env, ready });

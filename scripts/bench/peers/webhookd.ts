@@ -1,4 +1,4 @@
-/** webhookd itself, behind the same face and through the same code as the others. */
+/** webhookd itself, with the same interface and code as the others. */
 import { DaemonUnderTest } from "../daemon.ts";
 import { publishText, tenantName } from "../payload.ts";
 import type { Peer, PeerEndpoint } from "./peer.ts";
