@@ -72,8 +72,8 @@ export async function run(options: PowerOptions): Promise<Report> {
 }
 
 /**
- * True if nothing is wrong on honest disks, and both ways of checking notice the loss on disks that lie. Otherwise they
- * would notice no loss.
+ * True if nothing is wrong on honest disks, and both ways of checking notice the loss on disks that lie. A check that
+ * never notices anything must not pass.
  */
 export function isGood({ sweeps }: Report): boolean {
   return sweeps.every(({ disk, violations, promised, lost, lostToStore }) =>

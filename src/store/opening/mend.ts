@@ -43,7 +43,7 @@ export interface Opened {
 
 /** The time that a start after a kill may spend on checking pages: about 30,000 pages of 8 KiB. */
 const START_LOOK_MS = 1000;
-/** The time for checking pages, so that a report names them, when damage was met during work. */
+/** The time for checking pages after damage was met during work, so that the report names them. */
 const LOOK_MS = 5000;
 /** If damage returns within this time, the disk is at fault, and writing on it would lose more. */
 const SOON_MS = 10 * 60_000;

@@ -44,7 +44,7 @@ export interface OpenOptions {
   readonly dir: string;
   /** A user who may own the directory, besides this process's user and root. */
   readonly owner?: number | undefined;
-  /** If false, no new store is created. */
+  /** If false, a start without a store fails instead of creating one. */
   readonly create: boolean;
   /** Called before anything of a new store is created. If it rejects, nothing is created. */
   readonly beforeMaking?: (() => Promise<void>) | undefined;

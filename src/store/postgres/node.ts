@@ -56,7 +56,10 @@ export interface Holder {
   readonly until: string;
 }
 
-/** `dead` is the number of processes that did not end by themselves. If the schema is older, nothing was changed. */
+/**
+ * `dead` is the number of processes that did not end by themselves. `outdated` means that the store must be migrated
+ * before the node can join.
+ */
 type Joined = { readonly dead: number } & (
   | { readonly is: "joined"; readonly number: number }
   | { readonly is: "held"; readonly holder: Holder }

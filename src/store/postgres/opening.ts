@@ -29,7 +29,7 @@ export interface ServedOptions {
   /** `postgres://user:password@host1,host2/name` */
   readonly url: string;
   readonly dir: string;
-  /** If false, no new store is created. */
+  /** If false, a start without a store fails instead of creating one. */
   readonly create: boolean;
   /** If true, waits for as long as another process has the store. */
   readonly standby: boolean;

@@ -24,8 +24,9 @@ export function slotOf(endpoint: string): number {
 export type EndpointRow = Omit<AnyEndpointRow, "tenant"> & { readonly tenant: string };
 
 /**
- * A delivery may be added to an endpoint `e` while another node deletes it. This lock makes the deletion wait, or sees
- * it. The deletion cancels all deliveries that exist by then, and nobody would look at later ones.
+ * A delivery may be added to an endpoint `e` while another node deletes it. With this lock, the addition makes the
+ * deletion wait, or sees it. The deletion cancels all deliveries that exist by then, and nobody would look at later
+ * ones.
  */
 export const KEPT = "FOR KEY SHARE OF e";
 

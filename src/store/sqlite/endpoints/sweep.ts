@@ -129,7 +129,7 @@ export class OldEndpoints {
     this.#dropHealth = db.prepare("DELETE FROM health WHERE endpoint = ?");
     this.#drop = db.prepare("DELETE FROM endpoint WHERE number = ?");
     this.#oldestEvent = db.prepare<[], number | null>("SELECT min(key) FROM event").pluck();
-    // SQLite does not reuse the highest number while its row exists.
+    // Keep the row with the highest number, because SQLite would give that number to the next URL.
     this.#leftUrls = db.prepare(
       `SELECT num, name, name IN (SELECT url FROM endpoint WHERE deleted_at IS NULL) AS isTaken
        FROM url INDEXED BY url_left WHERE left_at < ? AND num < (SELECT max(num) FROM url) LIMIT ${CHUNK}`,
