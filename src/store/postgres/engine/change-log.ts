@@ -114,7 +114,7 @@ function triggersOf({ name, group, groupKey }: Table): string {
       IF pg_relation_size('${LOG}') < ${FULL} THEN
         INSERT INTO ${LOG} (name, key) SELECT DISTINCT '${group}', jsonb_build_object(${key}) FROM changed;
       ELSE
-        -- It has a hole from now on, though there may be room again.
+        -- From now on the list has a hole, even if there is space again.
         DELETE FROM meta WHERE name = '${ID}';
       END IF;
       RETURN NULL;

@@ -96,7 +96,7 @@ const SCHEMA = `
   -- Lists of endpoints, and the endpoints of one tenant.
   CREATE INDEX endpoint_tenant ON endpoint (tenant, number);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
-  -- Each of these serves one chore: cancelling, expiring what is held, rotating, removing what was deleted.
+  -- Each of these serves one task: cancelling, expiring held deliveries, rotating, removing deleted endpoints.
   CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
@@ -160,7 +160,7 @@ const SCHEMA = `
   );
   -- The next deliveries of each endpoint: fresh ones, and those that wait for their time.
   CREATE INDEX delivery_fresh ON delivery (event, endpoint) WHERE status = 0;
-  -- What is due later than its place on the ladder allows is found by it.
+  -- Finds deliveries that are due later than their place on the ladder allows.
   CREATE INDEX delivery_retry ON delivery (retry, due_at) WHERE status = 1;
   CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
   -- Lists and replays: failed ones, all of an endpoint, those of a status. A plain success has no entry in the last.
@@ -168,8 +168,8 @@ const SCHEMA = `
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
   CREATE INDEX delivery_state ON delivery (endpoint, status, event) WHERE status IN (1, 3, 4);
 
-  -- How many deliveries of a tenant are pending: the sum over the nodes, which a publish under a limit reads. Each commit
-  -- updates its rows, so their pages keep room for that.
+  -- The pending deliveries of each tenant: the sum over the nodes, which a publish under a limit reads. Each commit
+  -- updates its rows, so their pages keep space for that.
   CREATE TABLE tenant_pending (
     tenant text NOT NULL,
     node smallint NOT NULL,
@@ -207,7 +207,7 @@ const SCHEMA = `
   CREATE INDEX attempt_result ON attempt (endpoint, error, (coalesce(status_code, 0)), event, number)
     WHERE outcome <> 0;
 
-  -- Attempts that have a response body and began long after their event: their bodies are forgotten by this.
+  -- Attempts that have a response body and began long after their event: this finds the bodies to remove.
   CREATE TABLE late_response (
     started_at bigint NOT NULL, event bigint NOT NULL, endpoint integer NOT NULL, number integer NOT NULL,
     PRIMARY KEY (started_at, event, endpoint, number)
@@ -280,7 +280,7 @@ const SCHEMA = `
   );
   CREATE INDEX counter_minute ON counter (minute);
 
-  -- Answers to requests that a caller may repeat.
+  -- Responses to requests that a caller may repeat.
   CREATE TABLE idempotency (
     tenant text NOT NULL,
     key text NOT NULL,
@@ -313,7 +313,7 @@ const SCHEMA = `
   CREATE INDEX api_key_links ON api_key (tenant, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
   CREATE INDEX api_key_links_made ON api_key (made_by, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
 
-  -- Who did what. The key holds the instant, as an event's does.
+  -- The audit log. A key contains the instant, as an event's does.
   CREATE TABLE audit (
     key bigint PRIMARY KEY,
     actor text NOT NULL,
@@ -324,7 +324,7 @@ const SCHEMA = `
     object text,
     request text NOT NULL,
     outcome text NOT NULL,
-    -- How many calls of a kind it stands for, and when the last one was; NULL if there is only one.
+    -- The number of calls of a kind that the row stands for, and the last one's time; NULL if there is only one.
     count integer NOT NULL DEFAULT 1,
     last_at bigint
   );

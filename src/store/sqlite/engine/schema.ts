@@ -79,7 +79,7 @@ const ENDPOINTS = `
   -- Lists of endpoints, and the endpoints of one tenant.
   CREATE INDEX endpoint_tenant ON endpoint (tenant, deleted_at);
   CREATE UNIQUE INDEX endpoint_uid ON endpoint (uid, tenant) WHERE uid IS NOT NULL AND deleted_at IS NULL;
-  -- Each of these serves one chore: cancelling, expiring what is held, rotating, removing what was deleted.
+  -- Each of these serves one task: cancelling, expiring held deliveries, rotating, removing deleted endpoints.
   CREATE INDEX endpoint_cancel ON endpoint (number) WHERE cancel_to IS NOT NULL;
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
@@ -172,9 +172,9 @@ const DELIVERIES = `
     CHECK ((status <= 1) = (due_at IS NOT NULL)),
     CHECK (status <> 0 OR attempts = 0)
   ) STRICT, WITHOUT ROWID;
-  -- What is due later than its place on the ladder allows is found by it.
+  -- Finds deliveries that are due later than their place on the ladder allows.
   CREATE INDEX delivery_retry ON delivery (retry, due_at) WHERE status = 1;
-  -- Due times are read from it, endpoint by endpoint.
+  -- Due deliveries are read from it, endpoint by endpoint.
   CREATE INDEX delivery_waiting ON delivery (endpoint, due_at, event) WHERE status = 1;
   -- Lists and replays: by endpoint, what failed, and why.
   CREATE INDEX delivery_endpoint ON delivery (endpoint, event);
@@ -253,7 +253,7 @@ const ATTEMPTS = `
     PRIMARY KEY (endpoint, failed, started_at, event, number)
   ) STRICT, WITHOUT ROWID;
 
-  -- Attempts that have a response body and began long after their event: their bodies are forgotten by this.
+  -- Attempts that have a response body and began long after their event: this finds the bodies to remove.
   CREATE TABLE late_response (
     started_at INTEGER NOT NULL,
     event INTEGER NOT NULL,
@@ -297,7 +297,7 @@ const JOBS = `
     CHECK (planned >= 0 AND released >= 0),
     CHECK (matched = planned + released + delivered + failed + cancelled + skipped)
   ) STRICT, WITHOUT ROWID;
-  -- Removes what is left of a deleted endpoint.
+  -- Finds the remaining rows of a deleted endpoint.
   CREATE INDEX job_endpoint_endpoint ON job_endpoint (endpoint);
 
   -- The deliveries that a job still has to do. An index of pending deliveries by event would make this table
@@ -382,7 +382,7 @@ const STATISTICS = `
 `;
 
 const CALLERS = `
-  -- Answers to requests that a caller may repeat. They hold no secret and nothing of an event's data. Rows are
+  -- Responses to requests that a caller may repeat. They hold no secret and nothing of an event's data. Rows are
   -- appended, because keys come in any order: only the narrow index is written at random.
   CREATE TABLE idempotency (
     num INTEGER PRIMARY KEY,
@@ -416,7 +416,7 @@ const CALLERS = `
   CREATE INDEX api_key_links ON api_key (tenant, expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
   CREATE INDEX api_key_links_made ON api_key (portal ->> 'madeBy', expires_at) WHERE portal IS NOT NULL AND revoked_at IS NULL;
 
-  -- Who did what. The key holds the instant, as an event's does.
+  -- The audit log. A key contains the instant, as an event's does.
   CREATE TABLE audit (
     key INTEGER PRIMARY KEY,
     actor TEXT NOT NULL,
@@ -428,7 +428,7 @@ const CALLERS = `
     object TEXT,
     request TEXT NOT NULL,
     outcome TEXT NOT NULL,
-    -- How many calls of a kind it stands for, and when the last one was; NULL if there is only one.
+    -- The number of calls of a kind that the row stands for, and the last one's time; NULL if there is only one.
     count INTEGER NOT NULL DEFAULT 1,
     last_at INTEGER
   ) STRICT;
