@@ -9,12 +9,12 @@ function on(tab: "events" | "deliveries", setup: Setup = {}): Dashboard {
   return new Dashboard({ tab, status: "pending", jobs: [], ...setup }).connected();
 }
 
-/** Every act that was sent, however often. */
+/** Returns every act that was sent, repeats included. */
 function sent({ effects }: Dashboard): Call[] {
   return effects.flatMap((effect) => (effect.do === "call" && effect.call.about.for === "act" ? [effect.call] : []));
 }
 
-/** An act whose first answer was lost. */
+/** Presses keys and loses the response to the first act that they send. */
 function lost(dashboard: Dashboard, ...keys: string[]): Dashboard {
   dashboard.answers = false;
   dashboard.press(...keys);

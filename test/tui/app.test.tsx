@@ -159,6 +159,6 @@ it.each(TABS)("paints most rows of %s as Ink writes them: others it takes apart 
   const lines = frameOf(dashboard.state).map((line) => line.trimEnd());
   const others = lines.filter((line) => renderToString(<Text>{line}</Text>, { columns: 200 }) !== line);
   expect(others.length).toBeLessThanOrEqual(lines.length / 3);
-  // Where two styles touch Ink does not end the first.
+  // Ink leaves out the end of a style where another style begins.
   expect(others.filter((line) => !/m\x1b\[|^ +\d+ of/.test(line))).toEqual([]);
 });

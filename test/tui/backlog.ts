@@ -1,4 +1,7 @@
-/** A bad night, written past the daemon: three endpoints that failed for a cause each, and what still waits for them. */
+/**
+ * The backlog of an outage, written into the database directly: three endpoints that failed, each for a cause of its
+ * own, and deliveries that wait for them.
+ */
 import { hash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -13,10 +16,12 @@ export const CAUSES = [
 ] as const;
 
 const HOUR_MS = 3_600_000;
-/** Of the envelope's id, which stands first. */
+/** The event's id is filled in at the beginning. */
 const ENVELOPE = `{"id":"evt_${"0".repeat(26)}","type":"budget.exceeded","created_at":"2026-11-20T10:00:00.000Z","data":{}}`;
 
-/** Of a daemon that is stopped and has three endpoints: of its tenant and type nothing else is known. */
+/**
+ * Fills the store of a stopped daemon with three endpoints. It must know the tenant and event type, but have no events.
+ */
 export function fillBacklog(dir: string, { failed, pending }: { failed: number; pending: number }): void {
   const db = new Database(join(dir, "webhookd.db"));
   db.pragma("synchronous = OFF");
@@ -55,7 +60,7 @@ export function fillBacklog(dir: string, { failed, pending }: { failed: number; 
       insertAttempt.run(key, number, number, now - HOUR_MS, status, error);
     }
   })();
-  // Failures are found by what the daemon notes of each delivery.
+  // The daemon finds failures by what it notes of each delivery, so these are noted too.
   const meta = new Meta(db);
   meta.causesNoted = Number.MAX_SAFE_INTEGER;
   const causes = new Causes(db);

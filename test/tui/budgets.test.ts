@@ -1,6 +1,7 @@
 /**
- * What the dashboard may cost, with twice the room: bytes written and CPU used are counted, because how long something
- * takes says more about the machine. `BUDGET_SECONDS=30 vitest run test/tui/budgets.test.ts` looks longer.
+ * The resources that the dashboard may use, with a margin of twice as much. Counts bytes written and CPU time, because
+ * elapsed time depends more on the machine. `BUDGET_SECONDS=30 vitest run test/tui/budgets.test.ts` measures for
+ * longer.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ const LOOKS = 12;
 const EVENTS = 100_000;
 const UPDATES_PER_SECOND = 10;
 const KEYS = 20;
-/** At the widest, each by itself, in one look. */
+/** The keys of one look at the largest size, pressed one by one. */
 const WIDE_KEYS = 20;
 const WIDE_LOOKS = 5;
 const START_MS = 400;
@@ -36,7 +37,7 @@ const SIZES = [
   { columns: 200, rows: 60, kbPerSecond: 40, percent: 15 },
 ];
 
-/** A daemon whose store holds them all, and the program as it is released. */
+/** Starts a daemon with all these events, and bundles the program as it is released. */
 async function site() {
   const note = (text: string) => process.stderr.write(`${text}\n`);
   const kept = await seeded({ pending: EVENTS, endpoints: 5, tenant: "default", as: "old" }, note);
@@ -67,7 +68,7 @@ inTerminal("the dashboard over 100,000 events", () => {
     await terminal.until(/1 of (≥ )?\d/);
     await expect.poll(() => statSync(file, { throwIfNoEntry: false })?.size ?? 0).toBeGreaterThan(0);
     const written = () => statSync(file).size;
-    // The one thing here that is about time: that nothing is written. What was still under way comes to an end first.
+    // This is the only part that depends on time: nothing may be written. It waits until earlier output has ended.
     const quietly = async () => {
       await terminal.settled((screen) => screen);
       const before = written();
@@ -77,7 +78,7 @@ inTerminal("the dashboard over 100,000 events", () => {
     const idleBytes = (await quietly()) && (await quietly());
     await terminal.press("0");
     await terminal.until("0 OVERVIEW");
-    // Ages and rates of the minute may end in it once.
+    // An age or a rate of the last minute may still change once.
     const idleOverviewBytes = (await quietly()) && (await quietly());
     await terminal.press("1");
     await terminal.until("1 EVENTS");
@@ -110,7 +111,7 @@ inTerminal("the dashboard over 100,000 events", () => {
           cpu: (cpuMs(pid) - ms) / 10 / seconds / percent,
         };
       };
-      // Others on the machine make everything dearer, and nothing cheaper: what counts is the best of a few looks.
+      // Other programs can only make a measurement worse, so the best of several counts.
       let best = await follow();
       for (let look = 1; look < LOOKS && best.cpu > SLACK; look++) {
         const again = await follow();
@@ -143,8 +144,8 @@ inTerminal("the dashboard over 100,000 events", () => {
 });
 
 /**
- * What a key costs in the largest of the sizes until it shows, its ninety-fifth hundredth: the processor's time, which a
- * clock counts in steps of 10 ms. How long it took by the wall is printed.
+ * Returns the 95th percentile of the CPU time from pressing a key until it shows, at the largest size. CPU time is
+ * counted in steps of 10 ms. The elapsed time is only printed.
  */
 async function wideKeys(terminal: Tmux, pid: number): Promise<{ p95: number; wallP95: number }> {
   const [cpu, wall]: [number[], number[]] = [[], []];

@@ -3,16 +3,16 @@ import type { StreamMessage, StreamOptions } from "../../src/client/stream.ts";
 import type { Call } from "../../tui/model/call.ts";
 import { FakeDaemon, type Holds } from "./daemon.ts";
 
-/** A client whose daemon answers from here, tells what the test says, and goes away when the test says. */
+/** A client with a fake daemon. The test sends the stream's messages and breaks the connection. */
 export class FakeClient implements Client {
   readonly target = "/run/webhookd/webhookd.sock";
   readonly daemon: FakeDaemon;
   isUp = true;
-  /** Before each answer. */
+  /** Awaited before each response. */
   wait: () => Promise<void> = () => Promise.resolve();
-  /** The id that each connection began with. */
+  /** The last event id with which each connection began. */
   readonly connectedWith: (string | undefined)[] = [];
-  /** Streams that are open. */
+  /** The number of open streams. */
   listening = 0;
   #told: StreamMessage[] = [];
   #wake: () => void = () => {};

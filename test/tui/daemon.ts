@@ -1,4 +1,4 @@
-/** A dashboard's state as it comes about, with a daemon that answers from here. */
+/** The dashboard's state and reducer with a fake daemon, which responds at once. */
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { anAuditRecord } from "../../src/api/daemon/audit.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
@@ -34,7 +34,7 @@ export const SETTINGS: Settings = {
   session: "s",
 };
 
-/** The id of the `n`th thing of a kind; greater is later. */
+/** Returns the id of the nth object of a kind. A greater `n` is later. */
 export function idOf(prefix: string, n: number): string {
   return `${prefix}_${String(n).padStart(26, "0")}`;
 }
@@ -43,19 +43,19 @@ export const TYPES = ["budget.exceeded", "transaction.created", "transaction.enr
 export const NEW_ENDPOINT = idOf("ep", 99);
 export const SECRET = `whsec_${"Kz8v".repeat(10)}Kzs=`;
 
-/** What the daemon holds: each is overridden where a test is about it. */
+/** The contents of the fake daemon. Tests override the part that they are about. */
 export interface Holds {
-  /** How many events, the newest with the greatest number. */
+  /** The number of events. The newest has the greatest number. */
   readonly events?: number;
-  /** Put wherever the outside may write. */
+  /** This text stands wherever others than operators may write. */
   readonly text?: string;
   readonly status?: string;
   readonly endpoints?: 0 | 1;
-  /** Answers in place of the usual ones, by operation. */
+  /** Responses in place of the usual ones, by operation. */
   readonly instead?: { readonly [operation: string]: unknown };
-  /** By default one that runs. */
+  /** By default one running job. */
   readonly jobs?: readonly Partial<Job>[];
-  /** What a plan of many says. */
+  /** Members that replace those of a plan for many deliveries. */
   readonly plan?: Partial<JobPlan>;
 }
 
@@ -186,14 +186,14 @@ export interface Setup extends Holds {
   readonly settings?: Partial<Settings>;
 }
 
-/** The reducer with its daemon: what it asks is answered at once, and everything else is kept. */
+/** The reducer with its daemon. Calls are answered at once, and other effects are recorded. */
 export class Dashboard {
   state: State;
   now = NOW;
   readonly daemon: FakeDaemon;
-  /** What the reducer asked for beside questions to the daemon. */
+  /** Effects other than answered calls. */
   readonly effects: Effect[] = [];
-  /** False: questions stay open. */
+  /** False leaves calls unanswered. */
   answers = true;
 
   constructor({ size = { columns: 80, rows: 24 }, tab = "events", settings = {}, ...holds }: Setup = {}) {
@@ -221,7 +221,7 @@ export class Dashboard {
     this.say({ kind: "answered", call: effect.call, answer } as never);
   }
 
-  /** Each key in a chunk of its own. */
+  /** Sends each key in a chunk of its own. */
   press(...keys: KeyName[]): this {
     for (const key of keys) this.say({ kind: "keys", keys: [key] });
     return this;
@@ -241,7 +241,7 @@ export class Dashboard {
   }
 }
 
-/** The screen without its colours. */
+/** Returns the screen without its colours. */
 export function shown({ state }: Dashboard): string {
   return frameOf(state)
     .map((line) => line.replaceAll(/\x1b\[[0-9;]*m/g, ""))

@@ -1,23 +1,23 @@
-/** The dashboard as its users run it: typed at a prompt, and left for it again. */
+/** The dashboard as users run it: started at a prompt, and quit to the prompt again. */
 import { expect } from "vitest";
 import { MAIN } from "../harness/process.ts";
 import { Tmux, type TerminalState, type TmuxOptions } from "./tmux.ts";
 
 export interface RunOptions extends TmuxOptions {
-  /** Of the daemon. */
+  /** The daemon's socket. */
   readonly socket: string;
   readonly flags?: string;
-  /** To open first; null: whichever it is. */
+  /** The screen to open. Null opens the default screen. */
   readonly screen?: string | null;
-  /** On the screen once it is open. */
+  /** A text that is on the screen once it is open. */
   readonly shows?: string | RegExp;
-  /** In place of the program from this checkout. */
+  /** Replaces the program of this checkout. */
   readonly program?: string;
 }
 
 export class RunningDashboard {
   readonly terminal: Tmux;
-  /** From the prompt to the screen, in milliseconds. */
+  /** Milliseconds from the command until the screen shows. */
   readonly openedMs: number;
   readonly #before: { readonly modes: string; readonly state: TerminalState };
 
@@ -45,7 +45,7 @@ export class RunningDashboard {
     return new RunningDashboard(terminal, before, performance.now() - began);
   }
 
-  /** Once it has ended, with this exit code: all that it took it gave back. */
+  /** Waits for the dashboard to end with this exit code. The terminal must be as it was before. */
   async isOver(exit: number): Promise<string> {
     const { terminal } = this;
     await terminal.until((screen) => screen.trimEnd().endsWith("$"));
@@ -58,7 +58,7 @@ export class RunningDashboard {
   }
 }
 
-/** Of the line discipline: echo, signals, line editing. */
+/** Returns the modes of the line discipline, such as echo, signals and line editing. */
 async function modesOf(terminal: Tmux): Promise<string> {
   await terminal.command('clear; echo "modes=$(stty -g)="');
   const screen = await terminal.until(/modes=[0-9a-f:\n]{20,}=/);

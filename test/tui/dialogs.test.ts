@@ -1,4 +1,4 @@
-/** Every dialog there is, at the widths people have, with names as long and as wide as they may be. */
+/** Every dialog at common widths, with names as long and as wide as they may be. */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
@@ -14,7 +14,7 @@ const TEXTS = { long: "w".repeat(220), wide: "界".repeat(110), mixed: "é👩�
 type Kind = Exclude<Dialog["kind"], "form"> | Purpose["kind"];
 type Way = (dashboard: Dashboard) => Dashboard;
 
-/** One of each kind at least: a kind that is missing here does not compile. */
+/** At least one of each kind. If a kind is missing, this does not compile. */
 const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
   confirm: {
     "a replay": (d) => d.press(KEY.replay),
@@ -97,7 +97,7 @@ function dialogOf({ modes }: State): Dialog {
   return mode.dialog;
 }
 
-/** What was painted apart. */
+/** Splits a line into parts of one style each. */
 function runsOf(line: string): { readonly style: string; readonly text: string }[] {
   return [...line.matchAll(/(?:\x1b\[([1-9][\d;]*)m)?([^\x1b]+)(?:\x1b\[(?:22|27|39)m)*/g)].map(
     ([, style = "", text]) => {
@@ -111,7 +111,7 @@ function bare(line: string): string {
 }
 
 const RULES = /^[─╭╮╰╯│ ]*$/;
-/** The cursor stands right at the text. */
+/** The cursor stands directly at the text. */
 const CURSOR = "7";
 
 function requireApart(line: string): void {
@@ -124,7 +124,7 @@ function requireApart(line: string): void {
       `"${before.text}" and "${text}" collide in:\n${bare(line)}`,
     ).toBe(true);
   }
-  // What is not painted apart is told by the name that both have.
+  // Texts of one style are not split, so the host's name, which is in both, shows if they collide.
   expect(bare(line)).not.toMatch(/[^\s/("]127\.0\.0\.1/);
 }
 
@@ -141,7 +141,7 @@ describe.each([80, 100, 120])("at %i columns", (columns) => {
           expect(bare(line).trim()).toMatch(/^(╭─.*─╮|│ .* │|╰─.*─╯)$/);
           requireApart(line);
         }
-        // All of its keys are to be seen.
+        // All of the dialog's keys are visible.
         expect(bare(box.at(-2)!)).not.toContain("…");
         expect(box.map(bare).join("\n")).toMatch(/\bEsc\b/);
       }

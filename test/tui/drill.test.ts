@@ -1,6 +1,6 @@
 /**
- * The drill of a bad night: from the prompt to the cause, a canary on its way, the brake. A tenth of it here;
- * `npm run drill` is all of it; DRILL_PROGRAM is another build of webhookd to open it with.
+ * The drill of an outage: from the prompt to the cause, a canary replay and a pause. This runs a tenth of it, and `npm
+ * run drill` runs all. DRILL_PROGRAM names another build of webhookd for the dashboard.
  */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -17,13 +17,13 @@ import { inTerminal, type Tmux } from "./tmux.ts";
 const FAILED = Number(process.env["DRILL_FAILED"] ?? 4000);
 const PENDING = 5 * FAILED;
 const PACE = "500";
-/** Of the processor's time: how long it takes beside others says more about the machine. That figure is printed. */
+/** Limits CPU time. The elapsed time depends on what else the machine does, so it is only printed. */
 const OPEN_MS = 400;
 const SLACK = 4;
-/** So many of the replayed are answered before the job is paused, and the others are not. */
+/** The number of replayed deliveries that are answered before the job is paused. The others wait. */
 const HALF = Math.floor(FAILED / CAUSES.length / 4);
 
-/** As it is released: the source takes twice as long to load. */
+/** Bundles the program as it is released. The source takes twice as long to load. */
 async function program(dir: string): Promise<string> {
   const { directory } = await bundle(`${process.platform}-${process.arch}`, join(dir, "bundle"));
   return `node ${directory}/${START}`;
@@ -102,7 +102,7 @@ inTerminal("a bad night", () => {
   });
 });
 
-/** So many customers fail beside the one who calls, most of them worse. */
+/** The number of customers whose endpoints fail beside the one who calls, most of them more often. */
 const CUSTOMERS = 40;
 
 async function customers() {
@@ -112,7 +112,7 @@ async function customers() {
   ];
   onTestFinished(() => Promise.all([others.close(), acme.close()]).then(() => {}));
   const dir = aDirectory();
-  // A retry would be delivered: none comes while this goes on, however slow the machine is.
+  // A retry would be delivered, so none may fall due during the test, however slow the machine is.
   const daemon = await TestDaemon.start({ dir, clock: systemClock, settings: { RETRY_DELAYS: "1h" } });
   for (let n = 0; n < CUSTOMERS; n++) {
     await daemon.register(`${others.url}/${n}`, { description: `Customer ${n}` });

@@ -20,7 +20,7 @@ function onEndpoints(setup: Setup = {}): Dashboard {
 const asked = ({ daemon }: Dashboard, operation: string) => daemon.asked.filter((call) => call.operation === operation);
 const dialogs = ({ state }: Dashboard) => state.modes.map((mode) => mode.kind === "dialog" && mode.dialog.kind);
 
-/** Whether it is anywhere in the state. */
+/** True if the text is anywhere in the state. */
 function holds({ state }: Dashboard, text: string): boolean {
   const flat = JSON.stringify(state, (_, value: unknown) =>
     value instanceof Map || value instanceof Set ? [...value] : value,
@@ -28,7 +28,7 @@ function holds({ state }: Dashboard, text: string): boolean {
   return flat.includes(text);
 }
 
-/** Presses keys whose questions stay open, and hands back the last one. */
+/** Presses keys whose calls stay unanswered, and returns the last call. */
 function withoutAnswer(dashboard: Dashboard, ...keys: string[]): Call {
   dashboard.answers = false;
   dashboard.press(...keys);
@@ -113,7 +113,7 @@ describe("adding an endpoint", () => {
     expect(shown(dashboard)).toContain("Where should the events go?");
     expect(shown(dashboard)).toMatch(/Did you mean.*\n.*budget\.exceeded\?/);
     expect(asked(dashboard, "registerEndpoint")).toEqual([]);
-    // The cursor is at the first of them, and typing takes what was said away.
+    // The cursor is at the first of the two fields, and typing removes its message.
     expect(shown(dashboard.type("https://a.example"))).not.toContain("Where should the events go?");
   });
 
@@ -294,7 +294,7 @@ describe("rotating a secret", () => {
     const answer = dashboard.daemon.answer(late);
     dashboard.answers = true;
     dashboard.pass(1).press("S", "enter").type(TAIL).press("enter");
-    // Asked again, this daemon would know nothing of it.
+    // If the endpoint were read again, this fake daemon would not know of the rotation.
     dashboard.answers = false;
     dashboard.say({ kind: "answered", call: late, answer } as never);
     expect(shown(dashboard.press("esc", "S"))).toContain("complete: the next secret takes over now");
@@ -390,7 +390,7 @@ describe("on the smallest screen", () => {
   it("a form shows its fields and its keys", () => {
     const dashboard = small().press("S");
     for (const words of ["Overlap", "To confirm", "Enter", "Esc"]) expect(shown(dashboard)).toContain(words);
-    // As high as it is, one line of keys.
+    // At every height the keys take one line.
     for (let rows = 12; rows <= 24; rows++) {
       const text = shown(small({ size: { columns: 60, rows } }).press("S"));
       expect(text.split("Esc  cancel"), `${rows} rows`).toHaveLength(2);

@@ -1,9 +1,9 @@
-/** The event beside a list on a wide screen. */
+/** The pane with the event beside a list, on a wide screen. */
 import { expect, it } from "vitest";
 import { asked, Dashboard, idOf, shown } from "./daemon.ts";
 
 const WIDE = { columns: 200, rows: 60 };
-/** How often an event was read. */
+/** Counts how often an event was read. */
 const readings = (dashboard: Dashboard, n: number) =>
   asked(dashboard, "getEvent").filter(({ ask }) => ask.id === idOf("evt", n)).length;
 
@@ -11,7 +11,7 @@ it("is there as soon as the cursor is, whichever way it goes", () => {
   const dashboard = new Dashboard({ size: WIDE }).connected().press("j");
   for (const key of ["j", "j", "j", "k", "j"]) {
     dashboard.pass(100);
-    // Whatever is asked from here on is not answered before the screen is drawn.
+    // No later call is answered before the screen is drawn.
     dashboard.answers = false;
     dashboard.press(key);
     expect(shown(dashboard), key).toContain("last answer");

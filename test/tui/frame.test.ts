@@ -14,7 +14,7 @@ const SIZES: Size[] = [
   { columns: 120, rows: 40 },
   { columns: 200, rows: 60 },
 ];
-/** Ways to every screen, state and box there is. */
+/** Keys that lead to every screen, state and dialog. */
 const WAYS: Record<string, (dashboard: Dashboard) => Dashboard> = {
   ...Object.fromEntries(TABS.map((tab, index) => [tab, (d: Dashboard) => d.connected().press(String(index + 1))])),
   "an event": (d) => d.connected().press("enter"),
@@ -50,7 +50,7 @@ function problem(failure: string) {
   return { failure, code: failure, message: "cannot reach the daemon at /run/webhookd.sock", hint: "Is it running?" };
 }
 
-/** What is left when our own colours are taken away. */
+/** Removes our own colours. */
 function bare(line: string): string {
   return line.replaceAll(/\x1b\[[0-9;]*m/g, "");
 }
@@ -67,7 +67,7 @@ describe.each(SIZES)("at $columns x $rows", (size) => {
       for (const line of lines) {
         expect(stringWidth(bare(line)), line).toBe(size.columns);
         if (look.ascii) expect(bare(line)).toMatch(/^[\x20-\x7e]*$/);
-        // Bold and reverse carry meaning without colours.
+        // Bold and reverse are used without colours too.
         if (!look.color) expect(line.replaceAll(/\x1b\[(?:1|22|7|27)m/g, "")).not.toContain("\x1b");
       }
     }

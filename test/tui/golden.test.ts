@@ -1,6 +1,6 @@
 /**
- * Every list at four widths, with names that are long and wide: `golden/` is how they look, and whatever the width, the
- * column that answers the question of its list is there, uncut. To take them anew: `vitest run … --update`.
+ * Every list at four widths, with long and wide names. `golden/` has the expected screens. At every width the column
+ * with the list's main answer is shown in full. `vitest run … --update` writes the screens again.
  */
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
@@ -90,7 +90,7 @@ const INSTEAD = {
   listJobs: { data: [], next_cursor: null },
 };
 
-/** Answers for each endpoint what is of that one. */
+/** Responds with the data of the endpoint that the call names. */
 class Daemon extends FakeDaemon {
   override answer(call: Call): unknown {
     const n = ENDPOINTS.findIndex(({ id }) => id === (call.ask.id ?? call.ask.query?.["endpoint"]));
@@ -103,7 +103,7 @@ class Daemon extends FakeDaemon {
   }
 }
 
-/** The lists of the tabs, and that of an endpoint's page. */
+/** The lists of the tabs, and the one on an endpoint's page. */
 type List = Tab | "endpoint";
 
 function open(list: List, columns: number): string[] {
@@ -117,7 +117,7 @@ function open(list: List, columns: number): string[] {
   return shown(dashboard).split("\n");
 }
 
-/** The cells below a head, from where it begins to where the next one does: in columns of the terminal. */
+/** Returns the cells below a head, which end where the next head begins. Positions are columns of the terminal. */
 function cellsBelow(lines: readonly string[], head: string): string[] {
   const at = lines.findIndex((line) => new RegExp(`(^| )${head}( |$)`).test(line));
   expect(at, `there is a column ${head}:\n${lines.join("\n")}`).toBeGreaterThan(0);

@@ -22,14 +22,14 @@ function commandsOf({ state }: Dashboard): string[] {
     : [];
 }
 
-/** As a POSIX shell splits words that are plain or in single quotes. */
+/** Splits a line as a POSIX shell does, for words that are plain or in single quotes. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/(?:'[^']*'|\\'|[^\s'\\])+/g)].map(([word]) =>
     word.replaceAll(/'([^']*)'|\\(')/g, (_, quoted: string | undefined, quote: string | undefined) => quoted ?? quote!),
   );
 }
 
-/** What the command line makes of it: the command, and what it was told. */
+/** Returns the command that a command line runs, and its arguments. */
 async function parsed(line: string): Promise<{ name: string; args: Record<string, unknown> }> {
   const ran: { name: string; args: Record<string, unknown> }[] = [];
   const [program, ...words] = wordsOf(line);
@@ -202,7 +202,7 @@ describe("a report of a group", () => {
     const [report] = saved(on("failures", { text }).press("w"));
     const lines = report!.text.split("\n");
     for (const line of lines) expect(line).not.toMatch(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/);
-    // Outside an indented block there are only words of ours.
+    // Outside indented blocks all words are our own.
     const own = lines.filter((line) => !line.startsWith("    ")).join("\n");
     expect(own).not.toMatch(/<script>|\{\{|PWNED|<U\+/);
   });

@@ -1,4 +1,4 @@
-/** What receivers, publishers and tenants may put wherever they can write. */
+/** Texts that receivers, publishers and tenants may put wherever they can write. */
 export const HOSTILE: readonly string[] = [
   "\x1b]52;c;aGFja2Vk\x07clipboard",
   "\x1b]0;PWNED\x07title",

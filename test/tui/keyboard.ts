@@ -1,4 +1,4 @@
-/** Every key of the dashboard, pressed in a real terminal. */
+/** Presses every key of the dashboard in a real terminal. */
 import { expect } from "vitest";
 import { BINDINGS } from "../../tui/keys/table.ts";
 import type { Binding } from "../../tui/keys/binding.ts";
@@ -9,7 +9,7 @@ import { RunningDashboard } from "./dashboard.ts";
 import { openSite } from "./site.ts";
 import type { Tmux } from "./tmux.ts";
 
-/** As tmux calls them, where it calls them otherwise. */
+/** tmux's names of keys, where they differ from ours. */
 const NAMES: Readonly<Record<KeyName, string>> = {
   up: "Up",
   down: "Down",
@@ -30,9 +30,9 @@ const HOLDS = { failing: ["out of memory", "out of memory"], delivered: 98 };
 
 interface Way {
   readonly keys: readonly string[];
-  /** How its tab is called there. */
+  /** Matches the tab's title. */
   readonly shows: RegExp;
-  /** On the screen once all of it has been read. */
+  /** Matches the screen once all of it has been read. */
   readonly last: RegExp;
 }
 
@@ -48,7 +48,7 @@ const WAYS: Readonly<Record<Place["kind"], Way>> = {
 };
 
 export const PLACES = Object.keys(WAYS) as Place["kind"][];
-/** The lists beside the first, whose tests are a file of their own: no other file would take as long. */
+/** The lists other than events. They have a test file of their own, because one file would take too long. */
 export const OTHER_LISTS: readonly Place["kind"][] = ["overview", "deliveries", "endpoints", "failures", "activity"];
 
 export const nameOf = (key: KeyName) => NAMES[key] ?? key.replace(/^ctrl\+/, "C-");
@@ -64,16 +64,16 @@ class Keyboard {
     this.place = place;
   }
 
-  /** Nothing over the screen, no filter, and the place on it as if it was just opened. */
+  /** Opens the place anew, with no dialog over it and no filter. */
   async goHere(): Promise<void> {
     const { terminal } = this;
     const { keys, shows, last } = WAYS[this.place];
     const isCovered = (screen: string) => /[╭╰]─|^ [/:]( |$)|Keys on this screen/m.test(screen);
-    // Only then: what comes right behind an Esc looks like a key with Alt.
+    // Esc is pressed only if needed, because a key right behind it looks like that key with Alt.
     if (isCovered(await terminal.screen())) await terminal.press("Escape");
     await terminal.until((screen) => !isCovered(screen));
-    // Over another tab, and the same digit again for the list that the tab begins with. Each key by itself: of several
-    // in one chunk only the last would count.
+    // Goes by another tab, and then presses the digit twice to get the tab's first list. Each key is sent alone,
+    // because in one chunk only the last would count.
     const list = WAYS[BASE[this.place] ?? this.place];
     const other = keys[0] === "1" ? WAYS.activity : WAYS.events;
     await this.#step(other.keys[0]!, new RegExp(other.shows.source.slice(0, 5)));
@@ -85,15 +85,17 @@ class Keyboard {
   }
 
   async #step(key: string, shows: RegExp): Promise<void> {
-    // Where it shows already nobody could tell when the key has come.
+    // If the screen already shows it, nobody could see when the key has arrived, so it is not pressed.
     if (!shows.test(await this.terminal.screen())) await this.terminal.press(key);
     await this.terminal.until(shows);
   }
 
-  /** What the help says of each key: whether it is off, and why, as far as a line goes. */
+  /**
+   * Returns each key in the help. The value is null, or the reason why the key is off, as far as it fits into the line.
+   */
   async help(): Promise<ReadonlyMap<string, string | null>> {
     await this.terminal.press("?");
-    // Not half of it, and not before all is known that keys may be off for.
+    // This waits for the whole help, and until everything is known that keys may depend on.
     const screen = await this.terminal.until(
       (now) => /Keys on this screen[^]*any other key closes/.test(now) && !now.includes("not known yet"),
     );
@@ -107,7 +109,7 @@ class Keyboard {
     await this.shows(key, typeof wanted === "function" ? wanted(this.place) : wanted);
   }
 
-  /** Presses it, and waits until the screen shows this. */
+  /** Presses the key and waits until the screen shows the text. */
   async shows(key: KeyName, wanted: string | RegExp): Promise<void> {
     await this.terminal.press(nameOf(key));
     await this.terminal.until(wanted);
@@ -117,8 +119,8 @@ class Keyboard {
 const BASE: Partial<Record<Place["kind"], Place["kind"]>> = { event: "events", endpoint: "endpoints" };
 
 /**
- * What is on the screen once the key has come. Waiting for any change would not do: other things change as well, and a
- * key that is pressed behind one that has not been read yet is lost with it.
+ * The text on the screen once each key has arrived. Waiting for any change is not enough: other things change too, and
+ * a key that is pressed before the last one was read is lost together with it.
  */
 const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) => string | RegExp)>> = {
   Enter: (place) =>
@@ -131,7 +133,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   "3": "3 ENDPOINTS",
   "4": "4 FAILURES",
   "5": "5 ACTIVITY",
-  // The list that it was reached over.
+  // The list from which the place was opened.
   "-": "5 ACTIVITY",
   "^r": "reloaded",
   Space: /[13] marked/,
@@ -155,7 +157,7 @@ const SHOWS: Readonly<Record<string, string | RegExp | ((place: Place["kind"]) =
   D: "Delete ep_",
 };
 
-/** What takes more than one key to see. */
+/** Keys whose effect takes several keys to see. */
 const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promise<unknown>>> = {
   Esc: async (keyboard, key) => {
     await keyboard.terminal.press("Enter");
@@ -184,15 +186,15 @@ const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promis
     }
   },
   "^\\": async (keyboard, key) => {
-    // Not of half a frame: rows may be marked from before, and a mark that comes with the other half would be taken for
-    // this one. The next key would then share a chunk with Space, and both be lost.
+    // Waits for a whole frame: rows may still be marked from before, and marks that arrive with the other half would be
+    // taken for this one. The next key would then share a chunk with Space, and both would be lost.
     const before = marked(await keyboard.terminal.settled((screen) => `${marked(screen)}`));
     await keyboard.terminal.press("Space");
     await keyboard.terminal.until((screen) => marked(screen) > before);
     await keyboard.terminal.press(nameOf(key));
     await keyboard.terminal.until((screen) => !screen.includes("marked"));
   },
-  // Once around, so that the keys after it find the list as it was.
+  // Goes through all orders, so that the next keys find the list as it was.
   o: async ({ terminal }) => {
     const orderIn = (screen: string) => /^ \d+ of [^,\n]+(?:, \d+ marked)?, (\D+?) *( \/.*)?$/m.exec(screen)?.[1];
     for (let before: string | undefined; ;) {
@@ -202,7 +204,7 @@ const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promis
       before = order;
     }
   },
-  // The line between the halves, not their words, says which one has the keys.
+  // The line between the halves shows which half has the keys.
   Tab: async ({ terminal }, key) => {
     const before = await terminal.painted();
     await terminal.press(nameOf(key));
@@ -223,16 +225,17 @@ const DOES: Readonly<Record<string, (keyboard: Keyboard, key: KeyName) => Promis
   },
 };
 
-/** Each of them goes from the middle where its words say. */
+/** Presses the key in the middle of the list and waits until the cursor has moved as the key's label says. */
 async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Promise<void> {
   if (positionIn(await keyboard.terminal.screen()) !== 1) await keyboard.terminal.press("g");
   await keyboard.terminal.until((screen) => positionIn(screen) === 1);
   await keyboard.terminal.press("C-d");
   await keyboard.terminal.until((screen) => positionIn(screen) > 20);
-  // Of a whole frame: where the cursor was in half of one is not where the key starts from.
+  // Waits for a whole frame. In half of one the cursor may not be where the key starts from.
   const middle = positionIn(await keyboard.terminal.settled((screen) => `${positionIn(screen)}`));
   const isThere = (screen: string) => {
-    // Not only elsewhere: until the last page is read, the cursor is at its beginning, and the next key counts from there.
+    // Moving is not enough for the last row: until the last page is read, the cursor is at its beginning, and the next
+    // key would count from there.
     if (label === "last row") return / (\d+) of \1\b/.test(screen);
     return /up|first/.test(label) ? positionIn(screen) < middle : positionIn(screen) !== middle;
   };
@@ -240,7 +243,10 @@ async function moves(keyboard: Keyboard, { label }: Binding, key: KeyName): Prom
   await keyboard.terminal.until(isThere);
 }
 
-/** Every key of the place does what the help says of it, or says why not; what is the same everywhere is tried on events. */
+/**
+ * Tests that each key of the place does what the help says, or says why it is off. Keys that are the same everywhere
+ * are tried on events.
+ */
 export async function tryKeys(place: Place["kind"]): Promise<void> {
   const site = await openSite(HOLDS);
   const dashboard = await RunningDashboard.open({ ...site, ...SIZE });

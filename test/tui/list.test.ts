@@ -29,7 +29,7 @@ describe("a list so sparse that several pages fill the screen", () => {
   });
 });
 
-/** A list of `size` numbered rows behind an API of pages, read as the dashboard reads it. */
+/** Reads a list of `size` numbered rows from an API with pages, as the dashboard does. */
 function fill(list: List<Row>, size: number, height: number): List<Row> {
   let now = scrolled(list, height);
   for (let turn = 0; turn < 500; turn++) {
@@ -69,7 +69,7 @@ describe("a window on a list", () => {
           expect(list.selected).toBe(String(size - at));
           expect(list.index - list.top).toBeGreaterThanOrEqual(0);
           expect(list.index - list.top).toBeLessThan(height);
-          // The screen is full as far as there are rows.
+          // The screen is full, unless there are too few rows.
           const shown = list.rows.slice(list.top, list.top + height);
           expect(shown).toHaveLength(Math.min(size, height));
           expect(list.rows.length).toBeLessThanOrEqual(1100);

@@ -1,4 +1,4 @@
-/** Endpoints by the keyboard, against the real daemon and a real receiver. */
+/** Managing endpoints by keyboard, with the real daemon and a real receiver. */
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.ts";
@@ -25,10 +25,13 @@ async function dashboard(script: readonly Answer[] = []) {
   return { ...opened, shows: (text: string | RegExp) => shows(terminal, text) };
 }
 
-/** Until it is on the screen. */
+/** Waits until the text is on the screen. */
 const shows = (terminal: FakeTerminal, text: string | RegExp) => expect.poll(() => terminal.text()).toMatch(text);
 
-/** The box with the secret: nothing of it stays. An Esc that comes together with another key would be Alt and that key. */
+/**
+ * Closes the box with the secret, of which nothing may stay. Esc is sent alone: together with another key it would mean
+ * Alt.
+ */
 async function leave(terminal: FakeTerminal): Promise<void> {
   terminal.type("\x1b");
   await expect.poll(() => terminal.text()).not.toContain("whsec_");

@@ -24,13 +24,13 @@ function on(tab: Tab, setup: Setup = {}): Dashboard {
   return new Dashboard({ tab, jobs: [], ...setup }).connected();
 }
 
-/** What was asked of jobs: plans, then what was to run. */
+/** Returns the plans that were asked for, and the jobs that were to run. */
 function drafts(dashboard: Dashboard): { plans: object[]; jobs: object[] } {
   const bodies = asked(dashboard, "createJob").map(({ ask }) => ask.body as { dry_run?: true });
   return { plans: bodies.filter((body) => body.dry_run), jobs: bodies.filter((body) => !body.dry_run) };
 }
 
-/** Leaves the answer to what is pressed to the test. */
+/** Presses keys and leaves the response to the test. */
 function unanswered(dashboard: Dashboard, ...keys: string[]): Call {
   dashboard.answers = false;
   dashboard.press(...keys);
@@ -47,7 +47,7 @@ describe("the failure under the cursor", () => {
   it("says what it means, who should do what, and what to type", () => {
     expect(lines()).toMatch(/What it means +A proxy answers, but the application behind it does not/);
     expect(lines()).toMatch(/Receiver Start the application, or add capacity; answer at once and queue the work\./);
-    // On a low screen there is no room for what the customer is told.
+    // Only a high screen has space for the customer's advice.
     expect(lines({ size: { columns: 120, rows: 40 } })).toMatch(/Customer Your server is unavailable/);
     expect(lines()).toContain(`webhookd attempts show ${anAttempt.id}`);
   });
@@ -265,7 +265,7 @@ describe("a cancellation of many", () => {
     const dashboard = on(tab, WAITING).press("X");
     expect(shown(dashboard)).toMatch(/Cancel 441 waiting deliveries[^]*390 +answers +example.com/);
     expect(shown(dashboard)).toContain("never sent and cannot be replayed");
-    // Nothing is sent, so that nothing of a pace or a canary is asked.
+    // Nothing is sent, so there is no question about a pace or a canary.
     expect(shown(dashboard)).not.toMatch(/Pace|canary|TIMED OUT/);
     dashboard.press("c", "p", "enter");
     expect(drafts(dashboard).jobs).toEqual([]);

@@ -50,7 +50,7 @@ describe("reports of the mouse", () => {
     ["no end for very long", `\x1b[<${"0;".repeat(5000)}M`],
   ])("with %s are no click, and no keys", (_, text) => {
     expect(all(`a${text}b`)).toEqual({ text: "ab", reports: [] });
-    // However it is cut, once its Esc is there.
+    // The sequence may be cut anywhere behind its Esc.
     for (let at = 2; at < Math.min(40, text.length); at++) {
       expect(all(`a${text.slice(0, at)}`, `${text.slice(at)}b`)).toEqual({ text: "ab", reports: [] });
     }
@@ -60,7 +60,7 @@ describe("reports of the mouse", () => {
     const pasted = `\x1b[200~x${sgr(0, 1, 1, "M")}\x1b[M  y\x1b[201~`;
     for (let at = 0; at <= pasted.length; at++) {
       const { text, reports } = all(`a${pasted.slice(0, at)}`, `${pasted.slice(at)}${sgr(0, 2, 2, "M")}`);
-      // An Esc that ends a chunk is a key.
+      // An Esc at the end of a chunk is a key.
       if (at !== 1) expect([text, reports]).toEqual([`a${pasted}`, [{ kind: "press", column: 1, row: 1 }]]);
     }
   });
@@ -94,7 +94,7 @@ const say = (dashboard: Dashboard, kind: MouseReport["kind"], column: number, ro
   dashboard.say({ kind: "mouse", reports: [{ kind, column, row }] } as never);
 const click = (dashboard: Dashboard, column: number, row: number) =>
   say(say(dashboard, "press", column, row), "release", column, row);
-/** Where this is drawn. */
+/** Returns the place where the text is drawn. */
 const placeOf = (dashboard: Dashboard, text: string | RegExp): [column: number, row: number] => {
   const lines = shown(dashboard).split("\n");
   const row = lines.findIndex((line) => line.search(text) >= 0);

@@ -34,7 +34,7 @@ async function kill({ process }: DaemonProcess): Promise<void> {
   await process.exit;
 }
 
-/** A socket in front of the daemon's that can keep answers back. */
+/** Opens a socket in front of the daemon's. It can hold responses back. */
 async function wire(dir: string) {
   const sockets = new Set<Socket>();
   const socket = join(dir, "wire.sock");

@@ -1,4 +1,4 @@
-/** The first screen: what it says when all is well, and whatever is wrong. */
+/** The first screen, which says that all is well, or what is wrong. */
 import { describe, expect, it } from "vitest";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
@@ -21,7 +21,7 @@ function open({ instead = {}, ...setup }: Setup = {}): Dashboard {
   return new Dashboard({ tab: "overview", ...setup, instead: { ...NOTHING_FAILS, ...instead } }).connected();
 }
 
-/** The band, and what is below it. */
+/** Returns the title band and the text below it. */
 function said(dashboard: Dashboard): [title: string, facts: string] {
   const [title = "", ...facts] = shown(dashboard).split("\n").slice(3, 6);
   return [
@@ -38,7 +38,7 @@ function failing(...groups: readonly Partial<typeof group>[]): Setup {
   return { instead: { listFailures: { ...someFailures, data, total: data.length } } };
 }
 
-/** Its endpoint's last success was so long ago. */
+/** Sets the time since the endpoint's last success. */
 function succeeded(seconds: number, one: Partial<typeof group>): Setup {
   const health = { ...aHealth, last_success_at: ago(seconds) };
   const getEndpoint = { ...anEndpoint, id: group!.endpoint, health };

@@ -5,7 +5,7 @@ import type { StreamMessage } from "../../src/client/stream.ts";
 import { FakeClient } from "./client.ts";
 import { idOf, NOW, SETTINGS } from "./daemon.ts";
 
-/** Time that passes when the test says. */
+/** A clock that the test moves. */
 class Time implements Surroundings {
   #now = NOW;
   #timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -37,7 +37,7 @@ class Time implements Surroundings {
   }
 }
 
-/** Until no promise has anything more to do. */
+/** Waits until no promise has anything left to do. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -46,7 +46,7 @@ interface Running {
   readonly program: Program;
   readonly time: Time;
   readonly client: FakeClient;
-  /** Since it was asked last. */
+  /** Returns the number of frames since the last call. */
   drawn(): number;
 }
 
@@ -90,13 +90,13 @@ it.each([0, 70])("draws as often as it is told to, however much happens, with an
     client.tell(published(300 + n));
     await time.pass(10);
   }
-  // Ten seconds, four frames each; every one of them differs by the age of its rows or the rate.
+  // Ten seconds have four frames each. Every frame differs by the age of its rows or the rate.
   expect(drawn()).toBeLessThanOrEqual(41);
 });
 
 it("draws and asks nothing new when nothing happens", async () => {
   const { time, client, drawn } = await running();
-  // Their ages are told by the minute, then by the hour.
+  // By then ages are shown in hours, and change rarely.
   await time.pass(3_660_000);
   drawn();
   const before = client.daemon.asked.length;

@@ -19,14 +19,14 @@ afterEach(async () => {
   await site?.receiver.close();
 });
 
-/** A daemon with failed deliveries and a dashboard on it; both live by one clock, which moves when the test says. */
+/** A daemon with failed deliveries, and a dashboard on it. Both use one clock, which the test moves. */
 class Site {
   readonly clock = new ManualClock();
   daemon!: TestDaemon;
   receiver!: TestReceiver;
   program!: Program;
 
-  /** Every event has failed for good; after that the receiver answers as `answers` say, and then 200. */
+  /** Starts with events that have all failed for good. From then on the receiver gives `answers`, and then 200. */
   static async open(tab: Tab, ...answers: Answer[]): Promise<Site> {
     site = new Site();
     site.receiver = await TestReceiver.start(Array.from({ length: 2 * EVENTS }, () => 503));
@@ -85,7 +85,7 @@ class Site {
     for (const key of keys) this.program.keys([key]);
   }
 
-  /** Seconds pass until the screen says it. */
+  /** Lets seconds pass until the screen shows the text. */
   async until(text: string): Promise<void> {
     const say = async () => {
       if (!this.screen().includes(text)) await this.second();
@@ -117,7 +117,7 @@ it("stops after a canary that failed, and goes on when somebody says so", async 
   await site!.shows("Canary replay of 30 failed deliveries");
   site!.type("enter");
   await site!.until("paused itself");
-  // The ladder may have tried the one that failed again.
+  // The ladder may have retried the failed delivery.
   expect(new Set(receiver.requests.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
   site!.type("5");
   await site!.shows("paused");
@@ -169,7 +169,7 @@ it("cancels all that waits, and sends an endpoint what it never got", async () =
   await site!.shows("Cancel 5 waiting deliveries");
   site!.type("5", "enter");
   await site!.until("done; 5 cancelled");
-  // The newest endpoint stands below what fails, and chose what was published before it was there.
+  // The newest endpoint is below the failing ones. Events of its types were published before it existed.
   await daemon.register(receiver.url);
   site!.type("ctrl+r", "G");
   await site!.shows("▶ ○ untried");

@@ -19,7 +19,7 @@ const ago = (seconds: number) => new Date(NOW - seconds * 1000).toISOString();
 const event = idOf("evt", 250);
 const attempt = (number: number, change: object) => ({ ...anAttempt, event, number, retry: number - 1, ...change });
 
-/** On the page of an event of which `attempts` were made, the latest first as the API lists them. */
+/** Returns the page of an event with these attempts, the latest first, as the API lists them. */
 function eventPage(attempts: readonly object[], delivery: object, setup: Setup = {}): string {
   const deliveries = [{ ...anEvent.deliveries[0], attempts: attempts.length, ...delivery }];
   const instead = {
@@ -230,7 +230,7 @@ describe("a filtered list of events", () => {
     [`endpoint:${idOf("ep", 3)}`, "204"],
     ["status:pending", "tls"],
     ["type:budget.exceeded error:tls_error", "tls"],
-    // What matched has changed since.
+    // The delivery that matched has changed since.
     ["error:timeout", "500"],
   ])("%s shows the result of the delivery that matched", (filter, result) => {
     const size = { columns: 100, rows: 24 };
@@ -260,7 +260,7 @@ describe("the help at 80 x 24", () => {
   ] as const)("opens with what can be done on screen %s", (screen, keys) => {
     const lines = shown(new Dashboard().connected().press(screen, "?")).split("\n");
     const end = lines.findIndex((line) => line.includes("Keys everywhere"));
-    // Where a line goes on, no key stands in front of it.
+    // A continued line has no key in front.
     const first = lines.slice(4, end).flatMap((line) => /^ {2}(\S+)/.exec(line)?.[1] ?? []);
     expect(end).toBeLessThan(22);
     expect(first).toEqual(expect.arrayContaining([...keys]));
@@ -325,7 +325,7 @@ describe("how many rows a list has", () => {
     [{}, "1 of 100+"],
     [{ total: 1234, total_is: "exact" }, "1 of 1,234 "],
     [{ total: 10_000, total_is: "at_least" }, "1 of ≥ 10,000"],
-    // Counted before the rest came.
+    // The total was counted before the last events were published.
     [{ total: 99, total_is: "exact" }, "1 of 100+"],
   ])("is said beside the position: %j is %s", (total, text) => {
     expect(position(total)).toContain(text);

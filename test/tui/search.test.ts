@@ -25,7 +25,7 @@ describe("a search of what events say", () => {
     };
     const query = answer({ data: [], next_cursor: "2", searched: { events: 612_000, until: TWO_HOURS_AGO } });
     expect(query).toMatchObject({ data: 'customer_id:cus_123 name:"a b"' });
-    // It would be as much work as the search.
+    // Counting the matches would cost as much as the search.
     expect(query).not.toHaveProperty("total");
     expect(shown(dashboard)).toContain("Nothing so far, searched 612k events, as far as 2h ago, still looking…");
     const next = answer({ ...(found as object), next_cursor: null, searched: { events: 88_000, until: null } });

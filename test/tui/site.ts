@@ -1,4 +1,4 @@
-/** A daemon in this process with receivers and events, for a dashboard that is another process. */
+/** A daemon in this process, with a receiver and events, for a dashboard in another process. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { systemClock } from "../../src/clock.ts";
 import { TestDaemon } from "../harness/daemon.ts";
 
 export interface SiteOptions {
-  /** One event for each, to a receiver that answers 500 with the same text. */
+  /** Publishes an event for each text. The receiver answers it with 500 and the text. */
   readonly failing?: readonly string[];
   readonly delivered?: number;
 }
@@ -16,7 +16,7 @@ export interface SiteOptions {
 export interface Site {
   readonly daemon: TestDaemon;
   readonly socket: string;
-  /** On the dashboard's screen, once it shows the newest event. */
+  /** Matches the dashboard's screen once it shows the newest event. */
   readonly shows: RegExp;
 }
 
@@ -31,13 +31,13 @@ export async function openSite({ failing = [], delivered = 0 }: SiteOptions): Pr
     expect(status).toBe(202);
   }
   await expect.poll(() => receiver.answered()).toBe(2 * failing.length + delivered);
-  // What was answered is recorded, too: no key changes what it does from then on.
+  // All responses are recorded, so no key changes its effect later.
   const pending = async () => (await daemon.request("GET", "/v1/webhooks/deliveries?status=pending&limit=1")).body.data;
   await expect.poll(pending).toEqual([]);
   return { daemon, socket: join(daemon.dir, "webhookd.sock"), shows: /1 of \d/ };
 }
 
-/** Answers 500 with the text in an event's data, and 200 where there is none. */
+/** Answers 500 with the text in an event's data, or 200 if it has none. */
 async function openEcho() {
   let answered = 0;
   const server = createServer(async (request, response) => {
@@ -53,7 +53,7 @@ async function openEcho() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, answered: () => answered };
 }
 
-/** A screen without what goes on by itself, however wide it is: ages and rates stand at the right of their columns. */
+/** Removes what changes by itself, whatever its width: ages and rates, which stand at the right of their columns. */
 export function still(screen: string): string {
   return screen
     .replaceAll(/ *(?:\b\d+[smh](?:\d\d[sm])?\b|\b\d[\d.]*\/s) */g, " _ ")

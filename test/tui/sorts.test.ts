@@ -36,7 +36,7 @@ describe("a list that the daemon sorts", () => {
       ["host", "by host"],
       ["last_success", "longest without success first"],
       ["last_failure", "latest failure first"],
-      // What fails is what one looks for, so it begins with that.
+      // The list begins with this order, because people look for endpoints that fail.
       ["failing", undefined],
     ]);
     const data = Array.from({ length: 60 }, (_, n) => ({ ...anEndpoint, id: idOf("ep", n) }));

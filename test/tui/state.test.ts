@@ -84,7 +84,7 @@ describe("the rate in the header", () => {
     second();
     expect(shown(dashboard)).toContain("  2.0/s ");
     for (let n = 0; n < 15; n++) second();
-    // Nine or ten of the seconds lie in the window.
+    // The window contains nine or ten of the seconds.
     expect(shown(dashboard)).toMatch(/ {2}(?:1\.8|2\.0)\/s /);
     dashboard.pass(5000);
     expect(shown(dashboard)).toMatch(/ {2}(?:0\.8|1\.0)\/s /);
@@ -135,7 +135,7 @@ describe("a long list", () => {
       }
     };
     go("pagedown", 120);
-    // Each page is 18 rows on a screen of 24.
+    // A page is 18 rows on a screen of 24.
     expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000 - 120 * 18));
     go("pageup", 119);
     expect(listOf(dashboard).selected).toBe(idOf("evt", 100_000 - 18));
@@ -493,7 +493,7 @@ describe("without the daemon", () => {
 describe("a quiet screen", () => {
   it("does not change, and is hardly looked at", () => {
     const dashboard = new Dashboard({ events: 20, jobs: [] }).connected();
-    // Ages over a minute change by the minute.
+    // Ages over a minute change once a minute.
     dashboard.now += 3_600_000 - 20 * 60_000;
     dashboard.pass(0);
     const before = frameOf(dashboard.state);
@@ -504,7 +504,7 @@ describe("a quiet screen", () => {
 
 describe("a question that fails", () => {
   const problem = (failure: string, code = failure) => ({ failure, code, message: `it is ${code}`, hint: "" });
-  /** Answers none, and says each time why not. */
+  /** Fails every call and returns how many there were. */
   function failing(dashboard: Dashboard, failure: string): number {
     let failures = 0;
     dashboard.answers = false;

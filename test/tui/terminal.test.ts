@@ -12,7 +12,7 @@ const TAKEN = { alternate: true, cursor: false, wraps: false, mouse: "mouse_stan
 const GIVEN_BACK = { alternate: false, cursor: true, wraps: true, mouse: "" };
 const site = () => openSite({ delivered: 60 });
 
-/** Tells of news as a daemon does, and answers every question with what it was not asked for. */
+/** Starts a server with a valid stream, which answers every other call with the wrong JSON. */
 async function nonsense() {
   const server = createServer(({ url = "" }, response) => {
     if (!url.endsWith("/stream")) return void response.setHeader("content-type", "application/json").end("[1]");
@@ -54,7 +54,7 @@ inTerminal("a terminal", () => {
 
   it.each([
     ["hangs up", "exec"],
-    // Of a session of its own: nothing tells it but reading and writing, which fail.
+    // In a session of its own the dashboard gets no signal, and only its reads and writes fail.
     ["fails without a word", "exec setsid -w"],
   ])("takes the dashboard with it when it %s", async (_, way) => {
     const file = join(aDirectory(), "pid");
@@ -87,7 +87,7 @@ inTerminal("a terminal", () => {
     }
     await terminal.press("C-z");
     await terminal.until(/Stopped[^]*\$\s*$/);
-    // Said by the shell itself: a word that is typed before would be read by what it brings back.
+    // The shell itself prints the text. Text typed before would be read by the dashboard that comes back.
     await terminal.command("clear; kill %1; fg; code=$?; echo over; (exit $code)");
     await terminal.until(/^over$/m);
     await dashboard.isOver(143);
@@ -107,14 +107,14 @@ inTerminal("a terminal", () => {
       await terminal.until("needs 60x12");
       await terminal.resize(last);
       await terminal.until(/3 of \d+[^]*Enter open[^\n]*$/);
-      // Beside the list, what is selected: it comes later.
+      // The pane beside the list shows the selected event, which is read later.
       if (last.columns >= 120) await terminal.until(/"n": \d/);
       const settled = await terminal.settled(still);
       const lines = settled.split("\n");
       expect(lines).toHaveLength(last.rows);
       expect(lines[0]).toMatch(/^ webhookd ● live/);
       expect(lines.filter((line) => line.includes("EVENTS"))).toHaveLength(1);
-      // Drawn again from nothing, it is the same.
+      // A complete redraw gives the same screen.
       await terminal.scribble("Broadcast message");
       await terminal.press("C-l");
       await terminal.until((screen) => still(screen) === still(settled));
@@ -126,15 +126,15 @@ inTerminal("a terminal", () => {
     for (let time = 0; time < 4; time++) {
       const terminal = await Tmux.start();
       await terminal.command(`clear; node ${MAIN} tui --screen events --socket ${socket}`);
-      // Before there is a dashboard, keys that would do something; while it opens, one that never does.
+      // These keys would do something, but there is no dashboard yet. While it opens, a key without an effect is sent.
       await terminal.type("4jjj/x");
       while (!(await terminal.state()).alternate) await terminal.press("~");
-      // Each part comes with an answer of its own.
+      // Each part is drawn with a response of its own.
       await terminal.until(/● live[^]* ✓ 60 [^]*1 of \d/);
       const first = await terminal.settled(still);
       expect(first.split("\n")[0]).toMatch(/^ webhookd ● live/);
       expect(first.split("\n")[2]).toMatch(/ 1 EVENTS .* FOLLOW$/);
-      // It is seen to be drawn anew: a key that came together with C-l would not count.
+      // The scribble shows when the screen was redrawn. A key sent together with C-l would be lost.
       await terminal.scribble("Broadcast message");
       await terminal.press("C-l");
       await terminal.until((screen) => still(screen) === still(first));

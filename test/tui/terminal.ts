@@ -1,17 +1,17 @@
-/** A terminal without a screen: what is written is interpreted, what is typed is what the test says. */
+/** A terminal in memory: it interprets what is written, and the test types the input. */
 import { EventEmitter } from "node:events";
 import { Console } from "node:console";
 import { Readable } from "node:stream";
 import xterm from "@xterm/headless";
 import type { Size } from "../../tui/model/state.ts";
 
-// Vitest's own console has none, and Ink makes one.
+// Vitest's console lacks this class, which Ink uses.
 console.Console ??= Console;
 
 export class FakeTerminal {
   readonly stdout: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** All that was written. */
+  /** Everything that was written. */
   raw = "";
   readonly #screen: InstanceType<typeof xterm.Terminal>;
   #parsed: Promise<void> = Promise.resolve();
@@ -32,7 +32,7 @@ export class FakeTerminal {
     this.stdin = Object.assign(input, { isTTY: true, setRawMode, ref() {}, unref() {} }) as never;
   }
 
-  /** One chunk. */
+  /** Types the text in one chunk. */
   type(text: string): void {
     this.stdin.push(text);
   }
@@ -43,7 +43,7 @@ export class FakeTerminal {
     this.stdout.emit("resize");
   }
 
-  /** What a person sees, without the spaces at the ends of the lines. */
+  /** Returns the lines that a person sees, without spaces at their ends. */
   async lines(): Promise<string[]> {
     await this.#parsed;
     const { active } = this.#screen.buffer;

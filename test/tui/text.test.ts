@@ -12,7 +12,7 @@ const text = fc.oneof(
     .array(fc.constantFrom("東", "👍🏽", "हि", "é", "a", "\u202e", "\x1b[8m", "1️⃣", "🇩🇪", "👨‍👩‍👧"))
     .map((parts) => parts.join("")),
 );
-/** Controls and bidi of any kind, but the line feed. */
+/** Control and bidirectional characters, except for the line feed. */
 const UNSAFE = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
 describe("fit", () => {

@@ -1,6 +1,6 @@
 /**
- * A client of a tmux server that stays: it takes one command after the other where each would cost a process of its own.
- * In tmux(1) under "CONTROL MODE".
+ * A client that stays connected to a tmux server and runs one command after the other. Otherwise each would cost a
+ * process of its own. See tmux(1) under "CONTROL MODE".
  */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
@@ -13,20 +13,23 @@ interface Asked {
 
 export class TmuxControl {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
-  /** In the order in which they are answered. */
+  /** Commands in the order in which they are answered. */
   readonly #asked: Asked[] = [];
-  /** Of the answer that is being read. */
+  /** The response that is being read. */
   #block: { readonly id: string; readonly isOurs: boolean; readonly lines: string[] } | null = null;
   #isOver = false;
 
-  /** `server` are the words that lead to it, `-S` and the like. It neither sizes the window nor reads its output. */
+  /**
+   * `server` holds the options that select the server, such as `-S`. The client neither sizes the window nor reads its
+   * output.
+   */
   constructor(server: readonly string[], env: NodeJS.ProcessEnv) {
     const words = [...server, "-C", "attach", "-f", "ignore-size,no-output"];
     this.#child = spawn("tmux", words, { env, stdio: ["pipe", "pipe", "ignore"] });
     this.#child.stdin.on("error", () => {});
     this.#child.on("error", () => {});
     let rest = "";
-    // Not node:readline, for which lines end at U+2028, too.
+    // node:readline is not used, because it ends lines at U+2028 too.
     this.#child.stdout.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop()!;
@@ -35,7 +38,7 @@ export class TmuxControl {
     this.#child.once("close", () => this.#end());
   }
 
-  /** What the command prints; rejects with what tmux has against it. No word of it may hold a line's end. */
+  /** Returns the command's output, or rejects with tmux's error. No word may contain a line feed. */
   ask(...words: string[]): Promise<string> {
     const line = words.map(quoted).join(" ");
     return new Promise((resolve, reject) => {
@@ -55,7 +58,7 @@ export class TmuxControl {
   #read(line: string): void {
     const [, word, id, flags] = /^%(begin|end|error) (\d+ \d+) (\d+)$/.exec(line) ?? [];
     if (this.#block === null) {
-      // The last bit says that the command came from here. What else begins with % is news.
+      // The last bit is set if the command came from this client. Other lines that begin with % are notifications.
       if (word === "begin") this.#block = { id: id!, isOurs: (Number(flags) & 1) === 1, lines: [] };
       return;
     }
@@ -77,7 +80,7 @@ export class TmuxControl {
   }
 }
 
-/** As tmux reads commands, where nothing in single quotes means anything. */
+/** Quotes a word for tmux, where no character has a meaning in single quotes. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

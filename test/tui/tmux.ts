@@ -1,4 +1,4 @@
-/** A real terminal: a shell in a tmux server of its own, typed into and looked at from outside. */
+/** A real terminal: a shell in its own tmux server. Tests type into it and look at it from outside. */
 import { execFile, spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -12,14 +12,14 @@ import { TmuxControl } from "./tmux-control.ts";
 const run = promisify(execFile);
 const CHECKOUT = dirname(dirname(MAIN));
 const POLL_MS = 10;
-/** For so long all looks at a screen show the same. */
+/** The time for which all looks at a screen must be the same. */
 const SETTLED_MS = 120;
-/** Only what hangs waits that long. */
+/** Only a test that hangs waits this long. */
 const PATIENCE_MS = 90_000;
 const OPTIONS = [
-  // Else Esc would wait for what may follow it.
+  // Otherwise tmux would delay Esc to see what follows it.
   ["-s", "escape-time", "0"],
-  // Whoever reaches for the clipboard or the title is to be seen.
+  // Allowed so that a test can see an attempt to change the clipboard or the title.
   ["-s", "set-clipboard", "on"],
   ["allow-rename", "on"],
   ["automatic-rename", "off"],
@@ -30,7 +30,7 @@ const running = new Set<Tmux>();
 
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
 if (!hasTmux) process.stderr.write("\nNO TMUX: the dashboard is NOT tested in a real terminal. Install tmux.\n\n");
-/** A group of tests that is left out, loudly, where there is no tmux. */
+/** A group of tests that is skipped, with a warning, if there is no tmux. */
 export const inTerminal = hasTmux ? describe : describe.skip;
 
 afterEach(async () => {
@@ -41,24 +41,24 @@ export interface TmuxOptions extends Partial<Size> {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What an application can change about a terminal, and has to give back. */
+/** Settings of a terminal that an application can change and must restore. */
 export interface TerminalState {
   readonly alternate: boolean;
   readonly cursor: boolean;
   readonly wraps: boolean;
-  /** Which of the modes that report the mouse are on. */
+  /** The names of the mouse modes that are on. */
   readonly mouse: string;
   readonly title: string;
-  /** Of the window, which a title may be allowed to rename. */
+  /** The name of the window, which a title may change. */
   readonly window: string;
 }
 
 export class Tmux {
-  /** Holds the server's socket, and the reports that the dashboard writes. */
+  /** The directory for the server's socket and the reports that the dashboard writes. */
   readonly #dir = aDirectory();
   #control!: TmuxControl;
 
-  /** A shell whose prompt is `$ `; nothing of the environment of the tests reaches it but PATH. */
+  /** Starts a shell whose prompt is `$ `. PATH is the only variable of the tests that it inherits. */
   static async start({ columns = 80, rows = 24, env = {} }: TmuxOptions = {}): Promise<Tmux> {
     const terminal = new Tmux();
     running.add(terminal);
@@ -75,13 +75,13 @@ export class Tmux {
     await terminal.tmux("start-server", ";", ...set, "new-session", "-d", ...size, ...variables, "exec sh -i");
     terminal.#control = new TmuxControl(terminal.#server, terminal.#env);
     await terminal.until(/[#$]/);
-    // Shells have another one for root.
+    // Shells have another prompt for root.
     await terminal.command(`PS1='$ '; clear`);
     await terminal.until(/^\$\s*$/);
     return terminal;
   }
 
-  /** A command of tmux; gives what it prints. */
+  /** Runs a tmux command and returns its output. */
   async tmux(...words: string[]): Promise<string> {
     return (await this.#run(words)).stdout;
   }
@@ -98,17 +98,17 @@ export class Tmux {
     return run("tmux", [...this.#server, ...words], { env: this.#env });
   }
 
-  /** Text as it is, all in one chunk. */
+  /** Types the text literally, in one chunk. */
   async type(text: string): Promise<void> {
     await this.#control.ask("send-keys", "-l", "--", text);
   }
 
-  /** Keys by tmux's names: `Enter`, `Escape`, `C-c`, `PPage`; each in a chunk of its own. */
+  /** Presses keys by tmux's names: `Enter`, `Escape`, `C-c`, `PPage`. Each is sent in a chunk of its own. */
   async press(...keys: string[]): Promise<void> {
     for (const key of keys) await this.#control.ask("send-keys", "--", key);
   }
 
-  /** Bytes as a terminal sends them, all in one chunk. */
+  /** Sends bytes as a terminal does, in one chunk. */
   async send(bytes: string): Promise<void> {
     await this.#control.ask("send-keys", "-H", ...Array.from(Buffer.from(bytes), (byte) => byte.toString(16)));
   }
@@ -118,7 +118,7 @@ export class Tmux {
     await this.press("Enter");
   }
 
-  /** As a person pastes: told to the application as such where it asked for that. */
+  /** Pastes the text. An application that asked for it is told that it is pasted. */
   async paste(text: string): Promise<void> {
     const loaded = this.#run(["load-buffer", "-b", "pasted", "-"]);
     loaded.child.stdin!.end(text);
@@ -126,7 +126,7 @@ export class Tmux {
     await this.tmux("paste-buffer", "-p", "-r", "-d", "-b", "pasted");
   }
 
-  /** Into the middle of the screen, past the application, as `wall` and a kernel do. */
+  /** Writes into the middle of the screen, past the application, as `wall` and the kernel do. */
   async scribble(text: string): Promise<void> {
     const tty = (await this.#control.ask("display-message", "-p", "#{pane_tty}")).trim();
     const file = openSync(tty, constants.O_WRONLY | constants.O_NOCTTY);
@@ -147,7 +147,7 @@ export class Tmux {
     return (await this.#control.ask("capture-pane", "-p")).replace(/\n$/, "");
   }
 
-  /** With the colours, as SGR sequences. */
+  /** Returns the screen with its colours, as SGR sequences. */
   async painted(): Promise<string> {
     return this.#control.ask("capture-pane", "-p", "-e");
   }
@@ -168,13 +168,13 @@ export class Tmux {
     };
   }
 
-  /** What was put into the clipboard, newest first. */
+  /** Returns the contents of the clipboard, newest first. */
   async clipboard(): Promise<string[]> {
     const names = (await this.tmux("list-buffers", "-F", "#{buffer_name}")).split("\n").filter((name) => name !== "");
     return Promise.all(names.map((name) => this.tmux("show-buffer", "-b", name)));
   }
 
-  /** The screen, once it shows this. */
+  /** Waits until the screen shows this, and returns it. */
   async until(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string> {
     const holds =
       typeof wanted === "function"
@@ -189,7 +189,7 @@ export class Tmux {
     }
   }
 
-  /** The screen, once it stays as it is but for what `still` takes out. */
+  /** Waits until the screen stays the same, apart from what `still` removes, and returns it. */
   async settled(still: (screen: string) => string): Promise<string> {
     let [last, since] = ["", performance.now()];
     return this.until((screen) => {
@@ -198,7 +198,7 @@ export class Tmux {
     });
   }
 
-  /** The process that has the terminal, of which the shell waits for. */
+  /** Returns the process that has the terminal and for which the shell waits. */
   async foreground(): Promise<number> {
     const shell = Number(await this.#control.ask("display-message", "-p", "#{pane_pid}"));
     const stat = readFileSync(`/proc/${shell}/stat`, "latin1");
