@@ -1,8 +1,8 @@
 import type { EndpointSettings } from "../../src/domain/endpoints/endpoint.ts";
 
 /**
- * Each setting of an endpoint with another value than its default. What changes it and what keeps it is tested with these:
- * a setting that is added has to be named here, or this does not compile.
+ * Each setting of an endpoint, with a value that is not its default. Tests of changing and of keeping settings use
+ * these. A new setting must be added here, or this does not compile.
  */
 export const EVERY_SETTING: EndpointSettings = {
   uid: "changed",

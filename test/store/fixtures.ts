@@ -1,4 +1,4 @@
-/** Valid things to put into a store, with what a test wants different. */
+/** Valid objects for a store, of which tests replace the fields that they are about. */
 import { randomBytes } from "node:crypto";
 import { NO_PHASES, noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { Claim, Verdict } from "../../src/domain/deliveries/delivery.ts";
@@ -75,7 +75,7 @@ export const failed = (claim: Claim): EndedAttempt => ended(claim, { status: "fa
 export const again = (claim: Claim, dueAt: number): EndedAttempt =>
   ended(claim, { status: "pending", retry: claim.retry + 1, dueAt });
 
-/** All that is due for the endpoint. */
+/** Returns all due deliveries of the endpoint. */
 export async function dueNow(
   store: Store,
   endpoint: string,

@@ -1,4 +1,4 @@
-/** Opens the stores that the conformance suites run against; another kind of store adds a function here. */
+/** Opens the stores for the conformance suites. Another kind of store needs a function here. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,20 +24,20 @@ import { Box } from "../../src/store/rows/box.ts";
 export interface StoreUnderTest {
   readonly store: Store;
   readonly clock: ManualClock;
-  /** Whether reads and commits take turns, so that a long read must let commits in between. */
+  /** True if reads and commits take turns, so that a long read must let commits in between. */
   readonly takesTurns: boolean;
   /** Closes the store and opens it again, as a restart does. */
   reopen(): Promise<Store>;
-  /** Opens what the disk holds now, as the start after a kill -9 does. */
+  /** Opens the store from what is on the disk now, as a start after kill -9 does. */
   crash(): Promise<Store>;
-  /** Writes past the store, as damage does. */
+  /** Writes to the database directly, as damage does. */
   write(sql: string): Promise<void>;
 }
 
-/** A fresh store that ends with the test. */
+/** Opens a new store, which is closed when the test ends. */
 export type OpenFresh = (limits?: StoreLimits) => Promise<StoreUnderTest>;
 
-/** What every kind of store can be told to keep to. */
+/** Limits that every kind of store supports. */
 export type StoreLimits = Pick<OpenOptions, "maxPendingPerTenant" | "shares">;
 
 export const openSqlite: OpenFresh = (limits) => openSqliteWith({})(limits);
@@ -72,7 +72,7 @@ export const openSqliteWith =
     };
   };
 
-/** The disk as a kill -9 leaves it: nothing is closed. */
+/** Copies the files as kill -9 leaves them: nothing is closed. */
 export function copyOf(dir: string): string {
   const copy = temporaryDirectory();
   for (const name of ["webhookd.db", "webhookd.db-wal", "secret.key", "STORE"])
@@ -80,7 +80,7 @@ export function copyOf(dir: string): string {
   return copy;
 }
 
-/** One number of the store's file. */
+/** Returns one number from the store's file. */
 export function ask(dir: string, sql: string): number {
   const db = new Database(join(dir, "webhookd.db"), { readonly: true });
   try {
@@ -112,7 +112,7 @@ export const openPostgresOn =
         return store;
       },
       async crash() {
-        // What is committed in this moment, whatever the process goes on to do.
+        // The snapshot has what is committed now, whatever the process does next.
         const frozen = onlooker.query("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
         database = await createDatabase(server());
         await frozen;
@@ -139,7 +139,7 @@ export async function createDatabase(server: TestServer): Promise<string> {
 
 const templates = new WeakMap<TestServer, Promise<string>>();
 
-/** The schema and no more, so that no test makes it anew. */
+/** Creates a database with only the schema, which tests copy instead of creating it again. */
 async function makeTemplate(server: TestServer): Promise<string> {
   const name = `template_${randomUUID().replaceAll("-", "")}`;
   await server.ask(`CREATE DATABASE ${name}`);
@@ -150,7 +150,7 @@ async function makeTemplate(server: TestServer): Promise<string> {
   return name;
 }
 
-/** Closed at the end of the test, unless it was before. */
+/** The store is closed when the test ends, unless the test has closed it. */
 export async function openPostgresDatabase(
   url: string,
   {
@@ -182,7 +182,7 @@ export async function openPostgresDatabase(
 }
 
 interface NodeHooks {
-  /** Its connections, before anything is asked of them. */
+  /** Gets the store's database before anything is asked of it. */
   readonly onDatabase?: (database: PostgresDatabase) => void;
   readonly onLost?: (error: Error) => void;
 }
@@ -228,7 +228,7 @@ export function temporaryDirectory(): string {
   return dir;
 }
 
-/** Closed at the end of the test, unless it was before. */
+/** The store is closed when the test ends, unless the test has closed it. */
 export async function open(options: Partial<OpenOptions> & { dir: string }): Promise<Store> {
   const { store } = await openStore(optionsOf(options));
   onTestFinished(() => store.close());

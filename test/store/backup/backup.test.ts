@@ -29,7 +29,7 @@ function aFile(text: string, mode: number): string {
   return file;
 }
 
-/** A store on a copy of the backup, with the same secret.key and nothing else. */
+/** Opens a store on a copy of the backup, with the same secret.key and nothing else. */
 async function restored(file: string, from: string): Promise<Store> {
   const dir = temporaryDirectory();
   copyFileSync(file, join(dir, "webhookd.db"));
@@ -44,7 +44,7 @@ describe("a backup", () => {
     const store = await open({ dir });
     const endpoint = await addEndpoint(store, { headers: { "x-api-key": "header-canary-1f2e" } });
     const { id } = await publishOne(store);
-    // What a crash left behind goes, what is not ours stays.
+    // Leftovers of a crash are removed, and other people's files stay.
     writeFileSync(join(place, "webhookd-20250101T000000000Z.db.partial"), "");
     writeFileSync(join(place, "notes.db"), "");
     const backup = await store.operations.backup(into(place), START + 5);
@@ -90,7 +90,7 @@ describe("a backup", () => {
     expect(await opened.store.operations.getPause()).toMatchObject({ by: "restore" });
     expect(await opened.store.operations.resume()).toBe(true);
     await opened.store.close();
-    // Once it was taken up it is a store like any other.
+    // Once it was opened, it is a store like any other.
     const again = await open({ dir: there, log });
     expect([await again.operations.getPause(), warnings.length]).toEqual([null, 1]);
   });
@@ -113,7 +113,7 @@ describe("a backup", () => {
     expect(sealedIn(plain.file).text).toBeNull();
     const { text, check, at } = sealedIn(typed.file);
     expect(at).toBe(START + 1);
-    // Composed or not, it is the same passphrase.
+    // A composed and a decomposed character make the same passphrase.
     expect(await openSealedKey(text!, { passphrase: "typed passphrase e\u0301", check })).toEqual(key);
     expect(await openSealedKey(text!, { passphrase: "another passphrase", check })).toBeNull();
     expect(await openSealedKey(text!, { passphrase, check: "v1:another store's" })).toBeNull();
@@ -149,7 +149,7 @@ describe("a backup", () => {
     await store.operations.backup(into(place, { keep: 2 }), START + 1);
     await store.operations.backup(into(place, { keep: 2 }), START + 2);
     expect(readdirSync(place).map((name) => name.slice(-8))).toEqual(["0001Z.db", "0002Z.db"]);
-    // Under a clock that was set back the new one is not the one that goes.
+    // If the clock was set back, the new backup is not the one that is removed.
     const { file } = await store.operations.backup(into(place, { keep: 1 }), START - 1);
     expect(readdirSync(place)).toEqual([file.slice(place.length + 1)]);
     expect(statSync(place).mode & 0o777).toBe(0o700);

@@ -1,4 +1,7 @@
-/** A store that moves between the file and PostgreSQL: all of it is there, goes on where it was, and is in one place. */
+/**
+ * A store that moves between the file and PostgreSQL: everything arrives, continues where it was, and is in one place
+ * only.
+ */
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -56,7 +59,7 @@ const refusal = (work: Promise<unknown>) =>
     (error: Error & { hint?: string }) => `${error.message}; ${error.hint}`,
   );
 
-/** What anyone can see of a store. */
+/** Returns everything that the API shows of a store. */
 async function shown(daemon: TestDaemon): Promise<Record<string, unknown>> {
   const get = async (path: string) => {
     const { status, body } = await daemon.request("GET", path);
@@ -87,7 +90,7 @@ async function shown(daemon: TestDaemon): Promise<Record<string, unknown>> {
 
 const EVENTS = "/v1/webhooks/events";
 
-/** Publishes, failures, a rotation, a job that is half done, and the brake. */
+/** Makes a store with publishes, failures, a rotation, a half-done job and a pause. */
 async function fill(clock: ManualClock) {
   const dir = aDirectory();
   const receiver = await TestReceiver.start([503, 200, { status: 503, body: "Zurück\t\\ \u{1f980}" }, 200, 200]);
@@ -102,7 +105,7 @@ async function fill(clock: ManualClock) {
   await daemon.daemon.idle();
   const labels = { type: "budget.exceeded", data: {}, publisher_id: "order-7", tags: ["eu", "eu-west"] };
   const keyed = await daemon.request("POST", EVENTS, labels, { "idempotency-key": "a-key" });
-  // Marks of before are told again by the key that they were made with.
+  // The idempotency key from before the rekey must still be recognised.
   expect((await daemon.request("POST", "/v1/secret-key/rekey")).status).toBe(200);
   for (let left = 5; left > 0; left--) await daemon.publish({ left });
   await daemon.daemon.idle();
@@ -171,7 +174,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(again.body.id).toBe(keyed.body.id);
     expect(receiver.requests).toHaveLength(sent);
     await daemon.request("POST", "/v1/resume");
-    // The rest of the job waits for its pace.
+    // The rest of the job is paced.
     const isDelivered = async () => {
       clock.advance("1s");
       await daemon.daemon.tick();
@@ -281,7 +284,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     file.close();
     const words = [MAIN, "migrate", "--to", url, "--data-dir", dir];
     await withClient(url, async (client) => {
-      // It cannot come to its end before it is killed.
+      // The lock keeps the move from ending before it is killed.
       await client.query("BEGIN; LOCK TABLE manual_attempt");
       const killed = machine.spawn(process.execPath, words);
       const copied = async () => (await client.query("SELECT 1 FROM audit LIMIT 1")).rows;
@@ -298,7 +301,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
         if (progress.doing === doing && left-- === 0) throw new Error("killed");
       };
     };
-    // Each goes a page or two further.
+    // Each run gets a page or two further.
     for (let deaths = 0; deaths < 4; deaths++) {
       const more = { onProgress: dies("copying", 1), resume: true };
       expect(await refusal(move(dir, url, "to_postgres", more))).toMatch(/^killed/);
@@ -308,13 +311,13 @@ describe.skipIf(server === null)("a store that is moved", () => {
     expect(await ended.exit).toBe(0);
     const rows = new Map(JSON.parse(ended.stdout).tables.map((table: MovedTable) => [table.name, table.rows]));
     expect([rows.get("event"), Number(rows.get("audit")) > 30_000]).toEqual([8, true]);
-    // As after a command that was cut short when all was done.
+    // A command may also be killed after everything was done, and run again.
     for (const resume of [true, false]) {
       expect(await refusal(move(dir, url, "to_postgres", { resume }))).toMatch(/was moved away earlier/);
     }
 
     expect(await refusal(move(dir, url, "to_file", { onProgress: dies("comparing", 9) }))).toMatch(/^killed/);
-    // The copy is whole and the database is out of use; only the name of the file is missing.
+    // The copy is complete and the database is marked as moved. Only the file's final name is missing.
     const finish = vi.spyOn(FileSide.prototype, "finish").mockImplementationOnce(() => {
       throw new Error("killed");
     });
@@ -357,7 +360,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const onProgress = ({ doing, table }: MoveProgress) => {
       const step = `${doing} ${table}`;
       if (step === dies) throw new Error("killed");
-      // What is shown is not to change while it is read.
+      // Nothing may change while the store is shown.
       if (!isStopping && ["endpoint", "counter", "delivery", "attempt"].includes(table) && !seen.has(step)) {
         changing = changing.then(change);
       }
@@ -381,11 +384,11 @@ describe.skipIf(server === null)("a store that is moved", () => {
     dies = "copying attempt";
     expect(await refusal(move(dir, url, "to_postgres", beside))).toMatch(/^killed/);
     dies = "";
-    // A change advances the clock, and a status that waits for the store would give up by it.
+    // A change advances the clock, so a status that waits for the store would give up.
     await changing;
     await daemon.publish();
     const open = async () => (await daemon.request("GET", "/v1/status")).body.open_move;
-    // By the clock of the host.
+    // This time is from the host's clock.
     expect(Date.parse((await open()).since)).toBeGreaterThan(begun - 1);
     const there = await move(dir, url, "to_postgres", { ...beside, resume: true });
     await stopped;
@@ -411,7 +414,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
     daemon = await TestDaemon.start({ dir, clock });
     expect(await shown(daemon)).toEqual(before);
 
-    // What it leaves in a store that stays can be removed, and nothing goes on with what was copied then.
+    // Giving up a move removes all that it left in a store that stays. A later move does not continue from that copy.
     dies = "copying event";
     const other = await freshUrl();
     expect(await refusal(move(dir, other, "to_postgres", beside))).toMatch(/^killed/);
@@ -444,7 +447,7 @@ describe.skipIf(server === null)("a store that is moved", () => {
       await client.query(`UPDATE pg_proc SET prosrc = replace(prosrc, '${FULL_DATABASE}', '8192')`);
       for (let left = 100; left > 0; left--) await daemon.publish();
       expect(await size()).toBe(8192);
-      // There is room again, and what was not listed is lost to the copy all the same.
+      // There is space again, but the changes that were not listed are missing from the copy.
       await client.query("TRUNCATE moving_change");
       await daemon.publish();
       expect(await refusal(move(into, url, "to_file", { ...where, resume: true }))).toMatch(IS_FULL);

@@ -14,7 +14,7 @@ const [NONE, INCREMENTAL] = [0, 2];
 let dir: string;
 let clock: ManualClock;
 
-/** As an older version made it, with much that was removed. */
+/** Makes a file as an older version did, with much free space. */
 beforeEach(async () => {
   dir = temporaryDirectory();
   clock = new ManualClock();
@@ -48,7 +48,7 @@ describe("compacting a store", () => {
     expect({ rows: rows(), schema: ask(dir, "PRAGMA user_version") }).toEqual(before);
     expect(left()).toEqual([]);
     const store = await open({ dir, clock });
-    // It is no restore.
+    // Compacting is no restore, so the store is not paused.
     expect(await store.operations.getPause()).toBeNull();
     expect((await store.reads.listEvents(EVERYTHING)).data.map(({ status }) => status)).toEqual(["pending", "pending"]);
     expect((await publishOne(store)).deliveries).toBe(1);
@@ -84,7 +84,7 @@ describe("compacting a store", () => {
     writeFileSync(join(dir, "webhookd.db.restoring"), "half of it");
     await (await open({ dir, clock })).close();
     expect([shape()[0], left()]).toEqual([NONE, []]);
-    // Killed between the journal and the renames.
+    // The process was killed between the journal and the renames.
     const other = temporaryDirectory();
     cpSync(dir, other, { recursive: true });
     await compactStore({ dir: other, clock });
@@ -98,7 +98,7 @@ describe("compacting a store", () => {
 });
 
 describe("a store with much free space", () => {
-  /** One with 96 MiB free, of a new file. */
+  /** Makes a store in a new file, with 96 MiB of free space. */
   async function emptied() {
     rmSync(dir, { recursive: true });
     const store = await open({ dir, clock });
@@ -117,12 +117,12 @@ describe("a store with much free space", () => {
     let steps = 0;
     for (let given = 1; given > 0; steps++) {
       given = await store.upkeep.giveBack();
-      // A page that says who points to the others may go with them.
+      // Pages of the pointer map may be given back together with these.
       expect(given).toBeLessThanOrEqual(66 * 8192);
       if (steps === 10) expect((await publishOne(store)).deliveries).toBe(1);
     }
     expect(steps).toBeGreaterThan(50);
-    // Less than that stays free: what comes needs it.
+    // This much stays free for what is written next.
     expect(ask(dir, "PRAGMA freelist_count") * 8192).toBeLessThanOrEqual(64 * 1024 * 1024);
     expect(ask(dir, "PRAGMA integrity_check('event')")).toBe("ok");
     await store.close();
@@ -148,7 +148,7 @@ describe("a store with much free space", () => {
     const { store, id } = await emptied();
     await store.close();
     const file = openSync(join(dir, "webhookd.db"), "r+");
-    // The last of them is about the pages that would be moved.
+    // The last of these pages describes the pages that would be moved.
     const perPage = 8192 / 5;
     const pages = Math.floor(statSync(join(dir, "webhookd.db")).size / 8192);
     for (let page = 2; page <= pages; page += Math.floor(perPage) + 1) {

@@ -19,7 +19,7 @@ interface Site {
   readonly dir: string;
   readonly file: string;
   readonly endpoints: readonly string[];
-  /** Deliveries by what they were before the damage, as `event endpoint`. */
+  /** Deliveries by their state before the damage, as `event endpoint`. */
   readonly owed: ReadonlySet<string>;
   readonly done: ReadonlySet<string>;
   readonly delivered: ReadonlySet<string>;
@@ -27,7 +27,7 @@ interface Site {
 
 const nameOf = ({ event, endpoint }: Pick<Claim, "event" | "endpoint">) => `${event} ${endpoint}`;
 
-/** A store with deliveries of every kind, on whose pages nobody works any more. */
+/** Makes a store with deliveries of every kind, and closes it. */
 async function aStore(dir: string): Promise<Site> {
   const { store } = await openStore(optionsOf({ dir }));
   const endpoints: string[] = [];
@@ -62,7 +62,7 @@ function copyOf(site: Site): Site {
   return { ...site, dir, file: join(dir, "webhookd.db") };
 }
 
-/** As a kill leaves it: there is a write-ahead log. */
+/** Leaves a write-ahead log, as a kill does. */
 function kill({ file }: Site): void {
   writeFileSync(`${file}-wal`, "not a frame of it");
 }
@@ -117,7 +117,7 @@ describe("a start after a kill, on a database with a damaged page,", () => {
         kill(site);
         const { store, lines } = await opened(site);
         expect(await owedNow(store)).toEqual(whole.owed);
-        // What its first attempt delivered at once is told by its row alone.
+        // Only its row knows a delivery that succeeded at its first attempt.
         const listed = await listedNow(store);
         const lost = [...whole.owed, ...whole.done].filter((name) => !listed.has(name));
         expect(lost.filter((name) => !whole.delivered.has(name))).toEqual([]);
@@ -294,7 +294,9 @@ describe("a start after a kill, on a database with a damaged page,", () => {
   });
 });
 
-/** A store that met damage, and kept what it could not record: what is owed of it without that. */
+/**
+ * Makes a store that met damage and kept the results that it could not record. `owed` is what is then still pending.
+ */
 async function afterDamage(): Promise<{ site: Site; owed: Set<string> }> {
   const site = copyOf(whole);
   const onFault = () => {};
@@ -316,7 +318,7 @@ describe("damage that is met while the store is open", () => {
     onTestFinished(() => recording.mockRestore());
     const clock = new ManualClock();
     await expect(opened(site, { clock })).rejects.toThrow("the disk is full");
-    // Whether it is damaged again cannot be told: nothing is mended twice so soon.
+    // A start repairs nothing twice within a short time, because the disk may damage it again.
     clock.advance("1h");
     const { store } = await opened(site, { clock });
     expect(await owedNow(store)).toEqual(owed);
@@ -333,7 +335,7 @@ describe("damage that is met while the store is open", () => {
     await expect(
       openStore(optionsOf({ dir: site.dir, clock, onFault, log: { warn() {}, error: again } })),
     ).rejects.toMatchObject({ exitCode: 65 });
-    // Only a disk that damages it again and again is given up.
+    // Only a disk that damages the file again and again is given up.
     clock.advance("1h");
     const { store } = await opened(site, { clock });
     expect(await owedNow(store)).toEqual(owed);
@@ -355,7 +357,7 @@ describe("damage that is met while the store is open", () => {
     await store.close();
 
     const { store: next } = await opened(site);
-    // Of what its first attempt delivered at once.
+    // The lost rows are those of deliveries that succeeded at their first attempt.
     expect((await next.operations.damage())!.lost).toMatchObject([{ table: "delivery" }]);
     const sent = new Set(claims.map(nameOf));
     expect(await owedNow(next)).toEqual(new Set([...whole.owed].filter((name) => !sent.has(name))));

@@ -11,7 +11,10 @@ import { ask, copyOf, open, optionsOf, temporaryDirectory } from "../stores.ts";
 
 const FRAME = 24 + 8192;
 
-/** The disk of a process that was killed, after these events were acknowledged; and where its log was after each. */
+/**
+ * Returns the disk of a process that was killed after these events were acknowledged, and the size of its log after
+ * each of them.
+ */
 async function killed(events = 8) {
   const dir = temporaryDirectory();
   const store = await open({ dir });
@@ -29,7 +32,7 @@ async function killed(events = 8) {
 let said: { fields: Record<string, unknown>; message: string }[];
 beforeEach(() => void (said = []));
 
-/** A start; what it says of damage. */
+/** Opens the store, and records what it logs about damage. */
 async function start(dir: string) {
   const say = (fields: object, message: string) => {
     if (/damage/.test(message)) said.push({ fields: fields as Record<string, unknown>, message });
@@ -39,7 +42,7 @@ async function start(dir: string) {
   return store;
 }
 
-/** Of the event after that many: the first of its pages. */
+/** Flips a bit in the first page of the event after the nth. */
 function spoil(dir: string, ends: readonly number[], after: number): void {
   const file = join(dir, "webhookd.db-wal");
   const log = readFileSync(file);
@@ -79,7 +82,7 @@ describe("a damaged write-ahead log", () => {
       await store.close();
       expect(ask(dir, "SELECT count(*) FROM event")).toBe(after);
 
-      // Said until somebody has looked.
+      // The damage is reported until somebody has removed the copy.
       const again = await start(dir);
       expect([said.length, await again.operations.damage()]).toEqual([1, damage]);
       rmSync(damage!.file);
@@ -104,7 +107,7 @@ describe("a damaged write-ahead log", () => {
     const { dir, ends } = await killed();
     spoil(dir, ends, 3);
     const clock = new ManualClock();
-    // Its name is taken by a folder.
+    // A folder already has the name of the copy.
     const name = `webhookd.db.damaged-${new Date(clock.now()).toISOString().replaceAll(/[-:.]/g, "")}-wal`;
     cpSync(join(dir, "STORE"), join(dir, name, "x"), { recursive: true });
     const store = await start(dir);

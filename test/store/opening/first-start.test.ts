@@ -94,7 +94,7 @@ describe("the first start", () => {
   });
 });
 
-/** The file as it is when its journal mode was set and nothing was written yet. */
+/** Returns a file whose journal mode was set, but to which nothing else was written. */
 function headerOnly(): Buffer {
   const file = join(temporaryDirectory(), "empty.db");
   const db = new Database(file);

@@ -19,7 +19,7 @@ describe("the lock", () => {
     expect({ pid, host }).toEqual({ pid: process.pid, host: hostname() });
     const message = `another webhookd (process ${pid} on ${host}, started ${started_at}) is using ${dir}`;
     await expect(openStore(optionsOf({ dir }))).rejects.toMatchObject({ exitCode: 75, message });
-    // The refused one has not loosened the lock either.
+    // The refused process has not released the lock either.
     await expect(openStore(optionsOf({ dir }))).rejects.toMatchObject({ exitCode: 75 });
     await publishOne(store);
     await store.close();

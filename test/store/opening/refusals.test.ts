@@ -88,7 +88,7 @@ describe("a store is refused", () => {
     rmSync(file);
     await expect(opening()).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining("is missing") });
     expect(existsSync(file)).toBe(false);
-    // The same key in another spelling is the same key.
+    // The same key in another encoding is accepted.
     writeFileSync(file, Buffer.from(right.trim(), "hex").toString("base64"), { mode: 0o600 });
     const { store } = await opening();
     await store.close();

@@ -1,4 +1,4 @@
-/** Nodes whose hosts' clocks are wrong, or are set while they run: all go by the clock of their database. */
+/** Nodes whose hosts' clocks are wrong, or are set while they run. All use the clock of their database. */
 import { join } from "node:path";
 import type { Client } from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
@@ -21,7 +21,7 @@ const DAY = 86_400_000;
 const RUNG = 400;
 
 class Host {
-  /** By how much its clock is ahead. */
+  /** Milliseconds by which the host's clock is ahead. */
   aheadMs: number;
   readonly lines: string[] = [];
   readonly clock: Clock = { ...systemClock, now: () => Date.now() + this.aheadMs };
@@ -35,13 +35,13 @@ class Host {
     this.aheadMs = aheadMs;
   }
 
-  /** What a daemon on it is started with. */
+  /** Options for a daemon on this host. */
   get parts() {
     return { hostClock: this.clock, log: this.log, leaseMs: 60_000 };
   }
 }
 
-/** Two nodes; an endpoint that lives on the second one. */
+/** Starts two nodes. */
 async function twoNodes(answers: readonly number[], aheadMs: readonly [number, number] = [0, 0]) {
   const url = server!.urlOf(await createDatabase(server!));
   const receiver = await TestReceiver.start(answers);
@@ -60,7 +60,7 @@ async function ownerOf(client: Client, endpoint: string): Promise<number | undef
   return (await client.query<{ number: number }>(OWNER, [endpoint])).rows[0]?.number;
 }
 
-/** Registers until there is one that lives on the second node, and is the only one. */
+/** Registers endpoints until one belongs to the second node, and deletes the others. */
 async function endpointOfSecond(daemon: TestDaemon, client: Client, url: string): Promise<string> {
   let endpoint = "";
   const register = async () => {
@@ -84,13 +84,13 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
       for (let left = 5; left > 0; left--) await daemon.publish();
       first.aheadMs = 0;
       await expect.poll(() => receiver.requests.length, { timeout: 3000 }).toBe(6);
-      // Receivers refuse what was signed long ago, or is yet to be.
+      // Receivers refuse signatures from long ago or from the future.
       const signedAt = receiver.requests.map(({ headers }) => Number(headers["webhook-timestamp"]) * 1000);
       for (const at of signedAt) expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
       const late = "SELECT 1 FROM event WHERE key / 2048 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
       expect((await client.query(late)).rowCount).toBe(0);
     });
-    // None of it is a bug, and nothing was set.
+    // The daemons report neither a bug nor a change of the clock.
     expect([...first.lines, ...second.lines].filter((line) => /lost from|was set/.test(line))).toEqual([]);
     await receiver.close();
   });
@@ -106,7 +106,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
       await daemon.publish();
       await expect.poll(() => receiver.requests.length, { interval: 5, timeout: 10_000 }).toBe(1);
       expect(performance.now() - published).toBeLessThan(1000);
-      // The retry is planned by the second node, and made by the first.
+      // The second node plans the retry, and the first makes it.
       await client.query("UPDATE node SET draining = true WHERE number = 1");
       await expect.poll(() => ownerOf(client, endpoint), { interval: 20, timeout: 10_000 }).toBe(0);
       await expect.poll(() => receiver.requests.length, { interval: 20, timeout: 15_000 }).toBe(3);
@@ -117,7 +117,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
       const [a, b, c] = receiver.requests.map(({ at }) => at);
       expect(b! - a!).toBeGreaterThan(RUNG - 20);
       expect(c! - b!).toBeGreaterThan(RUNG - 20);
-      // What the nodes wrote down agrees with what the receiver saw.
+      // The times that the nodes recorded agree with those of the receiver.
       for (const [at, row] of rows.slice(1).entries()) expect(row.started - rows[at]!.ended).toBeGreaterThan(RUNG - 20);
       expect(Math.abs(rows[1]!.started - rows[0]!.started - (b! - a!))).toBeLessThan(200);
     });
@@ -128,7 +128,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
     const { daemon, first, receiver, second, url } = await twoNodes([]);
     await withClient(url, async (client) => {
       await endpointOfSecond(daemon, client, receiver.url);
-      // As a node writes it that goes by a clock of its own.
+      // The trigger writes due times as a node with a clock of its own would.
       await client.query(
         `CREATE FUNCTION put_off() RETURNS trigger LANGUAGE plpgsql AS
          'BEGIN NEW.due_at := NEW.due_at + ${DAY}; RETURN NEW; END';
@@ -152,7 +152,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
     expect(clock.aheadMs).toBeNull();
     await ownership.renew();
     await expect.poll(() => clock.aheadMs, { interval: 5 }).not.toBeNull();
-    // Of real time, a long way off.
+    // The clock is set far away from the real time.
     host.step(DAY);
     const before = clock.aheadMs!;
     host.advance(DAY);

@@ -1,4 +1,7 @@
-/** Which writes share a transaction of PostgreSQL, what they lock in which order, and what they know of endpoints. */
+/**
+ * Transactions in PostgreSQL: which writes share one, in which order they lock rows, and what they remember of
+ * endpoints.
+ */
 import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { IdempotencyKeys } from "../../../src/store/postgres/callers/idempotency.ts";
@@ -28,7 +31,7 @@ async function openNode() {
   return { url, store };
 }
 
-/** The deliveries of that database, with a memory of so many endpoints. */
+/** Returns the deliveries of that database, with memory for this many endpoints. */
 function deliveriesOf(url: string, mostRemembered: number) {
   const database = new Database(url);
   onTestFinished(() => database.close());
@@ -54,7 +57,7 @@ describe.skipIf(server === null)("commits to PostgreSQL", () => {
     );
     const before = await commitsOf(store);
     const first = publishOne(store);
-    // What comes while a commit is under way waits for it.
+    // Writes that arrive during a commit wait for it.
     await Promise.resolve();
     const all = await Promise.all(
       claims.flatMap((claim) => [publishOne(store), store.deliveries.record([delivered(claim)])]),
@@ -70,7 +73,7 @@ describe.skipIf(server === null)("commits to PostgreSQL", () => {
     const { store, url } = await openNode();
     const endpoint = await addEndpoint(store);
     const claim = (await publishOne(store)).fresh[0]!;
-    // From here on it knows whose the endpoint is, and asks nothing before it locks.
+    // From here on the store remembers the endpoint's tenant, and asks nothing before it locks.
     await store.deliveries.record([delivered((await publishOne(store)).fresh[0]!)]);
     await withClient(url, async (other) => {
       await other.query("BEGIN; SET LOCAL lock_timeout = 500");

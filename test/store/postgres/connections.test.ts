@@ -1,4 +1,4 @@
-/** What the store makes of a database that cannot be reached, goes away, or is another's. */
+/** The store's reaction to a database that cannot be reached, goes away, or belongs to another store. */
 import { connect, createServer, type AddressInfo } from "node:net";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { ManualClock } from "../../harness/clock.ts";
@@ -15,14 +15,16 @@ afterAll(() => server?.stop());
 
 const open = (url: string, dir = temporaryDirectory()) => openPostgresDatabase(url, { dir, clock: new ManualClock() });
 
-/** A database of its own, by that role, which is made. */
+/** Creates a role and a database that it owns, and returns the URL for that role. */
 async function asAnother(role: string): Promise<string> {
   await server!.ask(`CREATE ROLE ${role} LOGIN`);
   await server!.ask(`CREATE DATABASE of_${role} OWNER ${role}`);
   return server!.urlOf(`of_${role}`).replace("//test@", `//${role}@`);
 }
 
-/** A node that owns nothing, so that others hear of what it publishes, in the same transaction; and an endpoint. */
+/**
+ * Starts a node that owns no slots, and adds an endpoint. The transaction of a publish then also notifies the owner.
+ */
 async function ofSeveral() {
   const url = server!.urlOf(await createDatabase(server!));
   const store = await openPostgresDatabase(url, {
@@ -34,7 +36,7 @@ async function ofSeveral() {
   return { url, store };
 }
 
-/** Takes connections, and says nothing. */
+/** Accepts connections and sends nothing. */
 async function silentHost(): Promise<string> {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
@@ -42,7 +44,9 @@ async function silentHost(): Promise<string> {
   return `127.0.0.1:${(silent.address() as AddressInfo).port}`;
 }
 
-/** The way to a server; once it is told to, it breaks for good at the next commit, before or after the server has that. */
+/**
+ * Starts a proxy to a server. Once told to, it breaks for good at the next commit, before or after the server gets it.
+ */
 async function breakableWay(url: string) {
   const { hostname, port } = new URL(url);
   let breaks: "before" | "after" | null = null;
@@ -68,7 +72,10 @@ async function breakableWay(url: string) {
   };
 }
 
-/** The way to a server; once it is told to, the next commit does not get there, nor the answer to the question after it. */
+/**
+ * Starts a proxy to a server. Once told to, it loses the next commit, and then the response to the query that asks
+ * about it.
+ */
 async function forgetfulWay(url: string) {
   const { hostname, port } = new URL(url);
   let loses: "nothing" | "commit" | "answer" = "nothing";
@@ -114,7 +121,7 @@ describe.skipIf(server === null)("statements on PostgreSQL", () => {
     const columns = (["a", "b", "c", "d", "e"] as const).map((name) => rows.map((row) => row[name]));
     expect(await asked((database) => database.rows(sql, columns))).toEqual(rows);
     expect(await asked((database) => database.rows(sql, [[], [], [], [], []]))).toEqual([]);
-    // What is no such value is for the server to refuse.
+    // The server refuses invalid values.
     const half = asked((database) => database.rows("SELECT unnest($1::bigint[])", [[1.5]]));
     await expect(half).rejects.toThrow("invalid input syntax for type bigint");
   });
@@ -153,7 +160,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     await addEndpoint(store);
     const { id } = await publishOne(store);
     expect((await store.reads.listEvents(EVERYTHING)).data).toMatchObject([{ id }]);
-    // All that it ever makes, and none for each host that was given up.
+    // These are all connections that the store ever opens. Failed hosts cost no others.
     const sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
     expect((await withClient(url, (client) => client.query(sql))).rows).toEqual([{ count: String(CONNECTIONS) }]);
   });
@@ -219,7 +226,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
     const port = await ownPort();
     const store = await open(url.replace(/@[^/]*/, `@${way.host},127.0.0.1:${port}`));
     await addEndpoint(store);
-    // What takes over has not heard of the commit, and gives its number to others.
+    // The server that takes over does not know the commit, and gives its number to other transactions.
     const heir = await server!.copy!(port);
     onTestFinished(() => heir.stop());
     const others = "DO $$ BEGIN FOR n IN 1..500 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$";
@@ -341,7 +348,7 @@ describe.skipIf(server === null)("a store on PostgreSQL", () => {
       expect(await state()).toBe("ready");
       await stop("disk_full");
       await goOn();
-      // What the look commits may have found the last room.
+      // The commit of this check may have used the last space.
       expect(await state()).toBe("disk_full");
       clock.advance(10_000);
       expect(await state()).toBe("ready");

@@ -1,9 +1,9 @@
-/** What errors of PostgreSQL mean, and what people are told to do about them. */
+/** The meaning of PostgreSQL's errors, and the advice that people get. */
 import { DatabaseError } from "pg";
 import { describe, expect, it } from "vitest";
 import { CONNECTIONS, faultOf } from "../../../src/store/postgres/fault.ts";
 
-/** As a server sends it. */
+/** Returns an error as a server sends it. */
 function said(code: string, message: string): Error {
   return Object.assign(new DatabaseError(message, message.length, "error"), { code });
 }
@@ -54,7 +54,7 @@ const CASES: readonly (readonly [error: Error, is: string, what: RegExp, todo: R
   [new Error("The server does not support SSL connections"), "unavailable", /TLS/, /sslmode/],
   [new Error("Connection terminated unexpectedly"), "unavailable", /does not answer/, /can be reached/],
   [new Error("timeout expired"), "unavailable", /does not answer/, /can be reached/],
-  // Nothing that a person could do something about: it is ours, or it is new.
+  // No person can fix these errors: they are our bugs, or are new.
   [said("42601", 'syntax error at or near "SELCT"'), "unknown", /refused what/, /report/],
   [said("22003", "bigint out of range"), "unknown", /refused what/, /report/],
   [said("99999", "of tomorrow"), "unknown", /refused what/, /report/],

@@ -1,4 +1,4 @@
-/** What PostgreSQL reads for a list: rows are counted, because times are not the same twice. */
+/** Counts the rows that PostgreSQL reads for a list, because times vary. */
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import type { DeliveryQuery, EventQuery, PageQuery } from "../../../src/store/store.ts";
 import { ManualClock } from "../../harness/clock.ts";
@@ -14,7 +14,7 @@ afterAll(() => server?.stop());
 
 const LIMIT = 20;
 const HOUR_MS = 3_600_000;
-/** By tenant: how many endpoints, and how many events. */
+/** The number of endpoints and of events, by tenant. */
 const TENANTS = { one: [1, 4000], forty: [40, 8000], many: [2000, 8000], other: [40, 40_000] } as const;
 
 type Filter = Pick<DeliveryQuery & EventQuery, "status" | "error" | "statusCode" | "type" | "since" | "test">;
@@ -31,11 +31,14 @@ const FILTERS: Readonly<Record<string, Filter>> = {
   test: { test: true },
   "last hour": { since: START - HOUR_MS },
 };
-/** Attempts that failed, of each event. */
+/** The fraction of events with a failed attempt. */
 const FAILED = 0.08;
 const isStatus = (name: string) => "status" in FILTERS[name]!;
 
-/** Where an index matches, a row is read to be found and to be shown; else no more than what failed, or is the tenant's. */
+/**
+ * The most rows that may be read. If an index matches, a row is read to find it and to show it. Otherwise no more rows
+ * are read than the tenant's, or its failures.
+ */
 function mostRows(kind: readonly string[], shown: number, events: number): number {
   const isMatched = kind.every((name) => isStatus(name) || name === "endpoint" || name === "last hour");
   if (isMatched) return 2 * (shown + 2);
@@ -46,14 +49,15 @@ function mostRows(kind: readonly string[], shown: number, events: number): numbe
   );
 }
 
-/** Each filter, and each pair of them. */
+/** Each filter alone, and each pair of filters. */
 const KINDS = Object.keys(FILTERS)
   .flatMap((name, at, all) => all.slice(at).map((other) => (name === other ? [name] : [name, other])))
   .filter((both) => both.length === 1 || !both.every(isStatus));
 
 /**
- * Of every hundred deliveries two failed, one waits, one was cancelled, two failed before they arrived, and of the newest
- * thousand one in a hundred is fresh; one endpoint in seven is disabled. An event in a thousand is nobody's.
+ * In a hundred deliveries, two failed, one waits, one was cancelled, and two failed before they were delivered. Among
+ * the newest thousand, one in a hundred is fresh. One endpoint in seven is disabled. One event in a thousand has no
+ * endpoint.
  */
 const EVENTS = `
   INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, body_hash, body)
@@ -94,7 +98,7 @@ async function aStore() {
              'enabled', (i % 7 <> 3)::integer))).* FROM endpoint e, generate_series(1, $2 - 1) i WHERE e.tenant = $3`,
           [base, endpoints, tenant],
         );
-        // The keys of all tenants lie among each other.
+        // The keys of all tenants are interleaved.
         const step = 4 * Math.floor(firstKeyAt(48 * HOUR_MS) / events / 4);
         const from = firstKeyAt(START - 48 * HOUR_MS) + (base - 1000) / 3000;
         await client.query(EVENTS, [from, step, tenant, events]);
@@ -125,7 +129,7 @@ function ask(
 describe.skipIf(server === null)("a list in PostgreSQL", () => {
   it("looks at what it shows, whatever there is of others", async () => {
     const store = await aStore();
-    // Plans of empty tables are not kept.
+    // Plans that were made while the tables were empty must not be kept.
     for (let time = 0; time < 7; time++) {
       for (const kind of KINDS) await ask(store, "deliveries", kind, { tenant: "one", limit: LIMIT, order: "newest" });
     }
@@ -140,7 +144,7 @@ describe.skipIf(server === null)("a list in PostgreSQL", () => {
             for (const order of ["newest", "oldest"] as const) {
               const found = await ask(store, list, kind, { tenant, limit: LIMIT, order });
               const label = `${statistics} ${tenant} ${list} ${order} ${kind.join(" + ")}`;
-              // The one endpoint is enabled.
+              // This tenant's only endpoint is enabled, so nothing is held.
               if (kind.length === 1 && !(tenant === "one" && kind[0] === "held"))
                 expect(found.shown, label).toBeGreaterThan(0);
               const most = mostRows(kind, found.shown, events);

@@ -1,4 +1,4 @@
-/** A schema that is migrated beside those who use the store, and what of it takes long. */
+/** Migrations of the schema while others use the store, and steps that take long. */
 import { afterAll, describe, expect, it } from "vitest";
 import { Database, queriesOn } from "../../../src/store/postgres/engine/database.ts";
 import { migrate as migrateAtOnce, migrateBesideOthers } from "../../../src/store/postgres/engine/migrate.ts";
@@ -14,10 +14,10 @@ if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this plat
 afterAll(() => server?.stop());
 
 const COLUMN = "ALTER TABLE delivery ADD COLUMN more integer";
-/** The steps of a version to come. */
+/** The steps of a later version. */
 const LATER: readonly Step[] = [...STEPS, COLUMN];
 
-/** A database, nodes on it, and what is asked there. */
+/** A database, with functions that start nodes on it and query it. */
 async function aStore() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
@@ -26,7 +26,7 @@ async function aStore() {
   const ask = (sql: string) =>
     withClient(url, async (client) => (await client.query({ text: sql, rowMode: "array" })).rows);
   const meta = async (name: string) => (await ask(`SELECT value FROM meta WHERE name = '${name}'`))[0]?.[0];
-  /** A new store without keys, with the schema of today. */
+  /** Makes a new store without keys, with the current schema. */
   const makeAnew = () =>
     withClient(url, async (client) => {
       await client.query(`DROP SCHEMA public CASCADE; CREATE SCHEMA public; ${META}`);
@@ -36,16 +36,16 @@ async function aStore() {
 }
 
 const SHORT_MS = 2000;
-/** Of a function that is longer in coming to its end, and does not while somebody holds the lock. */
+/** A function that takes longer than a step may, and waits as long as somebody holds the lock. */
 const SLOW = `CREATE FUNCTION slow(integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
   PERFORM pg_sleep(${SHORT_MS + 100} / 1000.0);
   WHILE NOT pg_try_advisory_xact_lock(7, 7) LOOP PERFORM pg_sleep(0.02); END LOOP;
   RETURN $1;
 END $$`;
 
-/** Steps of a version to come, after those that there are. */
+/** Migrates with steps of a later version after the current ones. */
 async function migrate(url: string, more: readonly Step[], onLong: (what: string) => void = () => {}) {
-  // What is to be short may not take longer, in place of ten seconds.
+  // Steps that should be short may take this long, in place of ten seconds.
   const database = Object.assign(new Database(`${url}?query_timeout=${SHORT_MS}`), { url });
   const steps = [...STEPS, ...more];
   await migrateBesideOthers(database, { isHeld: async () => false, onLong, steps }).finally(() => database.close());
@@ -67,7 +67,7 @@ describe.skipIf(server === null)("the schema in PostgreSQL", () => {
     const { ask, makeAnew, meta, start } = await aStore();
     await makeAnew();
     await ask(`${NODE}; ${RENEWED}`);
-    // It waits for a lease that is not renewed, before it gives up.
+    // The start waits for a lease that may not be renewed before it gives up, so the lease is renewed.
     const renewing = setInterval(() => unawaited(ask(RENEWED).catch(() => {})), 50);
     await expect(start(true, LATER)).rejects.toThrow("another webhookd is using");
     clearInterval(renewing);
@@ -127,7 +127,8 @@ describe.skipIf(server === null)("the schema in PostgreSQL", () => {
     await addEndpoint(node);
     await publishOne(node);
     await migrate(url, [COLUMN]);
-    // As if more was to come: one row of the table was changed, and the next one does not suit the index.
+    // The state of a migration that was cut short: one row of the table was filled. The next row does not fit the
+    // index.
     const [[first]] = (await ask("SELECT event FROM delivery")) as [[string]];
     await ask(`UPDATE meta SET value = '${SCHEMA_VERSION}' WHERE name = 'schema'`);
     await ask(`INSERT INTO meta (name, value) VALUES ('steps', '{"steps":${SCHEMA_VERSION + 1},"after":${first}}')`);

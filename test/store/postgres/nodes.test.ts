@@ -1,4 +1,4 @@
-/** Several nodes on one database: whose an endpoint is, and what happens to what another node was to send. */
+/** Several nodes on one database: which of them owns an endpoint, and what happens to the attempts of another node. */
 import type { Client } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import type { News, OwnedSlots, SharedStream, Store, ToldBatch } from "../../../src/store/store.ts";
@@ -30,10 +30,12 @@ if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this plat
 afterAll(() => server?.stop());
 
 const LEASE_MS = 60_000;
-/** The steps of a version to come. */
+/** The steps of a later version. */
 const LATER: readonly Step[] = [...STEPS, "ALTER TABLE endpoint ADD COLUMN note text"];
 
-/** One database, a function that starts a node on it, and one that makes the lease of the nth run out, now or later. */
+/**
+ * Returns a database, a function that starts a node on it, and one that ends the lease of the nth node, now or later.
+ */
 async function shared() {
   const url = server!.urlOf(await createDatabase(server!));
   const [dir, clock] = [temporaryDirectory(), new ManualClock()];
@@ -44,14 +46,14 @@ async function shared() {
   return { url, clock, start, runOut };
 }
 
-/** What it owns now. What it owned before, it gives up at once. */
+/** Renews the lease and returns the slots that the node owns. It gives up the slots that it has to at once. */
 async function renew(store: Store): Promise<ReadonlySet<number>> {
   const { owned } = (await store.ownership.renew()).endpoints as OwnedSlots;
   await store.ownership.give(new Set());
   return owned;
 }
 
-/** How many connections to the database wait for one. */
+/** Returns how many connections to the database wait for a lock. */
 async function locksWaitedFor(client: Client): Promise<number> {
   const sql = `SELECT count(*)::integer AS n FROM pg_stat_activity
     WHERE wait_event_type = 'Lock' AND datname = current_database()`;
@@ -66,7 +68,7 @@ async function newsOf(store: Store): Promise<News> {
 
 const NO_NEWS = { waiting: [], requested: [], withdrawn: [], changed: [] };
 
-/** An endpoint of each node. */
+/** Creates an endpoint for each node, and returns their ids. */
 async function endpointsOf(a: Store, nodes: readonly ReadonlySet<number>[]): Promise<string[]> {
   const found: (string | undefined)[] = nodes.map(() => undefined);
   while (found.includes(undefined)) {
@@ -130,7 +132,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect((await renew(b)).size).toBe(0);
     await runOut(0);
     expect((await renew(b)).size).toBe(1024);
-    // The one that was late must end.
+    // The node whose lease ran out must end.
     await expect(renew(a)).rejects.toMatchObject({ code: "storage_unavailable" });
     await expect(publishOne(a)).rejects.toMatchObject({ code: "storage_unavailable" });
   });
@@ -146,11 +148,11 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const attempts = "SELECT body, details::json -> 'responseHeaders' AS headers FROM attempt";
     await withClient(url, (first) =>
       withClient(url, async (second) => {
-        // The erasure has cancelled, and goes no further.
+        // The erasure has cancelled the deliveries, and waits.
         await first.query("BEGIN; SELECT 1 FROM event FOR KEY SHARE");
         const erasing = b.events.erase(null, id);
         await waiting().toBe(1);
-        // The attempt has found the body there, and is not written yet.
+        // The attempt has found the body, and is not written yet.
         await second.query("BEGIN");
         await second.query(
           `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, truncated)
@@ -178,7 +180,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await a.keys.add({ ...key, id: "key_1" }, START);
     const waiting = () => expect.poll(() => withClient(url, locksWaitedFor), { interval: 10 });
     await withClient(url, async (client) => {
-      // The link is made, but for its row.
+      // The link's key is written, but not its own row.
       await client.query("BEGIN");
       await client.query(
         `INSERT INTO api_key (number, id, name, hash, scopes, tenant, created_at)
@@ -229,7 +231,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(inMs).toBeLessThanOrEqual(2100);
     await runOut(0);
     expect((await renew(b)).size).toBe(1024);
-    // All is divided, and nobody else is there.
+    // All slots have an owner, and there is no other node.
     expect(await again()).toBeNull();
   });
 
@@ -255,13 +257,13 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await renew(b);
     await renew(a);
     expect((await renew(b)).size).toBe(512);
-    // For longer than a lease, by the clocks of both; the first that comes back is no reason for the other to end.
+    // Both nodes are late by more than a lease, by their own clocks. The first to return must not end the other.
     await runOut(1);
     clock.advance(LEASE_MS + 1);
     expect((await renew(a)).size).toBe(512);
     expect((await renew(b)).size).toBe(512);
     await publishOne(b);
-    // One that does not come back is lost all the same.
+    // A node that does not return is still lost.
     await runOut(1);
     clock.advance(LEASE_MS + 1 - 3000);
     await renew(a);
@@ -318,12 +320,12 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
       expect((await renew(b)).size).toBe(512);
       await client.query("COMMIT");
       const gapIn = async (table: string) => (await client.query(`SELECT 1 FROM ${table} WHERE text IS NULL`)).rowCount;
-      // Each tells that it begins to tell.
+      // Each node announces that it begins to write to the stream.
       await expect.poll(() => gapIn("stream_batch"), { interval: 10 }).toBe(2);
       await client.query("ALTER TABLE stream_batch RENAME TO broken");
       await runOut(1);
       expect((await renew(a)).size).toBe(1024);
-      // What the dead one has not told is missed as soon as that can be said.
+      // The dead node's missing messages are marked as a gap as soon as the table can be written.
       await client.query("ALTER TABLE broken RENAME TO stream_batch");
       await expect.poll(() => renew(a).then(() => gapIn("stream_batch")), { interval: 10 }).toBe(3);
       await client.query("ALTER TABLE stream_batch RENAME TO broken");
@@ -378,9 +380,9 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect((await renew(b)).size).toBe(0);
     expect((await renew(a)).size).toBe(1024);
     expect((await renew(b)).size).toBe(0);
-    // It is told all the same what it must hear of, and commits.
+    // A drained node still gets the notifications that it needs, and commits.
     await publishOne(b);
-    // Where all are drained, somebody has to send.
+    // If all nodes are drained, they send all the same.
     await b.ownership.drain("host", true);
     await renew(a);
     await renew(b);
@@ -399,18 +401,18 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     for (const node of [a, b, a, b]) await renew(node);
     const raised = `UPDATE meta SET value = '${SCHEMA_VERSION + 1}' WHERE name = 'schema'`;
     await withClient(url, (client) => client.query(raised));
-    // Whoever raised it was killed, perhaps: somebody has to send.
+    // The newer node that raised the version may have been killed, so these two still send.
     for (const node of [a, b, a]) await renew(node);
     expect([(await renew(a)).size, (await renew(b)).size]).toEqual([512, 512]);
     const newer = await start({ steps: LATER });
     for (const node of [newer, a, b]) await renew(node);
     expect([(await renew(newer)).size, (await renew(a)).size, (await renew(b)).size]).toEqual([1024, 0, 0]);
-    // They publish all the same, and do not take part again because somebody says so.
+    // The older nodes still publish, but undoing a drain does not make them send again.
     const endpoint = await addEndpoint(a);
     expect((await publishOne(b)).waiting).toMatchObject([{ endpoint }]);
     await a.ownership.drain("host", false);
     expect((await renew(a)).size).toBe(0);
-    // One of the older version that comes now is refused, also if it had looked at the schema before.
+    // A node of the older version that starts now is refused, even if it read the schema before.
     await expect(start()).rejects.toThrow("knows");
     await newer.ownership.release();
     await renew(a);
@@ -432,7 +434,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(one).toMatchObject({ endpoints: 1, slots: 1024, isLost: false, draining: false });
     expect(Math.abs(one!.renewedAt - before)).toBeLessThan(10_000);
     expect(two).toMatchObject({ name: "host-2", isLost: true, report: null, endpoints: 0 });
-    // One that was killed leaves its name to the process that comes after it.
+    // The next process takes over the name of a killed one.
     const c = await start();
     expect((await c.ownership.nodes()).map(({ name }) => name)).toContain("host-2");
     clock.advance(10_000);
@@ -445,7 +447,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     for (const node of [a, b]) await renew(node);
     const [one, other] = [a.ownership.stream!, b.ownership.stream!];
     expect([one.isWanted, other.isWanted]).toEqual([false, false]);
-    /** The other one hears at its renewal that somebody listens. */
+    /** The other node learns at its renewal that somebody follows the stream. */
     const follow = async (stream: SharedStream, also: Store) => {
       const heard: ToldBatch[] = [];
       let isReady = false;
@@ -465,7 +467,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(new Set(after(byA).map(({ text }) => text))).toEqual(new Set(["a", "b", "c", null]));
     const byB = await follow(other, a);
     expect(after(byB)).toEqual(after(byA));
-    // What a node that was lost has not told, nobody knows.
+    // The messages that a lost node did not write are gone.
     await runOut(1);
     await renew(a);
     await expect.poll(() => after(byA).length).toBe(5);
@@ -513,7 +515,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
   it("know of which of their endpoints people were told that they are failing, also of those that come to them", async () => {
     const { clock, start } = await shared();
     const a = await start();
-    // All slots are its own: whichever the endpoint lives in.
+    // This node owns all slots, so the endpoint is in one of its own.
     expect((await renew(a)).size).toBe(1024);
     const b = await start();
     const [one, other] = [a.ownership.alerts!, b.ownership.alerts!];
@@ -523,7 +525,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const told = await Promise.all([one, other].map((alerts) => alerts.failing([failing])));
     expect(told.map(({ size }) => size).toSorted()).toEqual([0, 1]);
     expect(await one.told()).toBeNull();
-    // It was reported by the node that had it before, perhaps.
+    // The failure may have been reported by the node that owned the endpoint before.
     clock.advance(90_000);
     expect(await one.told()).toEqual([failing]);
     await a.ownership.release();
@@ -544,7 +546,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await renew(b);
     const nodes = [await renew(a), await renew(b)];
     const [ofA, ofB] = (await endpointsOf(a, nodes)) as [string, string];
-    // Of those that were too many.
+    // This takes the notifications of the extra endpoints that `endpointsOf` created and deleted.
     await newsOf(b);
     const { id, fresh, waiting } = await publishOne(a);
     expect(fresh.map(({ endpoint }) => endpoint)).toEqual([ofA]);
@@ -591,7 +593,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const { id, fresh } = await publishOne(a);
     await a.deliveries.record(fresh.map((claim) => failed(claim)));
     await withClient(url, async (client) => {
-      // A has looked at the endpoint, and is held up until B has deleted that, or waits for A.
+      // A has read the endpoint, and waits until B has deleted it, or until B waits for A.
       await client.query("BEGIN");
       await client.query(holdUp);
       const acting: Promise<unknown> = act(a, id);
@@ -824,7 +826,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     losesAnswer = true;
     expect(await a.operations.resume()).toBe(true);
     expect(await a.operations.getPause()).toBeNull();
-    // What another one has paused meanwhile stays so.
+    // A pause by another node stays.
     const b = await start();
     await b.operations.pause({ reason: "three", by: "somebody", at: clock.now() });
     await a.upkeep.checkSpace();

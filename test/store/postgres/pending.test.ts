@@ -1,4 +1,4 @@
-/** What a publish under a limit asks of PostgreSQL, and what keeps its counters right. */
+/** The statements of a publish under a limit in PostgreSQL, and the correctness of its counters. */
 import { afterAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../src/store/postgres/engine/database.ts";
 import { ManualClock } from "../../harness/clock.ts";
@@ -20,7 +20,7 @@ async function shared() {
   return { url, start };
 }
 
-/** The statements of its transactions from now on. */
+/** Records the statements of later transactions. */
 function statementsOf(database: Database): readonly string[] {
   const statements: string[] = [];
   const transaction = database.transaction.bind(database);
@@ -57,7 +57,7 @@ describe.skipIf(server === null)("the counters of what is pending", () => {
     const first = await publishOne(one);
     const published = await other.events.publish(Array(LIMIT - 1).fill(draft()), START, room);
     for (const store of [one, other]) await expect(publishOne(store)).rejects.toMatchObject({ code: "overloaded" });
-    // Another node than that which published them.
+    // Another node records the results than the one that published the events.
     const claims = published.flatMap(({ fresh }) => fresh);
     await one.deliveries.record([...claims, ...first.fresh].map(delivered));
     const rows = await withClient(url, (client) =>

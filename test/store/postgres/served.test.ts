@@ -1,4 +1,4 @@
-/** The daemon on a store in PostgreSQL, from the first start to a restart, and while its database is away. */
+/** The daemon on a store in PostgreSQL, from the first start to a restart, and while the database is away. */
 import { createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const onStore = (url: string, more: Record<string, string> = {}) => ({ settings:
 const liveLeases = (url: string): Promise<number> =>
   withClient(url, async (client) => (await client.query("SELECT 1 FROM node WHERE lease_until > now()")).rows.length);
 
-/** A way to the database that can be cut, or go silent. */
+/** Starts a proxy to the database, which can be cut or go silent. */
 async function wire(url: string) {
   const { hostname, port } = new URL(url);
   const open = new Set<Socket>();
@@ -48,7 +48,7 @@ async function wire(url: string) {
       if (commits > 0 && data.includes("COMMIT")) {
         commits--;
         isMute = true;
-        // Longer than the server needs for it.
+        // The wait is longer than the server takes to commit.
         setTimeout(() => {
           lost.resolve();
           socket.destroy();
@@ -65,11 +65,11 @@ async function wire(url: string) {
   });
   return {
     url: url.replace(/@[^/]+/, `@127.0.0.1:${(proxy.address() as AddressInfo).port}`),
-    /** The next commits reach the server, and their answers reach nobody. */
+    /** Passes the next commits to the server, and drops the responses. */
     loseCommits(count: number) {
       commits = count;
     },
-    /** When the first of them has reached it. */
+    /** Resolves when the first of these commits has reached the server. */
     lost: () => lost.promise,
     set(next: typeof mode) {
       mode = next;
@@ -141,7 +141,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
       body: JSON.stringify(DRAFT),
     });
     expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
-    // From then on another could have the store.
+    // Once the lease has run out, another process could take the store.
     await expect.poll(() => liveLeases(url)).toBe(0);
     way.set("up");
     await expect.poll(async () => (await daemon.request("POST", "/v1/webhooks/events", DRAFT)).status).toBe(202);
@@ -182,12 +182,12 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     expect(await publishing).toMatchObject({ status: 503, body: { code: "storage_unavailable" } });
     expect(receiver.requests).toHaveLength(0);
     way.set("up");
-    // The look that comes once a minute would find it too.
+    // The check that runs once a minute would find the event too.
     await expect.poll(() => receiver.requests.length, { timeout: 45_000 }).toBe(1);
     expect(lines.filter((line) => line.includes("deliveries"))).toEqual([
       "sending deliveries that were committed after all, although their caller was told otherwise",
     ]);
-    // It was made once, and what comes after it is published as ever.
+    // The event was created once, and later events are published as before.
     await daemon.publish();
     expect((await daemon.request("GET", "/v1/webhooks/events")).body.data).toHaveLength(2);
     await expect.poll(() => receiver.requests.length).toBe(2);
@@ -221,7 +221,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     await withClient(url, async (client) => {
       const ofSecond = `SELECT e.id FROM endpoint e JOIN slot s ON s.slot = e.slot JOIN node n ON n.id = s.owner
         WHERE n.number = 1 AND e.id = $1`;
-      /** The second node's, and the only one. */
+      /** Registers an endpoint, and keeps it only if it belongs to the second node. */
       const register = async () => {
         const { id } = await first.register(receiver.url);
         const is = (await client.query(ofSecond, [id])).rowCount === 1;
@@ -230,7 +230,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
       };
       await expect.poll(register, { interval: 100 }).toBe(true);
       const sent = () => receiver.requests.map(({ body }) => JSON.parse(body.toString()).id as string);
-      // The first one has written all but this, and cannot commit.
+      // The first node has written everything but this row, and cannot commit.
       await client.query("BEGIN; LOCK TABLE idempotency IN SHARE ROW EXCLUSIVE MODE");
       const publishing = first.request("POST", EVENTS, DRAFT, { "idempotency-key": "late" });
       const isHeldUp = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'idempotency'::regclass";
@@ -249,7 +249,7 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
       const { id: late } = (await publishing).body;
       expect(late < sent().at(-1)!).toBe(true);
       await expect.poll(sent).toContain(late);
-      // The look for what memory has lost would have found it too, within a minute, and called it a bug.
+      // The check for deliveries missing from memory would find the event within a minute, but report a bug.
       expect(errors).toEqual([]);
     });
     await second.stop();

@@ -1,6 +1,6 @@
 /**
- * Commits that wait for a synchronous standby, and are told to wait no longer: PostgreSQL has them, the standby does not.
- * What is acknowledged then would be lost with the primary.
+ * Commits that wait for a synchronous standby, and are then told not to wait. PostgreSQL has them, but the standby does
+ * not: if they were acknowledged, they would be lost together with the primary.
  */
 import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { Primaries } from "../../../scripts/crash/primaries.ts";
@@ -12,13 +12,13 @@ import { openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
 const LONG_MS = 60_000;
 
-/** A database on a primary that has a synchronous standby. */
+/** Returns a database on a primary that has a synchronous standby. */
 async function pair({ skip }: TestContext) {
   const servers = await Primaries.start();
   if (servers === null) return skip("there is no PostgreSQL for this platform to have a standby of");
   onTestFinished(() => servers.stop());
   await servers.ask("CREATE DATABASE uncertain");
-  // As a role or a database may have it: the warning would not come.
+  // A role or a database may have this setting, which suppresses the warning.
   await servers.ask("ALTER DATABASE uncertain SET client_min_messages = error");
   return { servers, url: servers.urlOf("uncertain"), primary: servers.primaryUrl("uncertain") };
 }
@@ -30,7 +30,7 @@ async function opened(context: TestContext) {
   return { store, ...rest };
 }
 
-/** The server process of this database whose commit waits for the standby, once there is one. */
+/** Waits for a server process of this database whose commit waits for the standby, and returns its pid. */
 function waiting(primary: string): Promise<number> {
   const sql = `SELECT pid FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event = 'SyncRep'`;

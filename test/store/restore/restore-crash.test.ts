@@ -8,14 +8,14 @@ import { ManualClock } from "../../harness/clock.ts";
 import { addEndpoint, publishOne, START } from "../fixtures.ts";
 import { optionsOf } from "../stores.ts";
 
-/** Dies before the call that comes after so many; the dead change no file any more. */
+/** Kills the process before the call that follows this many. After that no call changes a file. */
 const life = vi.hoisted(() => ({ left: Number.POSITIVE_INFINITY }));
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
   const mortal = <A extends unknown[], R>(call: (...args: A) => R) =>
     ((...args: A) => {
-      // The lock is let go of by the system, and by nobody's call.
+      // After a kill the system releases the lock, so that removal always works.
       if (!String(args[0]).endsWith("webhookd.pid") && life.left-- <= 0) throw new Error("killed");
       return call(...args);
     }) as typeof call;
@@ -47,7 +47,7 @@ beforeAll(async () => {
   ({ event: otherEvent, backup } = await publishInto(otherDir, true));
 });
 
-/** `cleanly`: else the event is in the write-ahead log alone, as after a kill. */
+/** Unless `cleanly` is set, the event is only in the write-ahead log, as after a kill. */
 async function publishInto(place: string, cleanly: boolean): Promise<{ event: string; backup: string }> {
   const { store } = await openStore(optionsOf({ dir: place, clock }));
   await addEndpoint(store);
@@ -76,7 +76,7 @@ function restore(): Promise<unknown> {
   });
 }
 
-/** What a start finds, which has to open it with the key that lies there. */
+/** Opens the store with the key that lies beside it, and returns which of the two stores it is. */
 async function found(): Promise<{ which: string; warnings: string[] }> {
   const warnings: string[] = [];
   const log = { warn: (_: object, message: string) => void warnings.push(message) };
@@ -116,7 +116,7 @@ describe("a restore that is killed", () => {
       ]);
       ends.push(done ? "done" : which);
     }
-    // First the old one, then the new one, and never back.
+    // A kill leaves the old store at early calls and the new one at later calls, and never the other way round.
     expect(ends.join(" ")).toMatch(/^(old ){10,}(new ){10,}done$/);
   });
 
@@ -153,7 +153,7 @@ describe("a restore that is killed", () => {
   });
 });
 
-/** Dies with the database in place and the keys not. */
+/** Kills a restore after the database is in place and before the keys are. */
 async function killedWhileRenaming(): Promise<void> {
   for (let calls = 0; ; calls++) {
     prepare();

@@ -69,7 +69,7 @@ describe("a restore", () => {
     expect(await restore({ secretKeyFile })).toMatchObject({ key: "given", keyFile: secretKeyFile });
     expect(readFileSync(secretKeyFile, "utf8")).toBe(key());
     expect(existsSync(join(dir, "secret.key"))).toBe(false);
-    // It is there now: nobody has to give it again.
+    // The key is there now, and need not be given again.
     const again = { secretKeyFile, givenKeyFile: undefined, dir: temporaryDirectory() };
     expect(await restore(again)).toMatchObject({ key: "there" });
   });

@@ -10,7 +10,10 @@ const START = 1.8e12;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** What is made, one after the other: how much time passes before it, and by how much the clock is set then. */
+/**
+ * Objects that are created one after the other: the time that passes before each, and the change of the clock at that
+ * moment.
+ */
 const steps = fc.array(
   fc.record({
     passed: fc.integer({ min: 0, max: 2 * HOUR }),
@@ -31,7 +34,10 @@ function made(all: readonly { readonly passed: number; readonly set: number }[])
   });
 }
 
-/** They read what is in a key, and not when something was made: what they note of it is read in the same way. */
+/**
+ * These files use the time in a key itself, and not the time when an object was created. They compare it with others of
+ * its kind.
+ */
 const RAW = [
   "rows/codes.ts",
   "rows/key-times.ts",
@@ -57,7 +63,7 @@ describe("the time that a key says", () => {
         for (const [at, { key, shown }] of things.entries()) {
           const later = Math.min(...things.slice(at).map((one) => one.shown));
           const told = times.madeAt(key);
-          // Something that came after it says that the clock was ahead.
+          // A later key with an earlier time shows that the clock was ahead.
           expect(told).toBeLessThanOrEqual(shown + 1000);
           if (later >= shown - 1000) expect(told).toBeGreaterThanOrEqual(shown - 1001);
           else expect(told).toBeGreaterThanOrEqual(Math.min(later, shown) - 1001);
@@ -110,7 +116,7 @@ describe("the time that a key says", () => {
     for (const { key, shown } of things.slice(1)) {
       expect(Math.abs(times.madeAt(key) - shown)).toBeLessThanOrEqual(1);
     }
-    // What was made while the clock was ahead was made before what came after it.
+    // The object was created while the clock was ahead, and so before the next one.
     expect(times.madeAt(things[0]!.key)).toBe(things[1]!.shown);
     expect(times.slowdowns.length).toBeLessThanOrEqual(2);
     expect(instantOf(things.at(-1)!.key)).toBe(things.at(-1)!.shown);

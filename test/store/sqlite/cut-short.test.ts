@@ -1,4 +1,4 @@
-/** Verbs of several commits, the first of which took effect and the next did not. */
+/** Methods with several commits, of which the first succeeds and the next fails. */
 import { join } from "node:path";
 import type { Statement } from "better-sqlite3";
 import { expect, it } from "vitest";
@@ -34,7 +34,7 @@ it("a deletion is done once its mark is committed, and what it was owed is cance
   expect(await store.endpoints.delete(null, endpoint, START)).toBe(true);
   disk.commitsLeft = Number.POSITIVE_INFINITY;
   await store.upkeep.checkSpace();
-  // What is cancelled is pending no more, so the tenant may publish again.
+  // Once its delivery is cancelled, the tenant is below its limit and may publish again.
   await expect
     .poll(async () => {
       clock.advance("10s");

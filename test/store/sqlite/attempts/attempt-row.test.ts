@@ -16,7 +16,7 @@ const PLAIN: Way = {
     date: "Fri, 20 Nov 2026 09:55:01 GMT",
   },
 };
-/** A rarer server's name than this costs its length: up to a hundred bytes a row, with sixteen of address. */
+/** A rare server name costs its length, up to a hundred bytes a row, beside sixteen for the address. */
 const FIRST: Way = {
   responseHeaders: { ...PLAIN.responseHeaders, server: "cloudflare" },
   remoteAddress: "2606:4700:20::681a:be4",
@@ -47,7 +47,7 @@ describe("the way of a success", () => {
     });
     fc.assert(
       fc.property(way, fc.nat({ max: 4_000_000_000_000 }), (way, startedAt) => {
-        // A lone surrogate is no text: it comes back as what stands for one.
+        // A lone surrogate cannot be stored as text, so it is read as U+FFFD.
         const headers = Object.entries(way.responseHeaders).map(([name, value]) => [name, value!.toWellFormed()]);
         const packed = packWay(way as Way, startedAt);
         expect(readWay(packed, startedAt)).toEqual({ ...way, responseHeaders: Object.fromEntries(headers) });

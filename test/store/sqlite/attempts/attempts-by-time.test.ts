@@ -11,7 +11,7 @@ interface Made {
   readonly outcome: string;
 }
 
-/** All pages, joined. */
+/** Returns the attempts of all pages. */
 async function listed(store: Store, endpoint: string, more: object, limit: number): Promise<Attempt[]> {
   const found: Attempt[] = [];
   for (let cursor: string | undefined; ;) {

@@ -22,7 +22,7 @@ async function publish(store: Store, events: number, now: number, hasRoom = room
   return (await store.events.publish(drafts, now, hasRoom)).flatMap(({ fresh }) => fresh);
 }
 
-/** What a start after a kill finds: nothing is closed. */
+/** Opens a copy of the files, as a start after a kill does. */
 function crashed(dir: string, clock: ManualClock): Promise<Store> {
   return open({ dir: copyOf(dir), clock, freshStep: STEP });
 }
@@ -35,7 +35,7 @@ describe("the mark below what is fresh", () => {
   it("leaves out nothing of an event that has deliveries on both sides of a step of the start", async () => {
     const { dir, clock, store, endpoint } = await aStore();
     const endpoints = [endpoint, await addEndpoint(store), await addEndpoint(store)];
-    // Three times 200, of which a step takes 500: it ends inside an event.
+    // There are three deliveries for each of 200 events. A step takes 500 deliveries, so it ends inside an event.
     const fresh = await publish(store, 200, clock.now());
     const after = await crashed(dir, clock);
     const due = (await Promise.all(endpoints.map((each) => dueOf(after, each)))).flat();

@@ -31,7 +31,7 @@ async function publish(store: Store, events: number): Promise<Claim[]> {
   return (await store.events.publish(drafts, START, room)).flatMap(({ fresh }) => fresh);
 }
 
-/** What a start finds after a kill and the loss of all rows of deliveries: nothing is closed. */
+/** Opens a copy of the files that has lost all rows of deliveries, as a start after a kill does. */
 async function withoutDeliveries({ dir, clock }: Site): Promise<Site> {
   const copy = copyOf(dir);
   const file = join(copy, "webhookd.db");
@@ -58,7 +58,7 @@ describe("above the mark, a lost page of deliveries", () => {
     const [first, ...rest] = await publish(store, EVENTS / 4);
     const owed = [first!, ...rest.filter((_, at) => at % 5 === 0)];
     const ends = rest.filter((_, at) => at % 5 !== 0);
-    // One alone, some together, out of order.
+    // Records the results singly and in groups, and out of order.
     for (let at = 0, size = 1; at < ends.length; at += size, size = (size * 7) % 17) {
       await store.deliveries.record(
         ends
@@ -89,7 +89,7 @@ describe("above the mark, a lost page of deliveries", () => {
         store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled }), START, "cancel");
       await set(false);
       await set(true);
-      // It is cancelled behind the answer.
+      // The deliveries are cancelled after the call has returned.
       await expect.poll(async () => (await store.deliveries.fresh(null, 500)).length).toBe(owed.length);
     } else {
       const id = newId("job", START, randomBytes(10));

@@ -21,13 +21,13 @@ beforeEach(() => {
   db.exec("CREATE TABLE t (id INTEGER PRIMARY KEY, x BLOB)");
 });
 
-/** Each of a few pages. */
+/** Each commit writes a few pages. */
 function commit(times: number): void {
   const insert = db.prepare("INSERT INTO t (x) VALUES (zeroblob(9000))");
   for (let done = 0; done < times; done++) insert.run();
 }
 
-/** The log as a process that was killed now would leave it, changed by `spoil`; what is found in it. */
+/** Copies the log as a kill would leave it, changes the copy with `spoil`, and returns what is found in it. */
 function found(spoil: (log: Buffer, frames: number) => Buffer | void = () => {}, sameBoot = false) {
   const left = join(dir, "left-wal");
   copyFileSync(join(dir, "a.db-wal"), left);
@@ -37,7 +37,7 @@ function found(spoil: (log: Buffer, frames: number) => Buffer | void = () => {},
 }
 
 const frameAt = (place: number) => HEADER + place * FRAME;
-/** A bit of the page of this frame. */
+/** Flips a bit in the page of this frame. */
 const flip = (place: number) => (log: Buffer) => void (log[frameAt(place) + 24 + 100]! ^= 1);
 const zero = (place: number) => (log: Buffer) => void log.fill(0, frameAt(place), frameAt(place + 1));
 
@@ -46,7 +46,7 @@ describe("a write-ahead log", () => {
     commit(5);
     for (const sameBoot of [false, true]) {
       expect(found(() => {}, sameBoot)).toBeNull();
-      // As a death, or a power cut, may leave the last transaction.
+      // A kill or a power cut may cut off the last transaction anywhere.
       for (let cut = 1; cut < 3 * FRAME; cut += 1021) {
         expect(
           found((log) => log.subarray(0, log.length - cut), sameBoot),
@@ -70,7 +70,7 @@ describe("a write-ahead log", () => {
       expect(found(zero(place)), String(place)).toBeNull();
       expect(found((log) => void log.fill(7, frameAt(place) + 24, frameAt(place) + 4096))).toBeNull();
     }
-    // But without a power cut its commit says that all of it was written.
+    // Without a power cut, the commit means that all pages were written.
     expect(found(flip(frames - 2), true)).toMatchObject({ transactions: 1 });
     expect(found(flip(frames - 1), true)).toMatchObject({ transactions: 1 });
   });
@@ -87,7 +87,7 @@ describe("a write-ahead log", () => {
     };
     const log = readFileSync(join(dir, "a.db-wal"));
     const frames = (log.length - HEADER) / FRAME;
-    // Those of the table itself come first.
+    // The first frames create the table itself.
     for (let place = 4; place < frames; place++) {
       const name = join(dir, `copy-${place}.db`);
       copyFileSync(join(dir, "a.db"), name);
@@ -144,13 +144,13 @@ describe("a write-ahead log", () => {
       const old = readFileSync(join(dir, "a.db-wal"));
       db.transaction(() => commit(1 + Math.floor(random.next() * 8)))();
       const next = readFileSync(join(dir, "a.db-wal"));
-      // Sector by sector the disk has what was, or what was to be.
+      // Each sector on the disk has its old or its new content.
       const mixed = Buffer.alloc(next.length);
       old.copy(mixed);
       for (let sector = 0; sector < next.length; sector += 512) {
         if (random.next() < 0.5) next.copy(mixed, sector, sector, sector + 512);
       }
-      // SQLite waits for the disk to have the header of a new round before it writes a page of it.
+      // SQLite syncs the header of a new log before it writes a page behind it.
       next.copy(mixed, 0, 0, HEADER);
       const file = join(dir, "mixed-wal");
       const fd = openSync(file, "w");

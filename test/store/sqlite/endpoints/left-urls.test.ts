@@ -20,7 +20,7 @@ it("keeps a URL as long as an endpoint has it or an attempt was made to it, and 
     (await store.reads.listAttempts({ ...EVERYTHING, event }))?.data.map(({ url }) => url);
   const move = (id: string, url: string) =>
     store.endpoints.update(null, id, (settings) => ({ ...settings, url }), clock.now());
-  /** What a pass leaves, events that began before that instant being too old. */
+  /** Prunes events that ended before that time, and returns the number of URLs left. */
   const left = async (before: number) => {
     await store.upkeep.pruneEvents({ delivered: before, failed: before }, null);
     await store.endpoints.prune(Number.NEGATIVE_INFINITY, null);
@@ -33,9 +33,9 @@ it("keeps a URL as long as an endpoint has it or an attempt was made to it, and 
   await send(LAST);
   clock.advance(2 * DAY);
   const second = await send(SECOND);
-  // Its event is kept.
+  // The URL stays because its event does.
   expect([await left(START), await urlOf(first)]).toEqual([3, [FIRST]]);
-  // Now it is not, but another endpoint has it, until that one goes too.
+  // The event is gone, but another endpoint has the URL until it is deleted too.
   expect([await left(START + 1), await urlOf(first)]).toEqual([3, undefined]);
   await store.endpoints.delete(null, other, clock.now());
   clock.advance(DAY);

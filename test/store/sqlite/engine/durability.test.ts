@@ -8,7 +8,7 @@ import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
 import { addEndpoint, BEGINNING, draft, EVERYTHING, noRoom, publishOne, START } from "../../fixtures.ts";
 import { open, optionsOf, temporaryDirectory } from "../../stores.ts";
 
-/** A store that was used and closed. */
+/** Returns the files of a store that was used and closed. */
 async function closedStore(): Promise<{ dir: string; file: string; endpoint: string }> {
   const dir = temporaryDirectory();
   const { store } = await openStore(optionsOf({ dir }));
@@ -26,7 +26,7 @@ describe("a store opened again", () => {
     const { file } = await closedStore();
     const plain = new Database(file);
     plain.exec("BEGIN IMMEDIATE; COMMIT");
-    // What the library would do if it were not told: the reason for this test.
+    // The library's default is the reason for this test.
     expect(plain.pragma("synchronous", { simple: true })).toBe(1);
     plain.close();
     const { db } = openDatabase(file, { mayCreate: false, wanted: MIGRATIONS.length });
@@ -68,7 +68,7 @@ describe("a store opened again", () => {
     db.exec(`UPDATE endpoint SET deleted_at = 1, cancel_to = ${Number.MAX_SAFE_INTEGER}`);
     db.close();
     const store = await open({ dir });
-    // A later write is committed after the sweep's.
+    // This write is committed after that of the sweep.
     await publishOne(store);
     expect(await store.deliveries.earliestDue(null, 9)).toEqual(new Map());
     const { data } = await store.reads.listEvents({ tenant: null, limit: 9, order: "oldest", endpoint });

@@ -9,7 +9,7 @@ import { Log } from "../../../../src/store/sqlite/engine/engine.ts";
 import { onPrepare, sqliteError } from "../../../harness/prepared.ts";
 import { temporaryDirectory } from "../../stores.ts";
 
-/** Turns and timers that happen when the test says so. */
+/** A clock whose turns and timers run when the test says so. */
 class Stage implements Clock {
   time = 1000;
   turns: (() => void)[] = [];
@@ -48,14 +48,14 @@ let stage: Stage;
 let commit: GroupCommit;
 let condition: Condition;
 let faults: Error[];
-/** What COMMIT does instead. */
+/** Runs in place of COMMIT. */
 let failing: ((commit: () => void) => void) | null;
 let begun: number;
 let undone: number;
 let isLogFull: boolean;
-/** Of the log, and of one that is full. */
+/** The number of pages in the log. */
 let pages: number;
-/** How often the log was moved. */
+/** Counts how often the log was moved into the database. */
 let moved: number;
 let onMove: () => void;
 
@@ -183,7 +183,7 @@ describe("group commit", () => {
     const sent: object[] = [];
     const publish = async (a: number) => {
       await commit.run(add(a), { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } });
-      // As senders do: they write in the turn after.
+      // Senders write in the next turn too.
       stage.nextTurn(() => sent.push({ rows: rows(), moved }));
     };
     const turns = async () => {
@@ -275,7 +275,7 @@ describe("group commit", () => {
 
   describe("beside a tenant that publishes, a large batch", () => {
     const small = { events: 1, deliveries: 1, published: { tenant: "victim", bytes: 1024 } };
-    /** Each batch takes 8 ms, and the move after it 4. */
+    /** Each batch takes 8 ms, and the log's move after it 4. */
     const batchesAfter = async (publishes: readonly (() => Promise<unknown>)[], tenant = "flood") => {
       isLogFull = false;
       for (const publish of publishes) {
@@ -561,7 +561,7 @@ describe("group commit", () => {
       const probed = new Condition(db, { ...options, probe: () => code });
       expect(probed.failed(sqliteError("SQLITE_IOERR_WRITE"))).toMatchObject({ code: "storage_full" });
       expect({ state: probed.state, faults }).toEqual({ state: "disk_full", faults: [] });
-      // Of a sync that failed nothing is known, quota or not.
+      // After a failed sync nothing is known about the disk, whether or not a quota caused it.
       expect(probed.failed(sqliteError("SQLITE_IOERR_FSYNC"))).toMatchObject({ code: "storage_unavailable" });
       expect(faults).toMatchObject([{ code: "SQLITE_IOERR_FSYNC" }]);
     },

@@ -53,7 +53,7 @@ describe("a store of an older version", () => {
     const { store } = await openStore(optionsOf({ dir, clock, log, migrations: LATER }));
     expect(store.operations.schemaVersion).toBe(NEXT + 1);
     expect((await store.reads.getEvent(null, event))!.status).toBe("pending");
-    // A migration is no restore.
+    // A migration is no restore, so the store is not paused.
     expect(await store.operations.getPause()).toBeNull();
     await store.close();
     expect([schema(), hasNote(), ask("SELECT note FROM endpoint")]).toEqual([NEXT + 1, true, "none"]);
@@ -111,7 +111,7 @@ describe("a store of an older version", () => {
     const noRoom = { exitCode: 74, message: expect.stringMatching(/cannot be copied .* needs \d+ bytes/) };
     await expect(openStore(optionsOf({ dir, clock, migrations: LATER, statfs: full }))).rejects.toMatchObject(noRoom);
     expect([schema(), copies()]).toEqual([SCHEMA_VERSION, []]);
-    // What SQLite says on a full disk, from SQLite itself.
+    // This makes SQLite itself report a full disk.
     const large: Migration = {
       name: "much",
       sql: "PRAGMA max_page_count = 100; CREATE TABLE much AS SELECT zeroblob(900000)",
@@ -128,7 +128,7 @@ describe("a store of an older version", () => {
       stdio: "inherit",
     });
     const log = join(dir, "webhookd.db-wal");
-    // What is written and not committed: the transaction is under way.
+    // The log grows before the commit, so the transaction is now running.
     while ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) < 4_000_000 && child.exitCode === null)
       await new Promise(setImmediate);
     child.kill("SIGKILL");

@@ -1,4 +1,6 @@
-/** Opens the store in the directory that it is given with a migration that writes 20 MB, and then takes longer than anyone waits. */
+/**
+ * Opens the store in the given directory with a migration that writes 20 MB and then takes longer than anyone waits.
+ */
 import { openStore } from "../../../../src/store/opening/open.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/engine/schema.ts";
 import { optionsOf } from "../../stores.ts";

@@ -36,7 +36,10 @@ it("prepares no statement of the store anew because it is run again", async () =
   expect(isPreparedAnew(db, "SELECT name FROM sqlite_schema LIMIT ?")).toBe(true);
 });
 
-/** A statement's columns are learnt with each preparation, by a function that is made of their names. */
+/**
+ * True if SQLite prepares the statement again for each run. The library then compiles a function from the names of its
+ * columns each time, which this counts.
+ */
 function isPreparedAnew(db: Database.Database, sql: string): boolean {
   const explained = db.prepare(`EXPLAIN ${sql}`);
   const values = valuesOf(sql);

@@ -7,7 +7,7 @@ const ROWS = 10_000;
 const cursors = new Cursors(() => Buffer.from("a mark of some length"));
 const query: PageQuery = { tenant: null, limit: 10, order: "oldest" };
 
-/** Numbers from 1 on, of which one is wanted; to look at a row takes a millisecond. */
+/** Lists the numbers from 1 on, of which one is wanted. Looking at a row takes a millisecond. */
 function walk(clock: { now: number }, wanted: number): Walk<number, number> {
   return {
     list: "numbers",
@@ -27,7 +27,7 @@ function read(clock: { now: number }, wanted: number, cursor?: string): { page: 
   for (let slices = 1; ; slices++) {
     const { done, value } = reading.next();
     if (done === true) return { page: value, slices };
-    // Rests are others' time.
+    // The time between slices belongs to others.
     clock.now += 10_000;
   }
 }

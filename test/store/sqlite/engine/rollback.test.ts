@@ -23,7 +23,7 @@ it("what a failed commit would have entered gives nobody else's events its name"
   fails = true;
   await expect(named("first")).rejects.toThrow("storage_unavailable");
   fails = false;
-  // Its rows get the numbers that the other one's would have had.
+  // The rows of the second tenant get the numbers that were rolled back.
   const events = [await named("second"), await named("first")];
   const found = await Promise.all(events.map(({ id }) => store.reads.getEvent(null, id)));
   expect(found).toMatchObject([

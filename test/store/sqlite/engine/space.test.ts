@@ -60,7 +60,7 @@ describe("the write-ahead log", () => {
     expect((await store.upkeep.checkSpace()).trouble).toMatch(/write-ahead log .* could be moved into the database/);
     expect((await store.upkeep.condition()).trouble).not.toBeNull();
     reader.close();
-    // Once a minute it tries for itself.
+    // The store tries again once a minute.
     await clock.advance(61_000);
     expect((await store.upkeep.checkSpace()).trouble).toBeNull();
   });
@@ -75,7 +75,7 @@ describe("the brake", () => {
     other.exec("BEGIN IMMEDIATE");
     expect(await store.operations.pause(pause)).toEqual({ ...pause, saved: false });
     expect(await store.operations.getPause()).toEqual({ ...pause, saved: false });
-    // The one that holds stays.
+    // A second pause does not replace the first.
     expect(await store.operations.pause({ ...pause, reason: "another" })).toEqual({ ...pause, saved: false });
     await store.upkeep.checkSpace();
     expect(await store.operations.getPause()).toMatchObject({ saved: false });

@@ -23,7 +23,7 @@ it.each(["a short text", "a long one, over many pages"])(
     await store.deliveries.record([again({ ...fresh[0]!, number: 2, retry: 1 }, START + 2)]);
     const success = { outcome: answered(200, more) };
     await store.deliveries.record([ended({ ...fresh[0]!, number: 3, retry: 2 }, { status: "delivered" }, success)]);
-    // What was written to the log has to reach the file before it can be erased there.
+    // The log's content must be in the file before it can be erased there.
     const before = await reopened(store, dir);
     expect(bytesOf(dir)).toContain("canary-of-the-payload");
     expect(bytesOf(dir)).toContain("canary-of-the-answer");

@@ -16,7 +16,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
   const dir = temporaryDirectory();
   const store = await open({ dir });
   await addEndpoint(store);
-  // Beside another tenant each part has a commit to itself.
+  // Because another tenant publishes, each part gets a commit of its own.
   await publishOne(store, { tenant: "other", type: "goal.achieved" });
   const state = { done: false };
   const publishing = store.events.publish(large(), START, room).finally(() => (state.done = true));
@@ -27,7 +27,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
     if (!copies.has(written)) copies.set(written, copyOf(dir));
   }
   await publishing;
-  // It was in parts.
+  // The batch was written in several parts.
   expect(copies.size).toBeGreaterThan(4);
   for (const copy of copies.values()) {
     const after = await open({ dir: copy });
@@ -35,7 +35,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
     const events = count(copy, "event") - 1;
     expect([0, EVENTS]).toContain(events);
     expect([count(copy, "large_data"), count(copy, "delivery")]).toEqual([events, events]);
-    // Its numbers are free again.
+    // The batch's keys are free again.
     await after.events.publish(large(), START, room);
     expect(count(copy, "large_data")).toBe(events + EVENTS);
     await after.close();
@@ -82,7 +82,7 @@ it("removes what it wrote of events that were published by someone else meanwhil
   const keyed = () => large().map((one, at) => ({ ...one, idempotency: idempotency(at) }));
   await publishOne(store, { tenant: "other", type: "goal.achieved" });
   const first = store.events.publish(keyed(), START, room);
-  // It has begun to write.
+  // The batch has begun to write.
   while (count(dir, "large_batch") === 0) await new Promise(setImmediate);
   const [second, published] = await Promise.all([store.events.publish(keyed().slice(0, 5), START, room), first]);
   expect(published.slice(0, 5).map(({ id }) => id)).toEqual(second.map(({ id }) => id));

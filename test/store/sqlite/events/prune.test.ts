@@ -42,7 +42,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
     const before = rowsFrom.get()!;
     const acked = log.filter((entry) => entry === "ack").length;
     const result = await store.upkeep.pruneEvents(rules, from);
-    // What was published meanwhile: an event and a delivery each.
+    // Each event published meanwhile added two rows, an event and a delivery.
     const added = 2 * (log.filter((entry) => entry === "ack").length - acked);
     const rows = before + added - rowsFrom.get()!;
     log.push(rows);
@@ -63,7 +63,7 @@ it("prunes at most 200 rows between two commits of publishes, and uses the freed
 
   expect(removed).toBe(EVENTS);
   const steps = log.filter((entry) => entry !== "ack");
-  // The row that a publish of the same commit added may be counted on either side.
+  // Rows that a publish added in the same commit may be counted on either side.
   expect(Math.max(...steps)).toBeLessThanOrEqual(ROWS + 2);
   expect(steps.length).toBeGreaterThanOrEqual((EVENTS * 2) / ROWS);
   for (const [at, entry] of log.entries()) {

@@ -28,7 +28,7 @@ describe("a reader's thread answers as the store does", () => {
 
 it.runIf(process.platform === "linux")("leaves a core that both want to those who publish", async () => {
   const { store } = await watched();
-  // No thread can be nicer than 19, however nice the tests are.
+  // The lowest priority is 19, even if the tests are niced already.
   const reader = Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW);
   const readers = () =>
     readdirSync("/proc/self/task").filter((thread) => getPriority(Number(thread)) === reader).length;
@@ -38,7 +38,7 @@ it.runIf(process.platform === "linux")("leaves a core that both want to those wh
   await store.close();
 });
 
-/** A store whose readers can be seen. */
+/** Opens a store and records its reader threads. */
 async function watched(more: { clock?: ManualClock | typeof systemClock; onFault?: (error: Error) => void } = {}) {
   const dir = temporaryDirectory();
   const threads: Worker[] = [];
@@ -149,7 +149,7 @@ it("gives up what nobody waits for any more", async () => {
   const read = store.reads.listEvents(rare, caller);
   leave();
   await expect(read).rejects.toMatchObject({ code: "request_timeout" });
-  // The same caller's next question is not behind it.
+  // The caller's next query does not wait behind the one that was given up.
   expect((await store.reads.listEvents(NEWEST, caller)).data).toHaveLength(10);
 });
 
@@ -157,7 +157,7 @@ it("is replaced when it dies, and what it was asked is refused", async () => {
   const { store, threads } = await watched();
   await publish(store, 5000);
   await store.reads.listEvents(NEWEST);
-  // Asked first, it might be answered before it dies.
+  // The thread is ended first: otherwise it could answer before it dies.
   const died = threads[0]!.terminate();
   await expect(store.reads.listEvents(NEWEST)).rejects.toMatchObject({ code: "storage_unavailable" });
   await died;
@@ -188,7 +188,7 @@ it("damage that a list meets ends the process like any other", async () => {
   await publish(store, 3000);
   await store.close();
   const file = join(dir, "webhookd.db");
-  // Far behind what an opening reads.
+  // These pages are far from those that an opening reads.
   const leaves = pagesOf(file).filter(({ tree, kind }) => tree === "event" && kind === "leaf");
   for (const { page } of leaves.slice(leaves.length / 3, leaves.length * 0.6)) overwrite(file, page);
   const again = await open({ dir, startReader, onFault: (error) => void faults.push(error) });
@@ -210,7 +210,7 @@ it("the write-ahead log stays short while lists are read without a pause", { tim
   await addEndpoint(store);
   await publish(store, 5000);
   let reading = true;
-  // No await in the loop: each asks again as soon as it is answered.
+  // Each reader asks again as soon as it is answered, without a pause.
   const all = { tenant: null, action: "replay", filter: { status: "delivered", test: false, missing: false } } as const;
   const readOn = (): Promise<unknown> => store.jobs.plan(all).then(() => (reading ? readOn() : null));
   const readers = Array.from({ length: 4 }, readOn);

@@ -50,7 +50,7 @@ const FILTERS: Filter[] = [
   { type: "budget.exceeded", error: "http_status" },
 ];
 
-/** Some of everything to two tenants; the one's lies under thousands of the other's. */
+/** Makes a store with rows of every kind for two tenants. The rows of one lie below thousands of the other's. */
 async function filled(others = OTHERS): Promise<string> {
   const dir = temporaryDirectory();
   const store = await open({ dir });
@@ -80,12 +80,12 @@ async function publish(store: Store, tenant: string, count: number, ends: (typeo
   }
 }
 
-/** Of the file: its answers, and all that was prepared to find them. */
+/** Opens the file for reading, and records every statement that lists prepare. */
 function answersOf(dir: string) {
   const db = openFile(join(dir, "webhookd.db"), { timeout: 50, readonly: true });
   const prepared = new Set<string>();
   let looked = 0;
-  // Times that an endpoint was asked which causes it has.
+  // Counts the queries for the causes of an endpoint's failures.
   let asked = 0;
   const prepare = db.prepare.bind(db);
   db.prepare = ((sql: string) => {
@@ -98,7 +98,7 @@ function answersOf(dir: string) {
         return all(...bound);
       };
     }
-    // How lists read a row that they look at.
+    // Lists read each row that they look at with such a statement.
     if (!/^SELECT (d\.endpoint|e\.key), .* WHERE (d\.event|e\.key) = \?/s.test(sql)) return statement;
     const get = statement.get.bind(statement);
     statement.get = (...keys: unknown[]) => {
@@ -109,7 +109,7 @@ function answersOf(dir: string) {
   }) as typeof db.prepare;
   const means = { cursors: new Cursors(() => Buffer.alloc(9)), monotonic: () => 0 };
   const answers = answersFrom(db, rowsIn(db, namesIn(db)), means);
-  // What follows is prepared for a list.
+  // Later statements are prepared for a list.
   prepared.clear();
   const planOf = (sql: string) =>
     (prepare(`EXPLAIN QUERY PLAN ${sql}`).all(PARAMETERS) as { detail: string }[]).map(({ detail }) => detail);
@@ -132,7 +132,7 @@ it("a page of a small tenant's is found at once, whatever lies beside it", async
         const reading = list(query) as Reading<Page<{ tenant: string }>, unknown>;
         const { page, slices } = readWhole(reading);
         const label = `${name}, ${order}: ${JSON.stringify(filter)}`;
-        // What is held lies among what is pending.
+        // Held deliveries lie among the pending ones.
         expect(slices, label).toBeLessThanOrEqual(filter.status === "pending" || filter.status === "held" ? 2 : 1);
         expect(page.data.length, label).toBeGreaterThan(0);
         expect(
@@ -146,7 +146,7 @@ it("a page of a small tenant's is found at once, whatever lies beside it", async
   expect(walks.length).toBeGreaterThan(10);
   for (const sql of walks) {
     const plan = planOf(sql).join("\n");
-    // Few open deliveries are sorted; nothing else is.
+    // Only the few open deliveries are sorted.
     const sorted = sql.includes("UNION ALL") && !sql.startsWith("SELECT count");
     expect(plan.includes("TEMP B-TREE"), `${sql}\n${plan}`).toBe(sorted);
     expect(plan, sql).not.toMatch(/^SCAN (event|delivery|attempt|e|d|a)\b(?!.*USING)/m);
@@ -186,7 +186,7 @@ it("which causes there are is told without a walk over the rows that have them",
   db.close();
 });
 
-/** Of each of these every tenant has some hundreds. */
+/** Filters that each match some hundreds of rows of every tenant. */
 const RESULTS = {
   delivered: { status: "delivered" },
   failed: { status: "failed" },
@@ -202,12 +202,12 @@ const RESULTS = {
 } as const;
 type Kind = keyof typeof RESULTS;
 const LIMIT = 20;
-/** Deliveries of the rare type. */
+/** The number of deliveries of the rare type. */
 const RARE = 300;
-/** Of each tenant. */
+/** The number of endpoints of each tenant. */
 const ENDPOINTS = 4;
 
-/** Two tenants with as much of everything; the endpoint of each that gets the most. */
+/** Fills a store with the same rows for two tenants, and returns each tenant's endpoint with the most deliveries. */
 async function even(dir: string): Promise<Record<string, string>> {
   const store = await open({ dir });
   const first: Record<string, string> = {};
@@ -244,7 +244,7 @@ it("a list looks at the rows that it shows, and at one more, where an index matc
     .filter((both) => both[0] === both[1] || !(both.every(isStatus) || both.every(isType)));
   for (const [name, other] of kinds) {
     const both = [name, other];
-    // No index says what is delivered, has types beside results, or has two results of one event.
+    // No index covers delivered rows, a type together with a result, or two results of one event.
     const isPlain = name === other || other === "last hour";
     const isMatched = (list: string) =>
       !both.includes("delivered") &&

@@ -25,14 +25,14 @@ import { addEndpoint, draft, room, START } from "../../fixtures.ts";
 import { optionsOf } from "../../stores.ts";
 import { Box } from "../../../../src/store/rows/box.ts";
 
-/** Dies before the call that comes after so many; the dead change no file any more. */
+/** Kills the process before the call that follows this many. After that no call changes a file. */
 const life = vi.hoisted(() => ({ left: Number.POSITIVE_INFINITY }));
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof import("node:fs")>();
   const mortal = <A extends unknown[], R>(call: (...args: A) => R) =>
     ((...args: A) => {
-      // The lock is let go of by the system, and by nobody's call.
+      // After a kill the system releases the lock, so that removal always works.
       if (!String(args[0]).endsWith("webhookd.pid") && life.left-- <= 0) throw new Error("killed");
       return call(...args);
     }) as typeof call;
@@ -90,7 +90,7 @@ const again = () => openStore(optionsOf({ dir, clock, create: false }));
 const rekey = () => rekeyStore({ dir, secretKeyFile, clock });
 const reissue = () => reissueSecrets({ dir, secretKeyFile, clock, confirm: async () => true });
 
-/** Does it again and again, killed before one more of its changes each time, until it lives. */
+/** Repeats the change and kills it one call later each time, until it succeeds. */
 async function killedEverywhere(change: () => Promise<unknown>, look: () => Promise<string>, without?: "secret.key") {
   const ends: string[] = [];
   for (let calls = 0, done = false; !done; calls++) {
@@ -127,7 +127,7 @@ describe("changing secret.key", () => {
       life.left = Number.POSITIVE_INFINITY;
       const { store } = await again();
       life.left = calls;
-      // What the killed process had in memory is gone; closing the file changes no other.
+      // A killed process loses its memory. Closing the file changes no other file.
       await store.operations.rekey().finally(() => store.close());
     };
     const ends = await killedEverywhere(inUse, async () => {
@@ -300,7 +300,7 @@ describe("reissuing secrets", () => {
         const opened = await again().catch((error: unknown) => error);
         if (opened instanceof Error) {
           expect(opened.message).toContain("is missing");
-          // And can be begun again.
+          // The command can be run again.
           await reissue();
           return "none";
         }

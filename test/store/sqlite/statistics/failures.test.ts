@@ -90,7 +90,10 @@ function reportOf<T>(slices: Generator<unknown, T>): T {
   for (let step = slices.next(); ; step = slices.next()) if (step.done === true) return step.value;
 }
 
-/** Deliveries that have failed for good, of one endpoint and cause: two through the store, and `count` rows before them. */
+/**
+ * Makes deliveries that have failed for good, with one endpoint and cause: two through the store, and `count` older
+ * rows written directly.
+ */
 async function manyFailures(count: number) {
   const dir = temporaryDirectory();
   const before = await open({ dir });
@@ -124,7 +127,7 @@ async function manyFailures(count: number) {
   return { dir, endpoint, key, rows, real, events: claims.map(({ event }) => event) };
 }
 
-/** How many rows statements have handed out since. */
+/** Counts the rows that statements return from now on. */
 function rowsOfFile(): () => number {
   const db = new Database(":memory:");
   const prototype = Object.getPrototypeOf(db.prepare("SELECT 1")) as Statement;
@@ -133,7 +136,7 @@ function rowsOfFile(): () => number {
   return () => all.mock.results.reduce((sum, { value }) => sum + (value as unknown[]).length, 0);
 }
 
-/** How many times statements have been run since. */
+/** Counts the statements that are run from now on. */
 function askedOfFile(): () => number {
   const db = new Database(":memory:");
   const prototype = Object.getPrototypeOf(db.prepare("SELECT 1")) as Statement;
