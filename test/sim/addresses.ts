@@ -1,4 +1,7 @@
-/** The addresses that receivers' names have, and the rules of the way out: both change, and what they refuse is never dialled. */
+/**
+ * The addresses of receivers' names, and the egress rules. Both change, and no address that the rules refuse may be
+ * dialled.
+ */
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
@@ -11,16 +14,16 @@ import type { AddressRules } from "../../src/domain/network/address.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
-/** Of this host, and of private networks and cloud services: nothing opens them here. */
+/** Addresses of this host, of private networks and of cloud services. No rule here opens them. */
 const OWN = "9.9.9.9";
 const REFUSED = [OWN, "127.0.0.1", "10.0.0.5", "192.168.1.1", "169.254.169.254", "::1", "fd00::5", "64:ff9b::a00:5"];
-/** Public, and denied or not. */
+/** A public address that a rule may deny. */
 const DENIABLE = "11.0.0.1";
-/** Private, and opened or not. */
+/** A private address that a rule may open. */
 const OPENABLE = "10.77.0.1";
 const PUBLIC = ["1.1.1.1", "2600::1"];
 const LOOK_UP_MS = 20;
-/** What the messages that tell senders of new rules take. */
+/** The time that the messages with new rules take to reach the senders. */
 const TOLD_MS = 5;
 
 const NO_RULES: AddressRules = { allowCidrs: [], denyCidrs: [], tenants: [], allowLoopback: false, ownPort: 0 };
@@ -29,7 +32,7 @@ export class Addresses {
   readonly #random: Random;
   readonly #monotonic: () => number;
   readonly #violations: string[];
-  /** By name; what has none here is public. */
+  /** Addresses by name. Other names have public addresses. */
   readonly #zone = new Map<string, readonly string[]>();
   rules = NO_RULES;
   #before = NO_RULES;
@@ -41,7 +44,7 @@ export class Addresses {
     this.#violations = violations;
   }
 
-  /** A name gets other addresses, or the operator other rules. */
+  /** Gives a name other addresses, or sets other rules. */
   touch(process: Process, urls: readonly string[]): void {
     const random = this.#random;
     if (random.chance(0.5)) {
@@ -60,7 +63,7 @@ export class Addresses {
     this.#keepTo(NO_RULES, process);
   }
 
-  /** The real guard of one sender, over this network. */
+  /** Returns the real guard of one sender, on this network. */
   wayOut(settings: SenderSettings, clock: Clock): WayOut {
     const later = (run: () => void) => void clock.after(this.#random.between(0, LOOK_UP_MS), run);
     const egress = new Egress(settings, clock, {
@@ -78,7 +81,7 @@ export class Addresses {
       keepTo: (rules) => egress.keepTo(rules),
       open: (url, tenant) =>
         new Promise((resolve) => {
-          // Handshakes are no matter of addresses.
+          // Handshakes are not simulated, so TLS is left out.
           const destination = new Destination(new URL(url.replace("https:", "http:")), tenant);
           new Opening(egress, destination, (end) => resolve(end instanceof Fault ? end : null)).start();
         }),
@@ -90,7 +93,7 @@ export class Addresses {
     process?.dispatcher.setEgress(rules);
   }
 
-  /** V11 */
+  /** V11: no address is dialled that the rules refuse. */
   #check(ip: string): void {
     const isNew = this.#monotonic() - this.#changedAt <= TOLD_MS;
     if (isOpen(ip, this.rules) || (isNew && isOpen(ip, this.#before))) return;
@@ -100,7 +103,7 @@ export class Addresses {
 
 export interface WayOut {
   keepTo(rules: AddressRules): void;
-  /** Null once there is a connection. */
+  /** Resolves to null once there is a connection. */
   open(url: string, tenant: string): Promise<Fault | null>;
 }
 

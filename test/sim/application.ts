@@ -1,6 +1,6 @@
 /**
- * An application that publishes as the API does it, and believes its answers: what is refused, or never answered, it
- * sends again if it gave it a key.
+ * An application that publishes as the API does, and believes the responses. It repeats a request that was refused or
+ * never answered, if it has an idempotency key.
  */
 import { publish } from "../../src/api/publishing/routes.ts";
 import type { ApiParts } from "../../src/api/parts.ts";
@@ -18,25 +18,28 @@ import type { Random } from "./random.ts";
 export const TENANTS = ["default", "acme"];
 export const TYPES = ["budget.exceeded", "goal.achieved", "carbon.threshold"];
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** So few that the store reads them at once: nothing turns the clock during a check. */
+/** The page is so small that the store reads it at once: no clock may move during a check. */
 const PAGE = 50;
 
 export interface ApplicationParts {
   readonly clock: VirtualClock;
   readonly random: Random;
-  /** The daemon's current life, if it has one. */
+  /** The running process, if there is one. */
   readonly process: () => Process | null;
-  /** Who has chosen such an event for certain, and who may have. */
+  /** Endpoints that have certainly chosen an event, and those that may have. */
   readonly endpoints: Pick<Endpoints, "subscribers" | "maybe">;
   readonly onAcked: (event: Acked) => void;
   readonly violations: string[];
 }
 
-/** One request: what it says, and which events its answers named. */
+/** A request, and the ids of its events once it was answered. */
 interface Request {
   readonly drafts: readonly EventDraft[];
   readonly sentAt: number;
-  /** When it was first sent: who was subscribed, and who may have been. */
+  /**
+   * The endpoints that were certainly subscribed when the request was first sent, for each event. `maybe` has those
+   * that may have been.
+   */
   readonly certain: readonly (readonly string[])[];
   readonly maybe: readonly (readonly string[])[];
   readonly keyed: boolean;
@@ -48,7 +51,7 @@ export class Application {
   acked: Acked[] = [];
   readonly #parts: ApplicationParts;
   readonly #requests: Request[] = [];
-  /** Over the tenant's share, and not sent again. */
+  /** Events that exceeded the tenant's share and were not sent again. */
   readonly #refused = new Set<number>();
   #drafts = 0;
   #hasGivenUp = false;
@@ -60,7 +63,7 @@ export class Application {
   publish(burst: number, poison: string): void {
     const { clock, random } = this.#parts;
     const keyed = random.chance(0.5);
-    // Names that nobody has used are entered with the event, and undone with it.
+    // New names are stored with the event, and undone with it.
     const named = random.chance(0.2) ? `new.${random.between(0, 30)}` : null;
     const draft = (_: unknown, at: number): EventDraft => {
       const tenant = named !== null && random.chance(0.5) ? named : random.pick(TENANTS);
@@ -84,7 +87,9 @@ export class Application {
     this.#send(request);
   }
 
-  /** The store is as it was then: whatever was answered since may be gone, and has another id when it is sent again. */
+  /**
+   * The store is as it was at that time. Events answered since may be gone, and get other ids when they are sent again.
+   */
   restored(then: number): void {
     const lost = this.#requests.filter(({ ids, answeredAt }) => ids !== null && answeredAt >= then);
     const ids = new Set(lost.flatMap((request) => request.ids!));
@@ -92,7 +97,9 @@ export class Application {
     this.acked = this.acked.filter(({ id }) => !ids.has(id));
   }
 
-  /** What has had no answer yet is not sent again: refused for so long, it would be too late to see what comes of it. */
+  /**
+   * Stops repeating requests. A request that was refused until now would come too late for its deliveries to be judged.
+   */
   giveUp(): void {
     this.#hasGivenUp = true;
   }
@@ -111,7 +118,7 @@ export class Application {
     publish(parts, request.drafts, clock.now()).then(
       (publications) => process.alive && this.#answered(request, publications),
       (error: unknown) => {
-        // Refusals have a reason; anything else is an error of ours.
+        // A refusal is a WebhookdError. Any other error is a bug.
         if (!(error instanceof WebhookdError)) violations.push(`a publish failed: ${String(error)}`);
         else if (isRefusal(error) && !request.keyed)
           for (const each of request.drafts) this.#refused.add(placeOf(each.data));
@@ -131,7 +138,7 @@ export class Application {
     ids.forEach((id, at) => {
       const { tenant, type, data } = request.drafts[at]!;
       const deadly = Buffer.from(data).includes(DEADLY);
-      // It was committed at some moment since it was first sent.
+      // The request was committed at some moment since it was first sent.
       const still = new Set(all.subscribers(request.drafts[at]!));
       const endpoints = request.certain[at]!.filter((endpoint) => still.has(endpoint));
       const atMost = [...new Set([...request.maybe[at]!, ...all.maybe(request.drafts[at]!)])];
@@ -141,13 +148,13 @@ export class Application {
     });
   }
 
-  /** V9, once nothing is pending: a tenant may have all of its share, and no more. */
+  /** V9, once nothing is pending: a tenant may use all of its share, and no more. */
   async checkShare(store: Store, share: number): Promise<void> {
     const { clock, endpoints, violations } = this.#parts;
     const now = clock.now();
     const kinds = TENANTS.flatMap((tenant) => TYPES.map((type) => ({ tenant, type })));
     for (const tenant of TENANTS) {
-      // Of a deletion that was refused nobody knows.
+      // If a deletion was refused, it is not known whether the endpoint still exists.
       const isKnown = (each: Chosen) => endpoints.maybe(each).length === endpoints.subscribers(each).length;
       const kind = kinds.find(
         (each) => each.tenant === tenant && endpoints.subscribers(each).length > 0 && isKnown(each),
@@ -168,13 +175,13 @@ export class Application {
     }
   }
 
-  /** V1: one event for each key, and for each answer, and none that nobody sent. */
+  /** V1: there is one event for each key and for each response, and none that was never sent. */
   async check(store: Store): Promise<void> {
     const { violations } = this.#parts;
     const byPlace = new Map<number, string>();
     for (const id of await this.#all(store)) {
       const { data } = (await store.reads.getEvent(null, id))!;
-      // An erased one says nothing.
+      // An erased event has no data to compare.
       if (data === null) continue;
       const place = placeOf(data);
       if (this.#refused.has(place)) violations.push(`V1: ${id} was refused and is there`);
@@ -206,7 +213,7 @@ function placeOf(data: Uint8Array): number {
   return (JSON.parse(Buffer.from(data).toString()) as { place: number }).place;
 }
 
-/** The tenant would have too much pending, now or with any other. */
+/** True if the tenant would have too many pending deliveries, now or at any time. */
 function isRefusal({ code, errors }: WebhookdError): boolean {
   return code === "overloaded" || errors.some((each) => each.code === "fan_out_too_large");
 }

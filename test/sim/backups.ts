@@ -1,4 +1,4 @@
-/** An operator who makes backups, and puts one in the place of a store whose process died. */
+/** An operator who makes backups, and restores one when the process has died. */
 import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -26,12 +26,12 @@ export class Backups {
     this.#copying.resolve();
   }
 
-  /** Resolves when no copy is being written: until then the virtual time stands still. */
+  /** Resolves when no copy is being written. Until then virtual time stands still. */
   get rest(): Promise<void> {
     return this.#copying.promise;
   }
 
-  /** The thread's own work, on a thread that is none. */
+  /** Does the thread's own work without a thread. */
   readonly start: StartBackup = (data) => {
     const thread = new EventEmitter();
     const fail = ({ code = "", message }: { code?: string; message: string }) =>
@@ -48,11 +48,11 @@ export class Backups {
     const begunAt = this.#clock.monotonic;
     this.#copying = Promise.withResolvers<void>();
     const made = real.operations.backup({ dir: this.#dir, mayMake: true, keep: KEPT }, this.#clock.now());
-    // The file may be there although its commit was refused; nobody is told.
+    // The file may exist although the backup was refused. It is then not used.
     made.then(({ file }) => (this.#last = { file, begunAt }), this.#copying.resolve);
   }
 
-  /** When the backup was begun that is in `dir` now; null when there is none, and all is as it was. */
+  /** Restores the last backup and returns when it was begun. Returns null, and changes nothing, if there is none. */
   async restore(dir: string): Promise<number | null> {
     if (this.#last === null || !existsSync(this.#last.file)) return null;
     const { file, begunAt } = this.#last;

@@ -1,4 +1,4 @@
-/** An operator who pauses and resumes everything, as the API does it: answered once nothing more is started. */
+/** An operator who pauses and resumes sending as the API does. The response comes once nothing more is started. */
 import type { Process } from "./process.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
@@ -10,29 +10,31 @@ interface Asked {
 
 export class Brake {
   readonly #now: () => number;
-  /** What was asked for last, whether it was answered, and whether a restart will still know of it. */
+  /** The last request, whether it was answered, and whether a restart would still know of it. */
   #asked: Asked = { paused: false, answered: true, saved: true };
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Whether nothing may start: a pause was answered, and nobody has asked for the opposite since. */
+  /** True if nothing may start: a pause was answered, and no resume was asked for since. */
   get holds(): boolean {
     return this.#asked.paused && this.#asked.answered;
   }
 
-  /** Whether it is known to be off: a full disk refuses to let go, and a process that dies never answers. */
+  /**
+   * True if sending is certainly not paused. A full disk refuses to resume, and a process that dies does not respond.
+   */
   get isOff(): boolean {
     return !this.#asked.paused && this.#asked.answered;
   }
 
-  /** The process is gone. What the disk did not take went with it, or was written after all by a commit that failed. */
+  /** A pause that was not saved is lost with the process, unless a commit that failed saved it after all. */
   onCrash(): void {
     if (!this.#asked.saved) this.#asked.answered = false;
   }
 
-  /** A restored store sends nothing before somebody says so. */
+  /** A restored store is paused until an operator resumes it. */
   restored(): void {
     this.#asked = { paused: true, answered: true, saved: true };
   }
@@ -49,7 +51,7 @@ export class Brake {
       process.dispatcher.resume();
       asked.answered = true;
     } catch {
-      // Refused by a full disk.
+      // A full disk refused the resume.
     }
   }
 
@@ -65,7 +67,7 @@ export class Brake {
       asked.saved = saved;
       asked.answered = process.alive;
     } catch {
-      // Refused by a full disk.
+      // A full disk refused the pause.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** An operator who has jobs made and steers them, as the API does it, and remembers what was answered. */
+/** An operator who creates jobs and steers them as the API does, and remembers the responses. */
 import { newId } from "../../src/domain/id.ts";
 import { JOB_ACTIONS, type NewJob } from "../../src/domain/deliveries/job.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -6,14 +6,14 @@ import type { Acked } from "./invariants.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
 
-/** So fast that each is over before the run is. */
+/** At these rates each job ends before the run does. */
 const RATES = [2, 5, 20];
 
 interface Made {
   readonly job: NewJob;
-  /** When it was answered; what was published after that is none of its business. */
+  /** The time of the response. Events published later are not part of the job. */
   answeredAt: number;
-  /** Whether it was written down, as far as anybody was told. */
+  /** True if the job is known to be stored. */
   isThere: boolean;
   cancelled: boolean;
 }
@@ -34,11 +34,11 @@ export class Bulk {
       there.length === 0 || this.#random.chance(0.5)
         ? this.#make(process, this.#random.pick(endpoints), acked)
         : this.#steer(process, this.#random.pick(there), this.#random.pick(["running", "paused", "cancelled"]));
-    // Refused by a full disk: nobody knows.
+    // A full disk refused it, so its effect is unknown.
     done.catch(() => {});
   }
 
-  /** What is paused, by an operator or by its canary, goes on: at its end no job is left open. */
+  /** Resumes jobs that an operator or their canary paused, so that no job is left open at the end. */
   async resumeAll(process: Process): Promise<void> {
     for (const made of this.#made) {
       if (made.isThere) await this.#steer(process, made, "running").catch(() => {});
@@ -49,22 +49,22 @@ export class Bulk {
     return this.#made.length > 0;
   }
 
-  /** Whether a job may have taken this event back from the endpoint. */
+  /** True if a job may have cancelled this event's delivery to the endpoint. */
   mayHaveCancelled({ id, sentAt }: Pick<Acked, "id" | "sentAt">, endpoint: string): boolean {
     return this.#mayConcern("cancel", id, sentAt, endpoint);
   }
 
-  /** Whether a job may have given this event to an endpoint that had not chosen it when it came. */
+  /** True if a job may have added this event to an endpoint that had not chosen it. */
   mayHaveAdded({ id, sentAt }: Acked, endpoint: string): boolean {
     return this.#mayConcern("replay", id, sentAt, endpoint);
   }
 
-  /** How many jobs there were that make an attempt outside the ladder, each one at most of a delivery. */
+  /** The number of jobs that make attempts outside the ladder. Each makes at most one for a delivery. */
   get attempting(): number {
     return this.#made.filter(({ job }) => job.action === "attempt_now").length;
   }
 
-  /** V14, once everything has had its time. */
+  /** V14, once everything has had time to end. */
   async check(store: Store): Promise<string[]> {
     const violations: string[] = [];
     for (const { job, isThere, cancelled } of this.#made) {
@@ -85,7 +85,7 @@ export class Bulk {
 
   async #make(process: Process, endpoint: string, acked: readonly Acked[]): Promise<void> {
     const random = this.#random;
-    // Hardly anything has failed for good so far: what was delivered may be sent again.
+    // So far hardly anything has failed for good, so delivered events may be replayed too.
     const action = random.chance(0.5) ? "replay" : random.pick(JOB_ACTIONS);
     const events = acked.length > 0 && random.chance(0.2) ? [random.pick(acked).id, random.pick(acked).id] : undefined;
     const missing = action === "replay" && events === undefined && random.chance(0.3);
@@ -106,7 +106,7 @@ export class Bulk {
     };
     const made: Made = { job, answeredAt: Number.POSITIVE_INFINITY, isThere: false, cancelled: false };
     this.#made.push(made);
-    // What an endpoint missed is looked for among its own tenant's events.
+    // Missing deliveries are looked for among the events of the endpoint's own tenant.
     const tenant = missing ? await process.store.endpoints.tenantOf(endpoint) : null;
     await process.store.jobs.add({ ...job, tenant }, null, process.clock.now());
     made.isThere = process.alive;

@@ -1,4 +1,4 @@
-/** What the daemon does by its schedule, for one life. */
+/** The scheduled tasks of the daemon, for one process. */
 import type { Clock } from "../../src/clock.ts";
 import type { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { WebhookdError } from "../../src/domain/errors.ts";
@@ -14,15 +14,15 @@ export interface ChoresParts {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly onFault: (error: unknown) => void;
-  /** Each second, before anything else. */
+  /** Runs every second, before the other tasks. */
   readonly endOverlaps: () => Promise<void>;
 }
 
 export interface ChoresToDo {
-  /** Whether the dispatcher looks each minute for what it has lost. */
+  /** True if the dispatcher looks each minute for deliveries that it has lost. */
   readonly sweeps: boolean;
   readonly runsJobs: boolean;
-  /** How long what is over stays; 0 keeps it for ever. */
+  /** Milliseconds for which ended events are kept. 0 keeps them for ever. */
   readonly retention: number;
 }
 
@@ -39,7 +39,7 @@ export function startChores(parts: ChoresParts, { sweeps, runsJobs, retention: p
   let ticks = 0;
   const tick = () => {
     dispatcher.tick();
-    // A real look at a real file: seldom, where it would find what the last one did.
+    // A look at the real disk is rare, because it finds the same each time.
     lookAtSpace(ticks++ % 60 === 0).catch(() => {});
     endOverlaps().catch(onFault);
     clock.after(1000, tick);
@@ -61,7 +61,7 @@ export function startChores(parts: ChoresParts, { sweeps, runsJobs, retention: p
   every(clock, PRUNE_MS, () => retention.forgetResponses(), onFault);
 }
 
-/** No run begins before the last one is over, and what a full disk refuses is left. */
+/** Runs `run` every `ms`, and never twice at once. An error of a full disk is ignored. */
 function every(clock: Clock, ms: number, run: () => Promise<void>, onFault: (error: unknown) => void): void {
   const again = () => void clock.after(ms, once);
   const once = () => {

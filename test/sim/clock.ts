@@ -6,14 +6,14 @@ interface Event {
   readonly run: () => void;
 }
 
-/** Virtual time with one queue of events: whatever waits, waits here, and a seed decides what comes when. */
+/** Virtual time with one queue. Everything that waits is in it, and a seed decides the order. */
 export class VirtualClock {
   monotonic = 0;
   #wall = Date.parse("2026-11-20T00:00:00.000Z");
   #order = 0;
   #queue: Event[] = [];
 
-  /** The clock of one life of the process: with `isAlive` false, nothing that it waits for happens any more. */
+  /** Returns the clock of one process. While `isAlive` is false, its timers do nothing. */
   forProcess(isAlive: () => boolean): Clock {
     return {
       now: () => this.now(),
@@ -43,7 +43,7 @@ export class VirtualClock {
     this.#wall += byMs;
   }
 
-  /** Runs the next event that is due by `until`; false when there is none, and the time then is `until`. */
+  /** Runs the next item that is due by `until`. If there is none, moves the time to `until` and returns false. */
   runNext(until: number): boolean {
     const next = this.#queue[0];
     if (next === undefined || next.at > until) {

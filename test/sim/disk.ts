@@ -1,7 +1,7 @@
 /**
- * The disk as a model under the real SQLite: transactions that do not begin, commits that fail before or after they took
- * effect, rollbacks that run or do not, a process that dies in the middle of a commit, power that goes with what was not
- * synced.
+ * A model of the disk, under the real SQLite: transactions that do not begin, commits that fail before or after they
+ * take effect, rollbacks that run or do not, a process that dies during a commit, and a power cut that loses what was
+ * not synced.
  */
 import { copyFileSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ import type { Random } from "./random.ts";
 import { SimStatement } from "./statement.ts";
 
 export interface DiskFaults {
-  /** Nothing can be written. */
+  /** True if nothing can be written. */
   full: boolean;
-  /** Chance, for each commit, that something happens to it. */
+  /** The chance that a commit goes wrong. */
   commits: number;
-  /** Whether some of it ends the process. */
+  /** True if some of these faults end the process. */
   fatal: boolean;
-  /** Chance, for each commit, that the process dies in it. */
+  /** The chance that the process dies during a commit. */
   deaths: number;
 }
 
@@ -25,32 +25,32 @@ export interface SimDiskParts {
   readonly dir: string;
   readonly random: Random;
   readonly faults: DiskFaults;
-  /** Says that it synced, and does not. */
+  /** The disk reports syncs that it does not do. */
   readonly lies: boolean;
-  /** Says that it committed, and undoes. */
+  /** The disk reports commits that it undoes. */
   readonly forgets: boolean;
-  /** kill -9, in the middle of a commit. */
+  /** Called when the process dies during a commit. */
   readonly onDeath: () => void;
 }
 
-/** What a store that was closed leaves. */
+/** The files of a closed store. */
 export const STORE_FILES = ["webhookd.db", "secret.key", "admin.key", "STORE"];
 const FILES = ["webhookd.db", "webhookd.db-wal"];
 const KEPT = ["secret.key", "admin.key", "STORE"];
-/** Large, and only zeros: the next life has the same files, not copies. */
+/** These files are large and contain only zeros, so the next process gets links and no copies. */
 const RESERVE = ["webhookd.reserve-wal", "webhookd.reserve-shm"];
 const FULL_SYNC = 2;
 
 const PASSING = ["SQLITE_FULL", "SQLITE_FULL", "SQLITE_BUSY", "SQLITE_BUSY"];
 const FATAL = ["SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC"];
 
-/** The disk of one life of the process. */
+/** The disk of one process. */
 export class SimDisk {
-  /** Nothing goes wrong before it is armed: how a store opens on a bad disk is tested elsewhere. */
+  /** Nothing goes wrong before this is set, because other tests open stores on bad disks. */
   armed = false;
   readonly #parts: SimDiskParts;
   readonly #detach: () => void;
-  /** Where the files are as they were before the first commit that was not synced; null when all of them were. */
+  /** The directory with the files as they were before the first commit that was not synced. Null if all were synced. */
   #synced: string | null = null;
   #syncMode: Statement<[], number> | undefined;
 
@@ -59,13 +59,16 @@ export class SimDisk {
     this.#detach = onPrepare(join(parts.dir, "webhookd.db"), (...statement) => this.#prepare(...statement));
   }
 
-  /** Nothing of it happens any more. */
+  /** Makes all faults stop. */
   detach(): void {
     this.armed = false;
     this.#detach();
   }
 
-  /** Leaves in `to` what the next process finds: with the power everything goes that was not synced. */
+  /**
+   * Puts the files that the next process finds into `to`. If the power was cut, they lack everything that was not
+   * synced.
+   */
   leave(to: string, power: boolean): void {
     const { dir } = this.#parts;
     copy(power && this.#synced !== null ? this.#synced : dir, to, FILES);
@@ -97,7 +100,7 @@ export class SimDisk {
     if (forgets && random.chance(0.05)) return rollback();
     if (faults.full) throw this.#undone("SQLITE_FULL", rollback);
     if (faults.deaths > 0 && random.chance(faults.deaths)) {
-      // Before it took effect or after; whoever was to be answered never is.
+      // The process dies before or after the commit takes effect. No caller gets a response.
       const before = random.chance(0.5);
       if (before) onDeath();
       this.#take(commit);
@@ -106,7 +109,7 @@ export class SimDisk {
     if (!this.#troubled(1)) return this.#take(commit);
     const code = random.pick(faults.fatal ? [...PASSING, ...FATAL] : PASSING);
     if (code !== "SQLITE_IOERR_FSYNC") throw this.#undone(code, rollback);
-    // It was written, and nobody knows whether it will be there.
+    // The commit is written, but may be lost later.
     this.#keepSynced();
     commit();
     throw sqliteError(code);
@@ -117,7 +120,7 @@ export class SimDisk {
     rollback();
   }
 
-  /** Of some errors SQLite has rolled back by the time that it tells. */
+  /** SQLite has rolled back some errors by the time it reports them. */
   #undone(code: string, rollback: () => void): Error {
     if (this.#parts.random.chance(0.5)) rollback();
     return sqliteError(code);

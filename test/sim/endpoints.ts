@@ -1,4 +1,4 @@
-/** The endpoints of one run: an operator registers and deletes them, as the API does it, and remembers what was answered. */
+/** The endpoints of one run. An operator registers and deletes them as the API does, and remembers the responses. */
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import { newEndpoint } from "../store/fixtures.ts";
@@ -14,17 +14,17 @@ export interface SimEndpoint {
   readonly url: string;
   readonly tenant: string;
   readonly types: readonly string[];
-  /** Its registration was answered. */
+  /** True once the registration was answered. */
   added: boolean;
-  /** Its deletion was asked for, and may have happened. */
+  /** True once the deletion was asked for. It may have happened. */
   leaving: boolean;
-  /** When its deletion was answered; from then on nothing may be sent to it. */
+  /** The time when the deletion was answered. From then on nothing may be sent to the endpoint. */
   goneAt: number | null;
 }
 
 export class Endpoints {
   readonly all = new Map<string, SimEndpoint>();
-  /** By URL. */
+  /** Receivers by URL. */
   readonly receivers = new Map<string, SimReceiver>();
   readonly #monotonic: () => number;
   readonly #setUp: (receiver: SimReceiver) => void;
@@ -34,17 +34,17 @@ export class Endpoints {
     this.#setUp = setUp;
   }
 
-  /** A receiver that never answers 2xx, so that some deliveries fail for good. */
+  /** True for a receiver that never responds with 2xx, so that some deliveries fail for good. */
   isDead(url: string): boolean {
     return url.endsWith("dead");
   }
 
-  /** Who has chosen this for certain. */
+  /** Returns the endpoints that have certainly chosen this event. */
   subscribers(event: Chosen): string[] {
     return this.#which(event, ({ added, leaving }) => added && !leaving);
   }
 
-  /** Who may have: of a request without an answer nobody knows what came. */
+  /** Returns the endpoints that may have chosen it. A request without a response may or may not have been stored. */
   maybe(event: Chosen): string[] {
     return this.#which(event, ({ goneAt }) => goneAt === null);
   }
@@ -53,7 +53,7 @@ export class Endpoints {
     return [...this.all].find(([, endpoint]) => endpoint.url === url)!;
   }
 
-  /** The first one may be dead. */
+  /** Registers an endpoint. The first one may be dead. */
   register(process: Process, random: Random): Promise<unknown> {
     const at = this.all.size;
     const url = `https://receiver-${at}.example.com/${at === 0 && random.chance(0.4) ? "dead" : "hook"}`;
@@ -72,14 +72,14 @@ export class Endpoints {
     return added.then(() => (endpoint.added = process.alive));
   }
 
-  /** Registers one more, or deletes one. */
+  /** Registers an endpoint or deletes one. */
   touch(process: Process, random: Random): void {
     const there = [...this.all].filter(([, { goneAt }]) => goneAt === null);
     const done =
       this.all.size < MOST && (there.length < 2 || random.chance(0.5))
         ? this.register(process, random)
         : this.#delete(process, random.pick(there));
-    // Refused by a full disk: nobody knows.
+    // A full disk refused it, so its effect is unknown.
     done.catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** An operator who attempts by hand, cancels and erases, as the API does it, and remembers what was answered. */
+/** An operator who attempts by hand, cancels and erases as the API does, and remembers the responses. */
 import type { EventView, Store, Withdrawal } from "../../src/store/store.ts";
 import { startsAfter, type Acked, type Run } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
@@ -8,7 +8,7 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 const AGAIN_MS = 1000;
 
-/** What was asked for, of a delivery or an event, and when it was first answered: monotonic, null if it never was. */
+/** Requests about a delivery or an event. `ackedAt` is the monotonic time of the first response, or null. */
 interface Asked {
   count: number;
   lastAt: number;
@@ -20,7 +20,7 @@ export class Hands {
   readonly #monotonic: () => number;
   readonly #manual = new Map<string, Asked>();
   readonly #cancelled = new Map<string, Asked>();
-  /** By delivery: when the last cancel that took it back was answered. */
+  /** The time of the last answered cancel, by delivery. */
   readonly #takenBackAt = new Map<string, number>();
   readonly #erased = new Map<string, Asked>();
 
@@ -29,7 +29,7 @@ export class Hands {
     this.#monotonic = monotonic;
   }
 
-  /** Does something to an event, one of the last for the most part: what is under way is where things go wrong. */
+  /** Does something to an event, mostly to one of the last: most faults affect deliveries that are under way. */
   touch(process: Process, acked: readonly Acked[]): void {
     const { id: event } = this.#random.pick(this.#random.chance(0.7) ? acked.slice(-5) : acked);
     const act = this.#random.pick([this.#attempt, this.#attempt, this.#attempt, this.#cancel, this.#erase]);
@@ -42,7 +42,7 @@ export class Hands {
     );
   }
 
-  /** Whether an operator took the event back, or tried to. */
+  /** True if an operator cancelled or erased the event, or tried to. */
   tookBack(event: string): boolean {
     return this.#cancelled.has(event) || this.#erased.has(event);
   }
@@ -51,7 +51,7 @@ export class Hands {
     return this.#manual.has(delivery);
   }
 
-  /** When an attempt of this delivery was asked for last. */
+  /** The time when an attempt of this delivery was last asked for. */
   lastAskedAt(delivery: string): number {
     return this.#manual.get(delivery)?.lastAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -59,7 +59,7 @@ export class Hands {
   async #attempt(process: Process, { deliveries }: EventView): Promise<void> {
     if (deliveries.length === 0) return;
     const { id } = this.#random.pick(deliveries);
-    // Now and then twice at once.
+    // Sometimes two attempts are asked for at once.
     const times = this.#random.chance(0.3) ? 2 : 1;
     const once = async () => {
       const asked = this.#ask(this.#manual, id);
@@ -80,7 +80,7 @@ export class Hands {
     await this.#takeBack(process, this.#ask(this.#erased, id), () => process.store.events.erase(null, id));
   }
 
-  /** Refused by a full disk, perhaps in the middle, it is asked for again. */
+  /** A full disk may refuse it, even in the middle, so it is asked for again. */
   async #takeBack(process: Process, asked: Asked, ask: () => Promise<Withdrawal>): Promise<void> {
     const again = () => void process.clock.after(AGAIN_MS, () => unawaited(this.#takeBack(process, asked, ask)));
     const withdrawal = await ask().catch(again);
@@ -92,17 +92,17 @@ export class Hands {
     for (const { delivery } of withdrawal.deliveries) this.#takenBackAt.set(delivery, this.#monotonic());
   }
 
-  /** V8 and V14, once everything has had its time. */
+  /** V8 and V14, once everything has had time to end. */
   async check(
     store: Store,
     { attempts, bulk, holds, kinds }: Pick<Run, "attempts" | "bulk" | "holds" | "kinds">,
   ): Promise<string[]> {
     const violations: string[] = [];
     for (const [id, at] of this.#takenBackAt) {
-      // It may be pruned by now, and what had failed may have been replayed since.
+      // The delivery may have been pruned by now, or replayed if it had failed.
       const delivery = await store.reads.getDelivery(null, id);
       if (delivery?.status !== "cancelled" || !startsAfter(attempts, id, at)) continue;
-      // Replayed, it may have been cancelled once more by somebody else.
+      // After a replay it may have been cancelled again, by a disable or a job.
       const { event, endpoint } = delivery;
       if ((holds.cancelledAt(endpoint) ?? at) > at) continue;
       if (bulk.mayHaveCancelled({ id: event, sentAt: at }, endpoint)) continue;
@@ -119,7 +119,7 @@ export class Hands {
         if (startsAfter(attempts, id, ackedAt)) violations.push(`V8: ${id} was attempted after it was erased`);
       }
     }
-    // A disable takes back what was asked for before it.
+    // A disable cancels attempts that were asked for before it.
     for (const [id, { count, ackedAt }] of this.#manual)
       violations.push(...(await this.#unmade(store, id, count + bulk.attempting, kinds.holds ? null : ackedAt)));
     return violations;

@@ -1,4 +1,4 @@
-/** What a moment of a run may bring: each kind of trouble that the seed has, at its chance. */
+/** The things that may happen at a moment of a run: each kind of trouble that the seed has, with its chance. */
 import { DEADLY } from "./network.ts";
 import { BEHAVIOURS } from "./receiver.ts";
 import type { World } from "./world.ts";
@@ -34,7 +34,7 @@ export function somethingHappens(world: World): void {
   operate(world);
 }
 
-/** What people ask for. */
+/** Does what people ask for. */
 function operate(world: World): void {
   const { acked, endpoints, kinds, ofUpkeep, random } = world;
   if (kinds.operators && random.chance(0.1) && world.process !== null) lookAndReplay(world);
@@ -53,7 +53,7 @@ function operate(world: World): void {
   }
 }
 
-/** The troubles are over, and what was switched off is switched on. */
+/** Ends all troubles, and enables and resumes everything. */
 export function heal(world: World): void {
   const { application, endpoints, faults, kinds } = world;
   faults.crashAtAwait = 0;
@@ -66,13 +66,13 @@ export function heal(world: World): void {
   if (kinds.jobs) resumeJobs(world, 5);
 }
 
-/** Again, because the first may be refused, and a canary may fail in the meantime. */
+/** Resumes several times, because the first may be refused, and canaries may fail in the meantime. */
 function resumeJobs(world: World, times: number): void {
   if (world.process !== null) unawaited(world.bulk.resumeAll(world.process));
   if (times > 1) after(world, 2000, () => resumeJobs(world, times - 1));
 }
 
-/** Again and again, because a process that dies answers nothing. */
+/** Enables again and again, because a process that dies does not respond. */
 function enableAll(world: World): void {
   const { brake, endpoints, holds, process } = world;
   const disabled = [...endpoints.all.keys()].filter((endpoint) => !holds.isOpen(endpoint));
@@ -85,7 +85,7 @@ function enableAll(world: World): void {
 function fillDisk(world: World): void {
   const { faults, random } = world;
   faults.disk.full = true;
-  // Or there are worse troubles.
+  // A full disk may come with reads that fail.
   faults.unreadable = random.chance(0.5);
   world.diskWasFull = true;
   after(world, random.between(10, 5000), () => {
@@ -99,7 +99,7 @@ function publish(world: World): void {
   world.application.publish(burst, poison(world));
 }
 
-/** One event of a deadly run kills whatever process sends it. */
+/** Returns the mark of an event that kills every process that sends it. A deadly run has one such event. */
 function poison(world: World): string {
   if (!world.kinds.deadly || world.poisoned || world.clock.monotonic < 5000) return "";
   world.poisoned = true;
@@ -109,10 +109,10 @@ function poison(world: World): string {
 function lookAndReplay(world: World): void {
   const { acked, kinds, random, watch } = world;
   if (acked.length === 0) return;
-  // Hardly anything has failed for good so far, but what was delivered may be sent again.
+  // So far hardly anything has failed for good, but delivered events may be replayed.
   if (random.chance(0.8)) world.replay(random.pick(acked).id, { force: true });
   const { id } = random.pick(acked);
-  // The replay may have been the end of it. A job replays too, and nobody says when.
+  // The replay may have ended the event. Jobs replay too, at unknown times.
   if (kinds.jobs) return;
   world.process?.store.reads.getEvent(null, id).then(
     (event) => event !== null && watch.saw(event),

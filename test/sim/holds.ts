@@ -1,4 +1,4 @@
-/** An operator who disables and enables endpoints, as the API does it: answered once nothing more is started. */
+/** An operator who disables and enables endpoints as the API does. The response comes once nothing more is started. */
 import type { Plant } from "./plants.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -6,7 +6,7 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 interface Asked {
   readonly enabled: boolean;
-  /** From when on it may have been disabled: a disable of what is disabled takes nothing back. */
+  /** The time since when the endpoint may have been disabled. A second disable cancels nothing. */
   readonly heldAt: number;
   answered: boolean;
 }
@@ -15,10 +15,13 @@ export class Holds {
   readonly #random: Random;
   readonly #now: () => number;
   readonly #unheard: Plant["unheard"];
-  /** What was asked for last, and whether it was answered. */
+  /** The last request for each endpoint, and whether it was answered. */
   readonly #asked = new Map<string, Asked>();
   readonly #monotonic: () => number;
-  /** Where what was held was cancelled; when the last such answer came, Infinity while one may be on its way. */
+  /**
+   * The time of the last response that cancelled held deliveries, by endpoint. Infinity while a response may be under
+   * way.
+   */
   readonly #cancelledAt = new Map<string, number>();
 
   constructor(random: Random, now: () => number, monotonic: () => number, unheard: Plant["unheard"]) {
@@ -37,27 +40,30 @@ export class Holds {
     unawaited(this.#set(process, endpoint, true, "release"));
   }
 
-  /** Whether it is known to be enabled: a full disk refuses to, and a process that dies never answers. */
+  /**
+   * True if the endpoint is certainly enabled. A full disk refuses to enable it, and a process that dies does not
+   * respond.
+   */
   isOpen(endpoint: string): boolean {
     const asked = this.#asked.get(endpoint);
     return asked === undefined || (asked.enabled && asked.answered);
   }
 
   /**
-   * Since when nothing may start but what is asked for by hand, or null: a disable was answered, and nobody has asked for
-   * the opposite since.
+   * The time since when only attempts by hand may start, because a disable was answered and no enable was asked for
+   * since. Null if others may start.
    */
   heldSince(endpoint: string): number | null {
     const asked = this.#asked.get(endpoint);
     return asked !== undefined && !asked.enabled && asked.answered ? asked.heldAt : null;
   }
 
-  /** Whether it may ever have been disabled. */
+  /** True if the endpoint may have been disabled at any time. */
   wasDisabled(endpoint: string): boolean {
     return this.#asked.has(endpoint);
   }
 
-  /** From when on nothing that is cancelled may be sent to it; null if nothing of it was cancelled. */
+  /** The time from which no cancelled delivery may be sent to the endpoint. Null if none was cancelled. */
   cancelledAt(endpoint: string): number | null {
     return this.#cancelledAt.get(endpoint) ?? null;
   }
@@ -73,7 +79,7 @@ export class Holds {
       asked.answered = process.alive;
       if (asked.answered && held === "cancel") this.#cancelledAt.set(endpoint, this.#monotonic());
     } catch {
-      // Refused by a full disk: it is as it was.
+      // A full disk refused it, so nothing has changed.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What must hold in every run; the names are those of the reliability plan. */
+/** The invariants that must hold in every run, numbered V1 to V14. */
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Bulk } from "./bulk.ts";
 import type { Endpoints } from "./endpoints.ts";
@@ -8,20 +8,20 @@ import { LADDER } from "./ladder.ts";
 import type { Kinds } from "./kinds.ts";
 import { DEADLY, type SeenAttempt } from "./network.ts";
 
-/** An event whose publish was answered, and the endpoints that had chosen its type. */
+/** An acknowledged event, and the endpoints that had chosen its type. */
 export interface Acked {
   readonly id: string;
   readonly tenant: string;
   readonly type: string;
-  /** When its publish was first sent: monotonic. */
+  /** The monotonic time when its publish was first sent. */
   readonly sentAt: number;
-  /** Those that had chosen it for certain, and those that may have. */
+  /** Endpoints that had certainly chosen it. `atMost` has those that may have. */
   readonly endpoints: readonly string[];
   readonly atMost: readonly string[];
   readonly deadly: boolean;
 }
 
-/** What is known of a run from outside of the code under test. */
+/** Everything that is known of a run from outside the code under test. */
 export interface Run {
   readonly acked: readonly Acked[];
   readonly endpoints: Pick<Endpoints, "all" | "receivers">;
@@ -39,12 +39,12 @@ export interface Run {
   readonly holds: Pick<Holds, "cancelledAt" | "wasDisabled">;
 }
 
-/** Retries may come this much later than their rung while nothing is wrong: a tick, and a turn. */
+/** A retry may be this late while nothing is wrong: a tick and a turn of the event loop. */
 const LATE_MS = 1100;
-/** Instants are whole milliseconds, durations are not. */
+/** Times are whole milliseconds, but durations are not. */
 const ROUNDING_MS = 2;
 
-/** V6: a status moves only along the allowed edges. */
+/** V6: a status changes only in the allowed ways. */
 export class StatusWatch {
   readonly #violations: string[];
   readonly #last = new Map<string, string>();
@@ -53,12 +53,12 @@ export class StatusWatch {
     this.#violations = violations;
   }
 
-  /** A replay may take a failed delivery back to pending. */
+  /** A replay may make a failed delivery pending again. */
   replayed(event: string): void {
     for (const key of this.#last.keys()) if (key.startsWith(event)) this.#last.delete(key);
   }
 
-  /** Nothing of what was seen holds any more. */
+  /** Forgets every status that was seen. */
   forget(): void {
     this.#last.clear();
   }
@@ -74,7 +74,7 @@ export class StatusWatch {
   }
 }
 
-/** V1, V2, V3, V5, once everything has had its time. */
+/** V1, V2, V3 and V5, once everything has had time to end. */
 export async function checkEnd(run: Run, store: Store): Promise<void> {
   for (const acked of run.acked) {
     const { id, tenant, type, endpoints, atMost } = acked;
@@ -99,7 +99,7 @@ export async function checkEnd(run: Run, store: Store): Promise<void> {
   }
 }
 
-/** Only what was over for everybody is pruned, and never what failed. */
+/** Only events whose deliveries have all ended are pruned, and never failed ones. */
 function checkGone(run: Run, acked: Acked): void {
   const { id, endpoints } = acked;
   if (!run.kinds.prunes) return void run.violations.push(`V1: ${id} was acked and is gone`);
@@ -135,7 +135,7 @@ async function checkDelivery(run: Run, store: Store, acked: Acked, event: EventV
   if (status === "pending") violation(`V1: ${delivery.id} to ${url} is still pending at the end of its ladder`);
   if (status !== "failed") return;
   const attempts = (await attemptsOf(store, id, endpoint)).filter(({ retry }) => retry !== null);
-  // By number: a clock that was set back puts later attempts before earlier ones.
+  // Attempts are ordered by number, because the clock may have been set back.
   const last = attempts.toSorted((one, other) => one.number - other.number).at(-1);
   if (last?.error === "held_expired") {
     if (!run.holds.wasDisabled(endpoint)) violation(`V5: ${delivery.id} was held for too long, and nobody held it`);
@@ -148,7 +148,7 @@ async function checkDelivery(run: Run, store: Store, acked: Acked, event: EventV
 
 type DeliveryView = EventView["deliveries"][number];
 
-/** V4, V5 and V10, of each attempt. */
+/** V4, V5 and V10, for each attempt. */
 export async function checkAttempts(run: Run, store: Store): Promise<void> {
   const byNumber = new Map<string, SeenAttempt[]>();
   const numbers = new Map<string, Set<number>>();
@@ -168,7 +168,7 @@ export async function checkAttempts(run: Run, store: Store): Promise<void> {
   }
 }
 
-/** V10: whatever was sent is recorded, once it has been sent again if the process died. */
+/** V10: every attempt is recorded. If the process died, it is recorded once it was made again. */
 async function checkRecorded(
   run: Run,
   store: Store,
@@ -176,7 +176,7 @@ async function checkRecorded(
   attempts: readonly Attempt[],
   numbers: ReadonlyMap<string, ReadonlySet<number>>,
 ): Promise<void> {
-  // What was taken back is not sent again, and what came before a backup's restore never was.
+  // Cancelled deliveries are not sent again, and a restore loses attempts made since the backup.
   if (run.kinds.restores || run.hands.tookBack(acked.id)) return;
   const recorded = new Set(attempts.map(({ delivery, number }) => `${delivery} ${number}`));
   for (const { id, endpoint, status } of (await store.reads.getEvent(null, acked.id))?.deliveries ?? []) {
@@ -187,15 +187,15 @@ async function checkRecorded(
   }
 }
 
-/** V4: a retry comes no earlier than its rung after the attempt before it, and while nothing is wrong hardly later. */
+/** V4: a retry starts no earlier than its rung after the previous attempt, and while nothing is wrong hardly later. */
 function checkGaps(
   run: Run,
   attempts: readonly Attempt[],
   byNumber: ReadonlyMap<string, readonly SeenAttempt[]>,
 ): void {
-  // After a restart nobody knows by how much the clock was set before it, nor after a restore what came after the backup.
+  // After a restart it is unknown how far the clock was set before, and after a restore what happened since the backup.
   if ((run.clockSteps > 0 && run.crashes > 0) || run.kinds.restores) return;
-  // A receiver that lets attempts run into the limit may hold up its own deliveries.
+  // A receiver that makes attempts time out may delay its own deliveries.
   const { kinds } = run;
   const hindered =
     kinds.receivers || kinds.outages || kinds.holds || kinds.pauses || kinds.shortages || kinds.jobs || kinds.addresses;
@@ -203,11 +203,11 @@ function checkGaps(
   for (const attempt of attempts) {
     if (attempt.retry === null || attempt.outcome !== "failed") continue;
     const delay = LADDER[attempt.retry];
-    // A process that died before it could record made the attempt again: the last one is the recorded one.
+    // If a process died before it recorded the attempt, it was made again. The last one is recorded.
     const endedAt = byNumber.get(`${attempt.delivery} ${attempt.number}`)?.at(-1)?.endedAt;
     const number = nextOnLadder(run, attempts, attempt);
     const made = byNumber.get(`${attempt.delivery} ${number}`) ?? [];
-    // The first of several may have been asked for, and was lost with its process.
+    // The first of several may have been asked for by hand, and lost with its process.
     if (made.length > 1 && isOffLadder(run, attempt.delivery)) continue;
     const [next] = made;
     if (delay === undefined || endedAt === null || endedAt === undefined || next === undefined) continue;
@@ -218,12 +218,12 @@ function checkGaps(
   }
 }
 
-/** Whether some of its attempts may have been asked for. */
+/** True if some of the delivery's attempts may have been asked for. */
 function isOffLadder(run: Run, delivery: string): boolean {
   return run.hands.attempted(delivery) || run.bulk.any;
 }
 
-/** Manual attempts come between; of one that was never recorded nobody knows whether it was one. */
+/** Manual attempts have numbers too. It is unknown whether an attempt that was never recorded was one. */
 function nextOnLadder(run: Run, attempts: readonly Attempt[], { delivery, number, round }: Attempt): number | null {
   if (!isOffLadder(run, delivery)) return number + 1;
   const later = attempts.filter((attempt) => attempt.delivery === delivery && attempt.number > number);
@@ -234,7 +234,7 @@ function nextOnLadder(run: Run, attempts: readonly Attempt[], { delivery, number
     : null;
 }
 
-/** V7: no two attempts of a delivery are on the wire at once. Those of a process that died ended with it. */
+/** V7: no two attempts of a delivery are in flight at once. An attempt of a dead process ended with it. */
 export function checkOneAtATime(run: Run): void {
   const last = new Map<string, SeenAttempt>();
   for (const attempt of run.attempts) {

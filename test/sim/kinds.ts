@@ -1,4 +1,4 @@
-/** Which kinds of trouble a seed has at all: few at a time find what all at once would hide. */
+/** The kinds of trouble that a seed has. A few at a time find what all of them together would hide. */
 import type { Random } from "./random.ts";
 
 export interface Kinds {
@@ -16,34 +16,34 @@ export interface Kinds {
   deadly: boolean;
   /** Endpoints are disabled and enabled. */
   holds: boolean;
-  /** Senders on threads of their own, which die. */
+  /** Senders run on threads of their own, which die. */
   threads: boolean;
   threadDeaths: boolean;
-  /** Everything is paused and resumed. */
+  /** Sending is paused and resumed. */
   pauses: boolean;
-  /** Times without a file descriptor left. */
+  /** Sometimes there is no file descriptor left. */
   shortages: boolean;
-  /** Times in which nobody can be reached. */
+  /** Sometimes no receiver can be reached. */
   outages: boolean;
   /** Endpoints are deleted, and others registered. */
   deletions: boolean;
-  /** Bulk jobs are made and steered. */
+  /** Bulk jobs are created and steered. */
   jobs: boolean;
-  /** What is over is removed soon. */
+  /** Ended events are pruned soon. */
   prunes: boolean;
-  /** A tenant may have few deliveries pending. */
+  /** A tenant may have only a few deliveries pending. */
   shares: boolean;
-  /** Backups are made, and restored. */
+  /** Backups are made and restored. */
   restores: boolean;
-  /** Batches so large that memory must give some of them back. */
+  /** Batches are so large that memory must give some deliveries back. */
   bursts: boolean;
-  /** Names get addresses that nobody may be sent to, and the rules change. */
+  /** Names get addresses that may not be dialled, and the rules change. */
   addresses: boolean;
 }
 
 const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes"] as const;
 
-/** Each kind that came later has its chance from another source, so that old seeds go on as they did. */
+/** Newer kinds take their chance from sources of their own, so that old seeds still make the same runs. */
 export interface KindSources {
   readonly random: Random;
   readonly ofHands: Random;
@@ -51,7 +51,7 @@ export interface KindSources {
   readonly ofAddresses: Random;
 }
 
-/** With a bug put in, only what it needs to show: `planted`. */
+/** Draws the kinds of a seed. With a planted bug, only those that show it. */
 export function drawKinds(
   { random, ofHands, ofUpkeep, ofAddresses }: KindSources,
   planted: Partial<Kinds> | null,
@@ -83,9 +83,9 @@ export function drawKinds(
     addresses: planted === null && ofAddresses.chance(0.3),
     ...planted,
   };
-  // A job would make the same deadly event anew again and again.
+  // A job would send the deadly event again and again.
   if (kinds.deadly) kinds.jobs = false;
-  // What an operator was answered after the backup is undone by its restore.
+  // A restore undoes what operators did since the backup.
   if (kinds.restores) for (const kind of UNDONE) kinds[kind] = false;
   return kinds;
 }

@@ -1,9 +1,9 @@
-/** V9: what memory has loaded stays within its bounds. Nothing outside tells, so it is looked at from inside. */
+/** V9: the deliveries in memory stay within their limit. Nothing shows that outside, so this looks inside. */
 import { Executor } from "../../src/delivery/executor.ts";
 import type { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Kinds } from "./kinds.ts";
 
-/** While memory is full no endpoint keeps so many, but for the time that it takes to give them back. */
+/** While memory is full, no endpoint may keep this many deliveries, except until they are given back. */
 const FEW = 32;
 const GIVEN_BACK_MS = 2000;
 
@@ -20,7 +20,7 @@ export class MemoryWatch {
     this.#violations = violations;
   }
 
-  /** Looks at memory after each transition, until the answer is called. */
+  /** Looks at memory after each transition, until the returned function is called. */
   begin(): () => void {
     const real = Executor.prototype.do;
     const saw = (memory: Memory) => this.#saw(memory);
@@ -31,7 +31,7 @@ export class MemoryWatch {
     return () => void (Executor.prototype.do = real);
   }
 
-  /** Once all has ended. */
+  /** Checks the end of a run, when no delivery may be left in memory. */
   check(): void {
     const { loaded, bytes } = this.#last!.windows;
     if (loaded !== 0 || bytes !== 0) this.#violations.push(`V9: ${loaded} are loaded at the end, ${bytes} bytes`);
@@ -41,7 +41,7 @@ export class MemoryWatch {
     if (memory !== this.#last) this.#overSince = null;
     this.#last = memory;
     const { commits, crashAtAwait, disk, outages, shortages } = this.#kinds;
-    // What cannot be given back, or waits for a verdict, stays.
+    // Deliveries that cannot be given back, or wait for a verdict, stay in memory.
     if (commits || crashAtAwait || disk || outages || shortages) return;
     const { windows } = memory;
     const isOver = windows.isFull && [...windows.endpoints()].some((each) => windows.of(each).loaded.size >= FEW);

@@ -1,4 +1,4 @@
-/** The network as a model: a request leads to a receiver, or into the void; whoever sent it may not live to hear. */
+/** A model of the network. A request reaches a receiver or is lost, and its sender may die before the response. */
 import { noResponse, type Outcome } from "../../src/domain/deliveries/attempt.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 import type { WayOut } from "./addresses.ts";
@@ -9,12 +9,12 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 
 /** A tenth of the specified limit. */
 export const TIMEOUT_MS = 1000;
-/** What one sender may have on the wire, and of it for one endpoint. */
+/** The most requests that one sender may have in flight, in all and for one endpoint. */
 export const MAX_IN_FLIGHT = 64;
 export const ENDPOINT_MAX_IN_FLIGHT = 16;
 /** All receivers are hosts of one domain. */
 export const DESTINATION_MAX_IN_FLIGHT = 24;
-/** A payload that kills the process when it is sent. */
+/** A payload that kills the process that sends it. */
 export const DEADLY = '"deadly":true';
 
 /** One request as the network saw it. */
@@ -23,18 +23,18 @@ export interface SeenAttempt {
   readonly number: number;
   readonly url: string;
   readonly startedAt: number;
-  /** Null if whoever made it died in the middle of it with the whole process. */
+  /** Null if the whole process died during the request. */
   endedAt: number | null;
 }
 
 export interface SimNetworkParts {
   readonly clock: VirtualClock;
   readonly random: Random;
-  /** Whether nothing at all can be reached. */
+  /** True if no receiver can be reached. */
   readonly isCutOff: () => boolean;
-  /** Leads to a connection; null where every address is open. */
+  /** Opens a connection. Null if every address is allowed. */
   readonly wayOut: WayOut | null;
-  /** Whether this process has no file descriptors left. */
+  /** True if this process has no file descriptor left. */
   readonly isShort: () => boolean;
   readonly receiverOf: (url: string) => SimReceiver;
   readonly onAttempt: (attempt: SeenAttempt) => void;
@@ -42,7 +42,7 @@ export interface SimNetworkParts {
   readonly violations: string[];
 }
 
-/** The part of the network that one sender uses, for as long as it lives. */
+/** The part of the network that one sender uses while it lives. */
 export class SimNetwork {
   readonly #parts: SimNetworkParts;
   readonly #isAlive: () => boolean;
@@ -82,7 +82,7 @@ export class SimNetwork {
   #send(seen: SeenAttempt, request: SignedRequest, resolve: (outcome: Outcome) => void): void {
     const { clock, random, isCutOff, receiverOf } = this.#parts;
     if (isCutOff()) {
-      // No route, which this host knows by itself or from a router; or no answer.
+      // There is no route, which this host or a router reports at once, or there is no response.
       const afterMs = random.chance(0.5) ? random.between(1, 5) : TIMEOUT_MS;
       const evidence = afterMs < TIMEOUT_MS && random.chance(0.5) ? "cut_off" : "silence";
       this.#end(seen, afterMs, () => resolve(noResponse("timeout", "cut off", afterMs, { evidence })));
@@ -90,18 +90,18 @@ export class SimNetwork {
     }
     const receiver = receiverOf(seen.url);
     const { outcome, afterMs, processed } = receiver.answer(request, random);
-    // What reached the receiver happened, whether we live to hear of it or not.
+    // A request that reached the receiver was processed, even if the sender dies before the response.
     const heardAt = random.between(0, afterMs);
     if (processed !== null) clock.at(clock.monotonic + heardAt, () => receiver.processed.push(processed));
     this.#end(seen, afterMs, () => resolve(outcome));
   }
 
-  /** The sender died alone: what it had on the wire ends with it. */
+  /** Only the sender died, so its requests end. */
   drop(): void {
     for (const seen of this.#onWire) seen.endedAt = this.#parts.clock.monotonic;
   }
 
-  /** V9 */
+  /** V9: the requests in flight stay within their limits. */
   #checkBounds(url: string): void {
     const { violations } = this.#parts;
     if (this.#onWire.size > MAX_IN_FLIGHT) violations.push(`V9: ${this.#onWire.size} attempts are on the wire`);

@@ -1,7 +1,7 @@
 /**
- * Two nodes on a real PostgreSQL, and two events on their way: published, sent, recorded and tried again, given up to the
- * other node and taken back. One of the first node's statements is the one at which something happens to it. Time is the
- * test's, and so are the receiver's answers.
+ * Two nodes on a real PostgreSQL, and a few events: they are published, sent, recorded and retried, and their endpoint
+ * moves to the other node and back. A fault happens at one of the first node's statements. The test moves the time and
+ * responds as the receiver.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
@@ -19,14 +19,14 @@ import { storageUnavailable } from "../../src/store/files/unavailable.ts";
 import { DELIVERED, FAILED } from "../../src/store/rows/codes.ts";
 
 /**
- * Stalled before the statement or after it, the node goes on once the other one has taken over; killed, it never does. A
- * statement that is lost was done, and its answer reaches nobody; one that is refused was not done. Or the clock of the
- * node's host jumps, and stays there.
+ * A node stalled before or after the statement resumes once the other node has taken over, and a killed one never does.
+ * A lost statement was done without a response, and a refused one was not done. Ahead or behind, the clock of the
+ * node's host jumps and stays there.
  */
 export const FAULTS = ["stalled before", "stalled after", "killed", "lost", "refused", "ahead", "behind"] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** At which statement of the first node, counted from its first event on. */
+/** The fault, and the number of the first node's statement at which it happens. Numbers start with its first event. */
 export interface Happening {
   readonly at: number;
   readonly fault: Fault;
@@ -34,15 +34,15 @@ export interface Happening {
 
 const LEASE_MS = 60_000;
 const STEP_MS = 20_000;
-/** Nothing was asked of the database for so long: all has come to rest. */
+/** Everything has ended once the database was not asked for this long. */
 const QUIET_MS = 6;
 const MOVES = /INSERT INTO delivery|UPDATE delivery|UPDATE slot/;
 
 const JUMPS: Partial<Record<Fault, number>> = { ahead: 86_400_000, behind: -86_400_000 };
-/** Of the second node's host, all the time. */
+/** The error of the second host's clock, all the time. */
 const SKEW_MS = -3000;
 
-/** As a node has it whose host's clock is wrong: its database goes by the clock of the test. */
+/** A node's clock on a host whose clock is wrong. Its database uses the clock of the test. */
 class NodeClock extends DatabaseClock {
   readonly #world: ManualClock;
   readonly #host: { aheadMs: number };
@@ -71,7 +71,7 @@ class NodeClock extends DatabaseClock {
   }
 }
 
-/** What stands between a node and its database. */
+/** The connection between a node and its database, with the fault. */
 class Line {
   readonly #happening: Happening | null;
   readonly #clock: NodeClock;
@@ -80,7 +80,7 @@ class Line {
   #counts = false;
   #hasGoneOn = false;
   count = 0;
-  /** Those that begin a transaction in which a delivery or an endpoint moves. */
+  /** The statements that begin a transaction in which a delivery or an endpoint moves. */
   readonly moves = new Set<number>();
   #busy = 0;
   stalled = false;
@@ -90,7 +90,7 @@ class Line {
     this.#clock = clock;
   }
 
-  /** It stands still once at most. */
+  /** Resolves when the node stalls, which happens at most once. */
   get onStall(): Promise<void> {
     return this.#hasGoneOn ? new Promise(() => {}) : this.#stalled.promise;
   }
@@ -109,7 +109,7 @@ class Line {
     this.#go.resolve();
   }
 
-  /** All that the node asks from now on goes by this line. */
+  /** Every later query of the node passes through this. */
   join(database: Database): void {
     for (const queries of [database, database.lease, database.lists] as Queries[]) this.#joinQueries(queries);
     for (const name of ["transaction", "leaseTransaction"] as const) {
@@ -167,7 +167,7 @@ interface Node {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   readonly line: Line;
-  /** It was told that it has lost what it had, and ended. */
+  /** True once the node was told that it has lost its endpoints, and ended. */
   ended: boolean;
 }
 
@@ -186,13 +186,13 @@ interface Row {
   readonly succeeded: number;
 }
 
-/** What was found wrong, and how many statements the first node made. */
+/** The violations found, and the number of statements that the first node made. */
 export interface Report {
   readonly wrong: readonly string[];
   readonly statements: number;
-  /** Which of those begin a transaction in which something moves. */
+  /** The statements that begin a transaction in which something moves. */
   readonly moves: readonly number[];
-  /** Of each event, who made its attempts. */
+  /** The nodes that made the attempts, for each event. */
   readonly sentBy: readonly string[];
 }
 
@@ -260,7 +260,8 @@ class World {
     for (let left = 3; left > 0; left--) await this.#pass(STEP_MS);
     await this.#publish();
     for (let left = 10; left > 0; left--) await this.#pass(STEP_MS);
-    // It moves to the other node while a retry waits, which is made there, and comes back for the next one.
+    // The endpoint moves to the other node while a retry waits. The retry is made there, and the endpoint moves back
+    // for the next one.
     await this.#publish();
     await this.#move(this.#first, this.#second);
     for (let left = 3; left > 0; left--) await this.#pass(STEP_MS);
@@ -282,7 +283,7 @@ class World {
       if (row.status === FAILED) say("has failed");
       if (row.succeeded > succeeded) say("has successes that nobody answered");
       if (row.recorded > requests.length) say("has attempts that nobody made");
-      // Each failure is worth one rung, whoever records it.
+      // Each failure uses one rung, whichever node records it.
       if (row.retry > requests.length - succeeded) say("has used a rung twice");
     }
     const sentBy = Map.groupBy(this.#requests, ({ event }) => event);
@@ -299,7 +300,7 @@ class World {
     for (const { store } of [this.#first, this.#second]) await store.close();
   }
 
-  /** A publisher that is not answered tries again, at whichever node there is. */
+  /** Publishes an event. Without a response it tries again, at either node. */
   async #publish(): Promise<void> {
     for (let tries = 3; tries > 0; tries--) {
       const node = this.#first.ended || this.#first.line.stalled ? this.#second : this.#first;
@@ -314,7 +315,7 @@ class World {
           return false;
         },
       );
-      // Or when it goes on.
+      // A stalled publish ends too, once the node resumes.
       if (await Promise.race([publishing, node.line.onStall.then(() => false)])) return;
       await this.#takeOver();
     }
@@ -333,7 +334,7 @@ class World {
     await this.#client.query("UPDATE node SET draining = $2 WHERE number = $1", [number, on]);
   }
 
-  /** Some time, with what is done each second. */
+  /** Lets time pass, and runs the scheduled tasks. */
   async #pass(ms: number): Promise<void> {
     this.#clock.advance(ms);
     await this.#tick([this.#first, this.#second]);
@@ -358,7 +359,9 @@ class World {
     }
   }
 
-  /** If the first node stands still: until its lease has run out, and the other one has done what there is to do. */
+  /**
+   * If the first node is stalled, lets time pass until its lease has expired and the other node has done all the work.
+   */
   async #takeOver(): Promise<void> {
     const { ended, line } = this.#first;
     if (!line.stalled || ended) return;
@@ -368,7 +371,7 @@ class World {
       this.#clock.advance(STEP_MS);
       await this.#tick([second]);
     }
-    // The server ends a transaction that stands still, and somebody comes by after the lease.
+    // PostgreSQL would end a stalled transaction itself, and the lease would expire. The test does both now.
     await this.#client.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,

@@ -20,7 +20,7 @@ async function violationsOf(plant: PlantName, sweeps: boolean, expected: RegExp)
   expect.fail("forty seeds did not notice it");
 }
 
-/** A test that cannot fail shows nothing: each of these bugs is put in on purpose. */
+/** A test that cannot fail shows nothing. Each of these bugs is planted to see it fail. */
 describe("the simulation, with a bug in the program", () => {
   it.each(["early-retry", "disable-unheard"] as const)("catches a bug put in on purpose: %s", async (plant) => {
     await violationsOf(plant, true, /./);

@@ -1,4 +1,4 @@
-/** Bugs that are put in on purpose, to see that the simulation can see. */
+/** Bugs planted on purpose, to show that the simulation finds them. */
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Executor } from "../../src/delivery/executor.ts";
 import { Window, Windows } from "../../src/delivery/memory/windows.ts";
@@ -11,21 +11,21 @@ import { LADDER } from "./ladder.ts";
 
 export interface Plant {
   readonly ladder?: readonly number[];
-  /** The disk says that it synced, and did not: what no daemon survives. */
+  /** The disk reports syncs that it does not do, which no daemon survives. */
   readonly lies?: boolean;
-  /** Commits that are undone say that they took effect. */
+  /** Commits that are undone report success. */
   readonly forgets?: boolean;
-  /** The dispatcher goes on in the belief that an endpoint is enabled, or disabled, as it was. */
+  /** The dispatcher is not told that an endpoint was disabled or enabled. */
   readonly unheard?: "disable" | "enable";
-  /** What the dispatcher gets to hear instead of a verb's real answer. */
+  /** Replaces the responses of store methods that the dispatcher gets. */
   readonly answers?: Readonly<Record<string, (answer: never, now: number) => unknown>>;
-  /** Verbs that say they did it, and did nothing. */
+  /** Store methods that report success and do nothing, with what they return. */
   readonly undone?: Readonly<Record<string, unknown>>;
-  /** Changes the code under test; the answer undoes it. */
+  /** Changes the code under test. The returned function undoes the change. */
   readonly patch?: () => () => void;
-  /** What the bug needs to show. A crash would read everything again and hide it. */
+  /** The kinds of trouble that the bug needs to show. A crash would read everything again and hide it. */
   readonly kinds?: Partial<Kinds>;
-  /** Milliseconds of trouble, where the bug shows so seldom that a seed's usual time would be too short. */
+  /** Milliseconds of trouble, if the bug shows so rarely that a seed's usual time is too short. */
   readonly lasts?: number;
 }
 
@@ -36,14 +36,14 @@ const plants = {
   "ack-before-commit": { forgets: true },
   "fsync-that-lies": { lies: true, kinds: { crash: true } },
   "early-retry": { ladder: LADDER.map((delay) => delay - 100) },
-  /** A replay is due now, which lies behind the horizon. */
+  /** A replayed delivery is due now, which is behind the horizon. */
   "replay-unheard": {
     answers: {
       "events.replay": (answer: Replay) => (answer.result === "replayed" ? { ...answer, waiting: [] } : answer),
     },
     kinds: { ...NO_CRASH, operators: true },
   },
-  /** What could not be recorded for a while waits for an instant that has passed when it is. */
+  /** A result that was recorded late makes its delivery wait for a time that has already passed. */
   "late-result-unheard": {
     answers: {
       "deliveries.record": (answers: readonly Recorded[], now: number) =>
@@ -52,29 +52,29 @@ const plants = {
     kinds: { ...NO_CRASH, commits: true },
     lasts: 240_000,
   },
-  /** The clock is set back, and due times move down with it. */
+  /** The clock is set back, and due times with it. */
   "clock-step-unheard": {
     answers: { "recovery.shiftDue": (answer: Shifted) => ({ ...answer, moved: [] }) },
     kinds: { ...NO_CRASH, clock: true },
   },
-  /** Memory gives deliveries back, and does not remember that they are to be read again. */
+  /** Memory gives deliveries back, and forgets that they must be read again. */
   "forgotten-unheard": {
     answers: { "deliveries.park": () => [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
   },
-  /** Memory gives fresh deliveries back, and only a restart would read them. */
+  /** Memory gives fresh deliveries back without parking them, so that only a restart would read them. */
   "forgotten-fresh-unwritten": {
     undone: { "deliveries.park": [] },
     kinds: { ...NO_CRASH, receivers: true, bursts: true },
   },
   /** Nothing may start once a disable was answered. */
   "disable-unheard": { unheard: "disable", kinds: { ...NO_CRASH, holds: true } },
-  /** What a disabled endpoint was owed is due once it is enabled. */
+  /** The deliveries of a disabled endpoint are due once it is enabled. */
   "enable-unheard": {
     unheard: "enable",
     kinds: { ...NO_CRASH, holds: true, rotations: false },
   },
-  /** Only reads move the horizon: what is committed behind it is never seen. */
+  /** Only reads move the horizon, so rows committed behind it are never seen. */
   "horizon-never-lowered": {
     patch: () => {
       const { noteWaiting } = Window.prototype;
@@ -85,12 +85,12 @@ const plants = {
     },
     kinds: { ...NO_CRASH, operators: true },
   },
-  /** The next secret takes over, and those who sign do not hear of it. */
+  /** The next secret takes over, and the signers are not told. */
   "switch-unheard": {
     answers: { "secrets.switchDue": () => [] },
     kinds: { ...NO_CRASH, clock: false, disk: false, rotations: true },
   },
-  /** A manual attempt failed, and its delivery waits behind the horizon where nobody reads it. */
+  /** After a failed manual attempt the delivery waits behind the horizon, where it is never read. */
   "manual-unheard": {
     answers: {
       "deliveries.record": (answers: readonly Recorded[], now: number) =>
@@ -103,7 +103,7 @@ const plants = {
     kinds: { ...NO_CRASH, disk: false, hands: true },
     lasts: 240_000,
   },
-  /** A result is entered twice: it was one attempt. */
+  /** A result of one attempt is recorded twice. */
   "recorded-twice": {
     patch: () => {
       const real = Executor.prototype.do;
@@ -115,7 +115,7 @@ const plants = {
     },
     kinds: NO_CRASH,
   },
-  /** An event was cancelled, and memory does not hear of it. */
+  /** An event was cancelled, and memory is not told. */
   "cancel-unheard": {
     patch: () => {
       const { withdraw } = Dispatcher.prototype;
@@ -124,7 +124,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, receivers: true, bursts: true, hands: true },
   },
-  /** An endpoint was deleted, and whoever sends does not hear of it. */
+  /** An endpoint was deleted, and the senders are not told. */
   "deletion-unheard": {
     patch: () => {
       const { drop } = Dispatcher.prototype;
@@ -133,7 +133,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, receivers: true, bursts: true, deletions: true },
   },
-  /** A job hands deliveries over, and nobody takes them. */
+  /** A job hands deliveries over, and the dispatcher does not take them. */
   "job-unheard": {
     answers: { "jobs.step": (step: JobStep) => ({ ...step, waiting: [], requested: [] }) },
     kinds: { ...NO_CRASH, operators: false, jobs: true },
@@ -149,7 +149,7 @@ const plants = {
     },
     kinds: NO_CRASH,
   },
-  /** What is over is taken for old, and what is not over for over. */
+  /** Ended events are pruned at once, and failed ones like delivered ones. */
   "pruned-unsent": {
     patch: () => {
       const { prune } = Prune.prototype;
@@ -160,7 +160,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, clock: false, prunes: true },
   },
-  /** Whatever a name leads to is dialled. */
+  /** Every address that a name has is dialled. */
   "guard-asleep": {
     patch: () => {
       const { check } = AddressPolicy.prototype;
@@ -169,7 +169,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, addresses: true },
   },
-  /** The rules of the way out are changed, and whoever sends keeps to the old ones. */
+  /** The egress rules change, and the senders keep the old ones. */
   "rules-unheard": {
     patch: () => {
       const { setEgress } = Dispatcher.prototype;
@@ -178,7 +178,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, addresses: true },
   },
-  /** What is given back is never taken. */
+  /** Deliveries that memory gives back are never taken back. */
   "full-for-good": {
     patch: () => {
       const { takeBack } = Executor.prototype;
@@ -187,7 +187,7 @@ const plants = {
     },
     kinds: { ...NO_CRASH, disk: false, outages: false, receivers: true, bursts: true },
   },
-  /** Memory lets go of deliveries, and counts them on. */
+  /** Memory releases deliveries, and still counts them. */
   "counted-on": {
     patch: () => {
       const { release } = Windows.prototype;
@@ -198,7 +198,7 @@ const plants = {
     },
     kinds: NO_CRASH,
   },
-  /** A restored store sends what was delivered since its backup, before anybody has said so. */
+  /** A restored store sends deliveries that were delivered since its backup, before an operator has resumed it. */
   "restore-unpaused": {
     answers: { "operations.getPause": () => null },
     kinds: { ...NO_CRASH, crash: true, restores: true, pauses: false, receivers: true },

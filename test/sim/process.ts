@@ -35,14 +35,14 @@ import { SimThread } from "./thread.ts";
 import { around } from "../harness/store.ts";
 
 export interface Faults {
-  /** Chance, for each call of the store, that the process dies just before or just after it. */
+  /** The chance that the process dies just before or after a call of the store. */
   crashAtAwait: number;
   readonly disk: DiskFaults;
-  /** What is due cannot be read. */
+  /** True if due deliveries cannot be read. */
   unreadable: boolean;
-  /** Nothing at all can be reached. */
+  /** True if no receiver can be reached. */
   cutOff: boolean;
-  /** No file descriptor is left. */
+  /** True if no file descriptor is left. */
   short: boolean;
 }
 
@@ -53,13 +53,13 @@ export interface ProcessParts extends ChoresToDo {
   readonly ladder: Ladder;
   readonly faults: Faults;
   readonly plant: Plant;
-  /** Of senders; with none, the main thread sends. */
+  /** The number of sender threads. With none, the main thread sends. */
   readonly threads: number;
   readonly receiverOf: (url: string) => SimReceiver;
-  /** Of a tenant's deliveries that are pending; 0 for no limit. */
+  /** The limit on a tenant's pending deliveries. 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly startBackup: StartBackup;
-  /** Null where every address is open. */
+  /** Null if every address is allowed. */
   readonly addresses: Addresses | null;
   readonly violations: string[];
   readonly onAttempt: (attempt: SeenAttempt) => void;
@@ -78,18 +78,17 @@ export const SETTINGS: SenderSettings = {
   caFile: "",
 };
 
-/** One life of the daemon: the real store on a real file, the real dispatcher and sender, a simulated network. */
-/** A look at the disk's space takes as long as the real disk does: chance must not depend on that. */
+/** These take as long as the real disk does, and the seed's chances must not depend on that. */
 const UNTOUCHED: readonly string[] = ["keys.touch", "upkeep.condition", "upkeep.checkSpace"];
 
 export class Process {
   alive = true;
   readonly store: Store;
   readonly dispatcher: Dispatcher;
-  /** Stands still for it once it is dead. */
+  /** A clock that stands still once the process is dead. */
   readonly clock: Clock;
   readonly #parts: ProcessParts;
-  /** Without the faults in front of it. */
+  /** The store without faults. */
   readonly real: Store;
   readonly #disk: SimDisk;
   readonly #threads = new Set<SimThread>();
@@ -107,7 +106,7 @@ export class Process {
       ladder: parts.ladder,
       timeoutMs: TIMEOUT_MS,
       log: silentLog,
-      // So little that it is full at every burst.
+      // This is so little that every burst fills it.
       loadedBytes: 2 * 1024,
       onFault: (error) => {
         if (this.alive) throw error;
@@ -131,7 +130,7 @@ export class Process {
       openHere: async (onEnd) => here(onEnd),
       openThreads: (onEnd, onDeath) =>
         new SenderPool({ threads, start, settings, log: silentLog, onEnded: onEnd, onDeath, now, clock }),
-      // So that sends go back and forth many times in a life.
+      // Sends move to threads and back many times in a process's life.
       busyPerSecond: 8,
       busyInAll: 0,
       restMs: 2000,
@@ -145,7 +144,7 @@ export class Process {
     });
   }
 
-  /** The code of the sender's thread, on a thread that is none. */
+  /** Runs the code of the sender's thread without a thread. */
   #startThread({ settings, onWire }: SenderThreadData): ReturnType<StartThread> {
     const { addresses, random } = this.#parts;
     const thread = new SimThread({
@@ -178,12 +177,12 @@ export class Process {
     );
   }
 
-  /** One of the sender's threads dies, if there are any. */
+  /** Kills one of the sender's threads, if there are any. */
   killThread(): void {
     if (this.#threads.size > 0) this.#parts.random.pick([...this.#threads]).die();
   }
 
-  /** Nothing of it runs before `start`. */
+  /** Opens a process. Nothing runs before `start`. */
   static async open(parts: ProcessParts): Promise<Process> {
     const { dir, random, faults, onCrash } = parts;
     const { lies = false, forgets = false } = parts.plant;
@@ -196,13 +195,13 @@ export class Process {
       diskFloor: 0,
       maxPendingPerTenant: parts.maxPendingPerTenant,
       shares: new Map([[TENANTS[0]!, { weight: 3, ratePerSecond: null, maxPending: null }]]),
-      // So few that the mark passes what is sent slowly in a world this small.
+      // The number is so small that the mark passes slow deliveries even in this small world.
       freshStep: 5,
       clock,
       random: (length) => random.bytes(length),
-      // The real one answers after a while of real time.
+      // The real `statfs` takes real time.
       statfs: async () => ({ bavail: 2 ** 30, bsize: 4096 }),
-      // It ends at once, with nothing said.
+      // The process ends at once and logs nothing.
       onFault: onCrash,
       startBackup: parts.startBackup,
     });
@@ -224,21 +223,21 @@ export class Process {
     endOverlaps()
       .then(() => dispatcher.start())
       .catch((error: unknown) => {
-        // It does not start on a disk that takes nothing, and its supervisor tries again.
+        // On a disk that takes no writes the process does not start, and its supervisor tries again.
         if (error instanceof WebhookdError && this.alive) this.#parts.onCrash();
         else fault(error);
       });
   }
 
-  /** Ends this life as kill -9 does, or as the power does, and leaves what the next one finds in `dir`. */
+  /** Ends this process as kill -9 or a power cut does, and leaves the files for the next one in `dir`. */
   async crash(dir: string): Promise<void> {
     this.alive = false;
     this.#ending.abort();
     this.#disk.leave(dir, this.#parts.random.chance(0.5));
     this.#disk.detach();
-    // It may have died in the middle of a commit, which must have returned.
+    // The process may have died during a commit, which has to return first.
     await new Promise(setImmediate);
-    // Nobody cares what it makes of the files that it leaves.
+    // The next process has copies of the files, so closing these may fail.
     await this.real.close().catch(() => {});
   }
 
@@ -249,7 +248,7 @@ export class Process {
     await this.real.close();
   }
 
-  /** The store with this seed's faults in front of it: an await is where a process can die or a disk be full. */
+  /** Puts this seed's faults in front of the store. At each await the process may die, or the disk be full. */
   #faulty(real: Store): Store {
     return around(real, (verb, call) => {
       const { undone, answers } = this.#parts.plant;
@@ -272,7 +271,7 @@ export class Process {
     return !this.alive || dies ? this.#dead(dies && this.alive, onCrash) : result;
   }
 
-  /** Nobody hears the answer any more. */
+  /** Never resolves, because the caller is dead. */
   #dead(now: boolean, onCrash: () => void): Promise<never> {
     if (now) onCrash();
     return new Promise(() => {});

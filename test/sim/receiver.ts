@@ -6,22 +6,22 @@ import { SimSecrets } from "./secrets.ts";
 export const BEHAVIOURS = ["ok", "error", "hang", "reset", "reset-after", "late"] as const;
 export type Behaviour = (typeof BEHAVIOURS)[number];
 
-/** A complete request that the receiver has processed, whatever the sender made of the answer. */
+/** A complete request that the receiver has processed, whatever the sender made of the response. */
 export interface Processed {
   readonly event: string;
   readonly body: string;
-  /** Answered 2xx within the limit. */
+  /** True if it responded with 2xx within the limit. */
   readonly inTime: boolean;
 }
 
-/** What will come of one request: the outcome, how long it takes, and whether the receiver has seen it whole. */
+/** The fate of one request: the outcome, its duration, and whether the receiver got the whole request. */
 export interface Exchange {
   readonly outcome: Outcome;
   readonly afterMs: number;
   readonly processed: Processed | null;
 }
 
-/** A receiver as a model: it behaves as its seed says, until it is healed. */
+/** A model of a receiver. It behaves as its seed says until it is healed. */
 export class SimReceiver {
   readonly url: string;
   readonly processed: Processed[] = [];
@@ -35,7 +35,7 @@ export class SimReceiver {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** A request to it was signed, and is on its way. */
+  /** Checks the signature of a request that is on its way. */
   signed(request: SignedRequest, now: number): void {
     const fault = this.secrets.faultOf(request, now);
     if (fault !== null) this.violations.push(`V3: ${eventOf(request)} ${fault}`);

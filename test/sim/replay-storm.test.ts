@@ -10,8 +10,8 @@ const ENDPOINTS = 20;
 const NETWORK_MS = 5;
 
 /**
- * The trap: a replay is due now, and at each millisecond a read moves the horizon to now. Everything here happens in the
- * order of the real thing; only time is virtual, so that a busy machine makes nothing late.
+ * Replayed deliveries are due now, and in each millisecond a read moves the horizon to now. Everything happens in the
+ * real order. Only time is virtual, so that a busy machine makes nothing late.
  */
 it("10,000 failed deliveries that are replayed while a tick runs every millisecond start within 1 s of their 202, each once", async () => {
   const virtual = new VirtualClock();
@@ -55,7 +55,7 @@ it("10,000 failed deliveries that are replayed while a tick runs every milliseco
   };
   tick();
 
-  // Twenty callers, as an operator's script would do it.
+  // Twenty callers replay at once, as an operator's script would.
   const left = events.values();
   const replayAll = async () => {
     for (const event of left) {

@@ -1,4 +1,4 @@
-/** An operator who rotates secrets, as the API does it: answered once the senders have the keys. */
+/** An operator who rotates secrets as the API does. The response comes once the senders have the keys. */
 import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import type { Rotation } from "../../src/store/store.ts";
 import type { Process } from "./process.ts";
@@ -9,7 +9,7 @@ import { unawaited } from "../../src/domain/unawaited.ts";
 export class Rotations {
   readonly #random: Random;
   readonly #now: () => number;
-  /** By endpoint: the next secret, as far as the operator was told. */
+  /** The next secret of each endpoint, as far as the operator knows. */
   readonly #under = new Map<string, { secret: SimSecret; switchesAt: number }>();
 
   constructor(random: Random, now: () => number) {
@@ -17,7 +17,7 @@ export class Rotations {
     this.#now = now;
   }
 
-  /** Begins a rotation, or ends the one that is under way, or leaves that to time. */
+  /** Begins a rotation, or completes or abandons the one under way, or lets time end it. */
   touch(process: Process, endpoint: string, secrets: SimSecrets): void {
     const under = this.#under.get(endpoint);
     if (under === undefined || under.switchesAt <= this.#now()) this.#rotate(process, endpoint, secrets);
@@ -54,7 +54,9 @@ export class Rotations {
     unawaited(this.#told(process, endpoint, process.store.secrets.abandon(null, endpoint), () => secret.abandoned()));
   }
 
-  /** Of what fails, or dies, nobody is told. */
+  /**
+   * Runs `done` if the call succeeds. The operator learns nothing from a call that fails, or from a process that dies.
+   */
   async #told(process: Process, endpoint: string, answer: Promise<Rotation>, done: () => void): Promise<void> {
     try {
       const { result } = await answer;
@@ -62,7 +64,7 @@ export class Rotations {
       await process.dispatcher.refresh(endpoint);
       if (process.alive) done();
     } catch {
-      // A full disk.
+      // A full disk refused it.
     }
   }
 }

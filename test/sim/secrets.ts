@@ -1,32 +1,35 @@
-/** The secrets of one receiver: what its owner has given it, and what it was told of rotations. */
+/** The secrets of one receiver: those that its owner has given it, and the rotations that it knows of. */
 import { verifyingKey, type VerifyingKey } from "../../src/domain/endpoints/secret.ts";
 import type { SignedRequest } from "../../src/delivery/http/exchange.ts";
 
 interface Held {
   readonly key: VerifyingKey;
-  /** Wall clock. Not before it may this secret sign the given header; by `mustBy` it does. */
+  /** Wall-clock times: the secret may sign the given header from `mayFrom`, and must sign it by `mustBy`. */
   mayFrom: number;
   mustBy: number;
-  /** Was abandoned: it must not sign anything. */
+  /** True if the secret was abandoned and must sign nothing. */
   forgotten: boolean;
 }
 
-/** A switch comes with the tick after it is due. */
+/** A switch happens at the tick after it is due. */
 const LATE_MS = 1100;
 
 export class SimSecrets {
-  /** Whether nothing delays a switch. */
+  /** True if nothing delays a switch. */
   untroubled = true;
-  /** Whether the wall clock tells when something may be. */
+  /** True if the wall clock decides when a secret may sign. */
   timely = true;
-  /** In the order in which they were brought along. */
+  /** Secrets in the order in which they were given. */
   readonly #held: Held[] = [];
-  /** The latest that is known to have signed the given header: no earlier one ever does so again. */
+  /** The place of the latest secret that is known to have signed the given header. No earlier one may do so again. */
   #signing = 0;
-  /** Answered for: it signs the standard header beside the current one. -1 for none. */
+  /**
+   * The place of the secret that must sign the standard header beside the current one, because its rotation was
+   * answered. -1 for none.
+   */
   #beside = -1;
 
-  /** The receiver accepts it from now on; it is of no use before it was registered or rotated to. */
+  /** The receiver accepts the secret from now on. It signs only once it is registered or rotated to. */
   give(secret: string, mayFrom: number): SimSecret {
     const held = { key: verifyingKey(secret), mayFrom, mustBy: Number.POSITIVE_INFINITY, forgotten: false };
     const place = this.#held.push(held) - 1;
@@ -45,7 +48,7 @@ export class SimSecrets {
     };
   }
 
-  /** What is wrong with the signatures of a request that leaves now. */
+  /** Returns the fault in the signatures of a request that leaves now, or null. */
   faultOf({ headers, body }: SignedRequest, now: number): string | null {
     const value = (name: string) => headers[headers.indexOf(name) + 1]!;
     const [id, at, standard] = [value("webhook-id"), Number(value("webhook-timestamp")), value("webhook-signature")];
@@ -64,7 +67,7 @@ export class SimSecrets {
   }
 }
 
-/** What its owner hears and does about one secret. */
+/** The events of one secret, which its owner reports. */
 export interface SimSecret {
   rotated(switchesAt: number): void;
   ending(): void;

@@ -1,4 +1,6 @@
-/** A statement that SQLite prepares when it is first run: each life opens a store, and uses few of its statements. */
+/**
+ * A statement that SQLite prepares when it is first run. Each process opens a store, and uses few of its statements.
+ */
 import type { Statement } from "better-sqlite3";
 
 export class SimStatement {

@@ -1,4 +1,7 @@
-/** A new store's files, made once: each seed begins with them, because to lay out the schema costs more than a life. */
+/**
+ * The files of a new store, made once and copied for each seed, because creating the schema takes longer than a
+ * simulated process.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -11,7 +11,7 @@ import { SETTINGS } from "./process.ts";
 import { SimThread } from "./thread.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
-/** One thread after another, on which an attempt ends when it is told to; how often each delivery was started. */
+/** One thread after another, on which attempts end when the test says so. `started` has every start, by delivery. */
 function world() {
   const virtual = new VirtualClock();
   const clock = virtual.forProcess(() => true);
@@ -64,7 +64,7 @@ function world() {
     ratePerSecond: null,
   } as Target;
   unawaited(sending.setTarget(target));
-  /** The attempt that was started last ends so many milliseconds from now. */
+  /** Ends the attempt that was started last, this many milliseconds from now. */
   const endLastIn = (ms: number) => {
     virtual.at(virtual.monotonic + ms, () => posts.at(-1)!(noResponse("timeout", "no answer", ms)));
   };
@@ -92,7 +92,7 @@ it("what was on the wire of a thread that died is not tried again once its endpo
   await pass();
   expect(started).toEqual(["dlv_01"]);
   expect(ended).toMatchObject([{ delivery: "dlv_01", outcome: { outcome: "interrupted", ours: false } }]);
-  // Sent once more, it is like any other.
+  // A delivery that is sent again is no longer marked as taken back.
   sending.send([claim()]);
   await pass();
   threads.at(-1)!.die();
@@ -115,7 +115,7 @@ it("what was taken back on the wire is not tried again, whatever else its endpoi
   expect(started).toEqual(["dlv_01", "dlv_02", "dlv_02"]);
 });
 
-// Messages take 1 ms: the attempt's end and the question what waits may cross on their way at any of these.
+// Messages take 1 ms, so at any of these times the attempt's end may cross the message that takes deliveries back.
 it.each([0, 1, 2, 3])("a suspect that is taken back is not tried when the one before it ends in %i ms", async (ms) => {
   const { sending, threads, started, pass, endLastIn } = world();
   sending.send([claim(), claim({ delivery: "dlv_02" })]);

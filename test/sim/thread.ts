@@ -1,4 +1,4 @@
-/** A thread as a model: its messages are cloned, take a while, and keep their order; it can die at any time. */
+/** A model of a thread. Its messages are cloned, take a while and keep their order. It can die at any time. */
 import type { Clock } from "../../src/clock.ts";
 import type { FromSender, ToSender } from "../../src/delivery/threads/messages.ts";
 import type { ServedSenderParts, StartThread } from "../../src/delivery/threads/thread-port.ts";
@@ -7,14 +7,14 @@ type Listener = (message: never) => void;
 
 export interface SimThreadParts {
   readonly clock: Clock;
-  /** How long a message takes, in milliseconds. */
+  /** Returns the milliseconds that the next message takes. */
   readonly delay: () => number;
   readonly onExit: () => void;
 }
 
 export class SimThread {
   alive = true;
-  /** What the thread's own code sees of it. */
+  /** The thread's end of the connection. */
   readonly port: ServedSenderParts["port"];
   readonly #parts: SimThreadParts;
   readonly #listeners = new Map<string, Listener[]>();
@@ -30,7 +30,7 @@ export class SimThread {
     } as unknown as ServedSenderParts["port"];
   }
 
-  /** What the main thread sees of it. */
+  /** Returns the main thread's end of the connection. */
   asThread(): ReturnType<StartThread> {
     return {
       postMessage: (message: ToSender) => this.#send("inside", message),
@@ -41,7 +41,7 @@ export class SimThread {
     } as unknown as ReturnType<StartThread>;
   }
 
-  /** What it has said arrives before its exit does. */
+  /** Messages that the thread has already sent arrive before its exit. */
   die(): void {
     if (!this.alive) return;
     this.alive = false;

@@ -1,7 +1,7 @@
 /**
- * One seed: an application publishes, operators replay and rotate secrets, receivers misbehave, the process dies, the disk
- * fills, the clock is set; then everything is healed and has time to end. What must hold is checked along the way and
- * at the end. The code under test is the real one; only time, chance and the network are simulated.
+ * Runs one seed: an application publishes, operators replay and rotate secrets, receivers misbehave, the process dies,
+ * the disk fills up, and the clock is set. Then everything is healed and has time to end. The invariants are checked
+ * along the way and at the end. The code under test is real, and only time, chance and the network are simulated.
  */
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -31,7 +31,7 @@ import { newStoreIn } from "./template.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
 
 const FAULTY_MS = 60_000;
-/** Of a tenant's deliveries, where there is such a limit. */
+/** The most pending deliveries of a tenant, if the seed has such a limit. */
 const SHARE = 40;
 const RETENTION_MS = 20_000;
 const LADDER_MS = LADDER.reduce((sum, delay) => sum + delay, 0);
@@ -54,7 +54,7 @@ export async function simulate(seed: number, plant: PlantName = "none", sweeps =
   try {
     return await world.run();
   } catch (error) {
-    // Of what was lost not even the checks can be made.
+    // A broken run cannot even be checked.
     world.violations.push(`the run broke off: ${error instanceof Error ? error.stack : String(error)}`);
     return world.report();
   } finally {
@@ -73,7 +73,7 @@ export class World implements Run {
   process: Process | null = null;
   crashes = 0;
   clockSteps = 0;
-  /** Something could not be written when it was to be. */
+  /** True once a write failed because of the disk. */
   diskWasFull = false;
   poisoned = false;
   readonly faults: Faults = {
@@ -97,11 +97,11 @@ export class World implements Run {
   readonly bulk: Bulk;
   readonly backups: Backups;
   readonly addresses: Addresses;
-  /** For what happens to them. */
+  /** Chance for the changes of addresses. */
   readonly ofAddresses: Random;
   readonly memory: MemoryWatch;
   readonly brake = new Brake(() => this.clock.now());
-  /** For the kinds that came last: old seeds go on as they did. */
+  /** Chance for the newest kinds, so that old seeds still make the same runs. */
   readonly ofUpkeep: Random;
   #ending: Promise<void> = Promise.resolve();
 
@@ -225,7 +225,7 @@ export class World implements Run {
     const dir = join(this.#root, String(this.crashes));
     this.#ending = process.crash(dir);
     if (this.kinds.restores && this.ofUpkeep.chance(0.5)) this.#ending = this.#ending.then(() => this.#restore(dir));
-    // Back after a while, as a supervisor does it; opening the store takes no virtual time.
+    // The process starts again after a while, as under a supervisor. Opening the store takes no virtual time.
     this.clock.at(this.clock.monotonic + this.random.between(0, 3000), () => {
       this.#ending = this.#ending.then(() => this.#boot());
     });
@@ -242,11 +242,11 @@ export class World implements Run {
     });
   }
 
-  /** The dead come back, and what they missed is sent again. */
+  /** Heals dead receivers, and replays what failed. */
   async #replayWhatFailed(): Promise<void> {
     for (const receiver of this.endpoints.receivers.values()) receiver.behaviour = "ok";
     for (const { id, deadly } of this.acked) {
-      // It would need its ladder's time once more.
+      // The deadly event would fail again, and need the time of its whole ladder.
       if (deadly) continue;
       this.clock.at(this.clock.monotonic + this.random.between(0, 5000), () => this.replay(id, {}));
     }
@@ -269,7 +269,10 @@ export class World implements Run {
     this.memory.check();
   }
 
-  /** V8: nothing starts once a deletion or a disable was answered, but for what was asked for by hand since the disable. */
+  /**
+   * V8: once a deletion or a disable was answered, nothing starts. Attempts by hand that were asked for since the
+   * disable may.
+   */
   #checkOpen({ delivery, url, startedAt }: SeenAttempt): void {
     const [endpoint, { goneAt }] = this.endpoints.of(url);
     if (goneAt !== null && goneAt < startedAt)
@@ -279,12 +282,12 @@ export class World implements Run {
     this.violations.push(`V8: ${delivery} was sent to ${url}, which is disabled`);
   }
 
-  /** V13: memory never loses what the disk owes, so the sweep finds nothing. */
+  /** V13: memory never loses a delivery of the store, so the sweep finds nothing. */
   #checkSweep({ dispatcher }: Process): void {
     if (dispatcher.lost > 0) this.violations.push(`V13: the sweep found ${dispatcher.lost} lost deliveries`);
   }
 
-  /** Runs event after event, letting everything that each has set going come to rest. */
+  /** Runs one item after the other, and waits each time until all its effects have ended. */
   async #runUntil(instant: number): Promise<void> {
     while (this.clock.runNext(instant)) {
       await this.#ending;
