@@ -56,7 +56,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await dialog().getByText("It arrived: your receiver answered 200").waitFor();
     expect(site.receiver.requests.at(-1)!.headers["x-webhookd-test"]).toBe("1");
     await button("Close").click();
-    // A test is no event, but the page must not deny that it was sent.
+    // A test does not count as an event, but the page must not deny that it was sent.
     await page.getByText("No event has been sent to it yet. Test events do not count.").waitFor();
     await page.getByText("test events have their own list").waitFor();
     await page.getByRole("tab", { name: "Verify" }).click();

@@ -8,7 +8,7 @@ type Json = Record<string, any>;
 /** A request may not need more than before, and a response may not hold less. */
 type Direction = "request" | "answer";
 
-/** Returns one sentence for each break. Additions are no breaks. */
+/** Returns one sentence for each break. Additions are not breaks. */
 export function breaks(kept: Json, current: Json): string[] {
   return new Comparison(kept, current).all();
 }

@@ -48,7 +48,7 @@ describe("compacting a store", () => {
     expect({ rows: rows(), schema: ask(dir, "PRAGMA user_version") }).toEqual(before);
     expect(left()).toEqual([]);
     const store = await open({ dir, clock });
-    // Compacting is no restore, so the store is not paused.
+    // Compacting is not a restore, so the store is not paused.
     expect(await store.operations.getPause()).toBeNull();
     expect((await store.reads.listEvents(EVERYTHING)).data.map(({ status }) => status)).toEqual(["pending", "pending"]);
     expect((await publishOne(store)).deliveries).toBe(1);

@@ -53,7 +53,7 @@ describe("a store of an older version", () => {
     const { store } = await openStore(optionsOf({ dir, clock, log, migrations: LATER }));
     expect(store.operations.schemaVersion).toBe(NEXT + 1);
     expect((await store.reads.getEvent(null, event))!.status).toBe("pending");
-    // A migration is no restore, so the store is not paused.
+    // A migration is not a restore, so the store is not paused.
     expect(await store.operations.getPause()).toBeNull();
     await store.close();
     expect([schema(), hasNote(), ask("SELECT note FROM endpoint")]).toEqual([NEXT + 1, true, "none"]);
