@@ -58,7 +58,7 @@ function useUpNames(dir: string): void {
   }
 }
 
-/** Waits for the reserve from which a start on a full disk lives. The first look at the disk's space creates it. */
+/** Waits for the reserve that a start on a full disk uses. The first look at the disk's space creates it. */
 async function reserved(daemon: DaemonProcess): Promise<void> {
   while (["wal", "shm"].some((part) => !existsSync(join(daemon.dir, `webhookd.reserve-${part}`))))
     await statusOf(daemon);

@@ -1,6 +1,5 @@
 /**
- * Three processes on one PostgreSQL that send at the same time. What is shown of a death is shown once here, and
- * WEBHOOKD_ROUNDS times if that is set.
+ * Three processes on one PostgreSQL that send at the same time. A kill is tried once, or WEBHOOKD_ROUNDS times.
  */
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -37,7 +36,7 @@ async function cluster(machine: Machine, size: number) {
     const { url: at } = await started.json(({ msg }) => msg === "listening");
     return new DaemonProcess(started, String(at), first);
   };
-  /** Each node has its share of the endpoints. */
+  /** Waits until each node has its share of the endpoints. */
   const divided = (nodes: number) =>
     withClient(url, (client) =>
       expect
@@ -57,7 +56,7 @@ async function cluster(machine: Machine, size: number) {
   return { nodes, begin, start, startMs, divided, url };
 }
 
-/** What starts a version of tomorrow: its schema has one more step, which adds to all tables that there are. */
+/** Returns the command of a later version, whose schema has one more step: it adds a column to every table. */
 function nextVersion(machine: Machine): readonly [string, string] {
   const [checkout, copy] = [join(import.meta.dirname, "../.."), join(machine.home, "next")];
   for (const part of ["src", "cli", "tui", "package.json"]) {
@@ -79,7 +78,7 @@ function nextVersion(machine: Machine): readonly [string, string] {
 
 const nameOf = ({ path, body }: Received): string => `${path} ${JSON.parse(body.toString()).id}`;
 
-/** How often each event came to each endpoint. */
+/** Counts the requests for each event and endpoint. */
 function counted(receiver: TestReceiver): Map<string, number> {
   const counts = new Map<string, number>();
   for (const request of receiver.requests) counts.set(nameOf(request), (counts.get(nameOf(request)) ?? 0) + 1);
@@ -92,7 +91,7 @@ async function registerAll(node: DaemonProcess, receiver: TestReceiver): Promise
   return ids;
 }
 
-/** How many of them have not come yet. */
+/** Returns how many of them have not arrived yet. */
 function missing(owed: readonly string[], receiver: TestReceiver): number {
   const counts = counted(receiver);
   return owed.filter((one) => !counts.has(one)).length;
@@ -101,7 +100,7 @@ function missing(owed: readonly string[], receiver: TestReceiver): number {
 const owedOf = (ids: readonly string[]): string[] =>
   ids.flatMap((id) => Array.from({ length: ENDPOINTS }, (_, at) => `/hook/${at} ${id}`));
 
-/** Publishes on all of them until `stop`; what was acknowledged. */
+/** Publishes on all the nodes until `stop` is called, and records the acknowledged ids. */
 function publishTo(nodes: readonly DaemonProcess[]) {
   const acked: string[] = [];
   const over = new AbortController();
@@ -117,7 +116,7 @@ function publishTo(nodes: readonly DaemonProcess[]) {
   return { acked, stop };
 }
 
-/** The stream of one of them. */
+/** Follows the stream of a node. */
 async function follow(node: DaemonProcess, last?: string) {
   const over = new AbortController();
   const headers = { authorization: `Bearer ${node.key}`, ...(last !== undefined && { "last-event-id": last }) };
@@ -133,7 +132,7 @@ async function follow(node: DaemonProcess, last?: string) {
   };
   return {
     text: () => text,
-    /** Of that event, the deliveries that were delivered. */
+    /** Returns the number of deliveries of the event that the stream has shown as delivered. */
     delivered: (id: string) =>
       text.split("\n").filter((line) => line.includes(id) && line.includes('"delivered"')).length,
     last: () =>
@@ -154,7 +153,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     const endpoints = await registerAll(nodes[0]!, receiver);
     const { acked, stop } = publishTo(nodes);
     await expect.poll(() => acked.length).toBeGreaterThan(20);
-    // One that comes gets its share, under load.
+    // A node that joins gets its share, under load.
     nodes.push(await start("2"));
     await divided(3);
     await stop();
@@ -164,7 +163,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect([...counted(receiver)].filter(([, count]) => count > 1)).toEqual([]);
     for (const id of acked.slice(-3)) expect(await nodes[2]!.settled(id)).toMatchObject({ status: "delivered" });
 
-    // Who looks on at one of them sees what happens on all, and goes on at another one.
+    // A client that follows the stream of one node sees what happens on all, and can continue at another.
     const stream = await follow(nodes[0]!);
     const seen = await nodes[1]!.publish();
     await expect.poll(() => stream.delivered(seen)).toBe(ENDPOINTS);
@@ -178,13 +177,13 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect(resumed.delivered(seen)).toBe(0);
     await resumed.stop();
 
-    // A test is answered wherever its endpoint lives.
+    // The response to a test contains its outcome, whichever node has the endpoint.
     for (const id of endpoints.slice(0, 4)) {
       const { status, body: tested } = await nodes[0]!.request("POST", `/v1/webhooks/${id}/test?wait=true`);
       expect([status, tested.outcome]).toEqual([200, "succeeded"]);
     }
 
-    // Disabled on one node, an endpoint is sent nothing by any.
+    // No node sends anything to an endpoint that was disabled on one of them.
     for (const id of endpoints) {
       const { status } = await nodes[1]!.request("PATCH", `/v1/webhooks/${id}`, { enabled: false });
       expect(status).toBe(200);
@@ -198,7 +197,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     for (const id of endpoints) await nodes[0]!.request("PATCH", `/v1/webhooks/${id}`, { enabled: true });
     expect(await nodes[1]!.settled(held)).toMatchObject({ status: "delivered" });
 
-    // The brake holds all of them.
+    // A pause holds on all nodes.
     await nodes[0]!.request("POST", "/v1/pause", { reason: "test" });
     const isPaused = async (node: DaemonProcess) =>
       (await node.request("GET", "/metrics")).body.includes("webhookd_paused 1\n");
@@ -207,7 +206,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await nodes[2]!.request("POST", "/v1/resume");
     expect(await nodes[0]!.settled(paused)).toMatchObject({ status: "delivered" });
 
-    // One that is drained sends nothing more, and publishes all the same.
+    // A drained node sends nothing more, but still publishes.
     const list = async () => (await nodes[1]!.request("GET", "/v1/nodes")).body.data as Node[];
     const names = (await list()).map(({ name }) => name);
     expect(names).toEqual([hostname(), `${hostname()}-2`, `${hostname()}-3`]);
@@ -222,7 +221,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     expect((await nodes[0]!.request("POST", `/v1/nodes/${mine.name}/resume`)).status).toBe(200);
     await divided(3);
 
-    // One that stops gives its share back, and nothing is sent twice.
+    // A node that stops gives up its share, and nothing is sent twice.
     expect(await nodes[0]!.stop()).toBe(0);
     const last = await nodes[1]!.publish();
     expect(await nodes[2]!.settled(last)).toMatchObject({ status: "delivered" });
@@ -253,7 +252,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await slow.next();
     await quick.next();
     await second!.beginStop();
-    // As long as it stops, it says so, and it is not lost.
+    // A node that takes long to stop shows that it is draining, and is not taken for lost.
     const after = await first!.publish();
     await quick.next();
     await new Promise((resolve) => setTimeout(resolve, LEASE_MS + 500));
@@ -276,7 +275,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     const { acked, stop } = publishTo(nodes);
     await expect.poll(() => acked.length).toBeGreaterThan(20);
     const newer = await start("2", { program });
-    // The older ones go on publishing, and leave sending to the one that knows all of the schema.
+    // The older nodes still publish, and leave sending to the node that knows the whole schema.
     const owners = () =>
       withClient(url, async (client) => {
         const sql = "SELECT DISTINCT o.number FROM slot s LEFT JOIN node o ON o.id = s.owner";
@@ -322,7 +321,8 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
       for (const id of acked) expect(await nodes[1]!.settled(id)).toMatchObject({ status: "delivered" });
       const twice = [...counted(receiver).values()].filter((count) => count > 1).length;
       console.log(`round ${round}: acked ${acked.length}, lost 0, taken over after ${tookMs} ms, sent twice ${twice}`);
-      // The lease of the dead one, a look, and work, of which a start is the measure on this machine.
+      // A takeover takes the lease of the dead node, a look at it, and work. The time of a start shows how long work
+      // takes on this machine.
       expect(tookMs).toBeLessThan(2 * LEASE_MS + 5 * startMs);
       expect(twice).toBeLessThan(256);
       receiver.requests.length = 0;
@@ -350,7 +350,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
       return rows[0].n as number;
     });
     nodes[0]!.process.kill("SIGSTOP");
-    // What the suspended one has on the wire is sent once more, by the other; its own are still on the wire.
+    // The other node repeats the attempts that the suspended one has in flight. Its own are still in flight.
     await expect.poll(() => receiver.requests.length).toBe(ENDPOINTS + ofFirst);
     await expect.poll(async () => (await nodes[1]!.attempts(id)).length).toBe(ofFirst);
     late.resolve();
@@ -359,7 +359,7 @@ describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
     await expect.poll(async () => (await nodes[1]!.attempts(id)).length).toBe(ENDPOINTS);
     const attempts = await nodes[1]!.attempts(id);
     expect(attempts.map(({ number }) => number)).toEqual(attempts.map(() => 1));
-    // What the suspended one was answered, too late, counts for nothing; the other's own were delivered.
+    // The results of the suspended node came too late and do not count. The other node's own attempts have delivered.
     const { deliveries } = await nodes[1]!.event(id);
     const pending = deliveries.filter(({ status }: { status: string }) => status === "pending");
     expect(pending).toHaveLength(ofFirst);

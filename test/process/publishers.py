@@ -14,7 +14,7 @@ def publish(name):
     while not ended.is_set():
         number += 1
         event = {"type": "goal.achieved", "data": {"by": f"python-{name}", "number": number}}
-        # Every third by itself, the others in pairs.
+        # Every third event is published alone, and the others in pairs.
         if number % 3 == 0:
             published = [client.publish(event)]
         else:
