@@ -21,7 +21,7 @@ export interface ReceiverData {
 }
 
 /**
- * By path, the secret of webhookd's signatures, or, for tools that sign in another way, the header that must be
+ * The secret of webhookd's signatures for each path, or, for tools that sign in another way, the header that must be
  * present.
  */
 export type Secrets = Readonly<Record<string, string | { readonly header: string }>>;

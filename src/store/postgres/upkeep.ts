@@ -122,7 +122,7 @@ async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: 
     if (bytes >= MAX_BODY_BYTES) return { pruned, next: here };
     // Nobody looks for a failed test as they do for a failed delivery.
     const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
-    // A replay makes an old event young, because whoever made it wants to see the result.
+    // A replayed event counts as recent, because the person who replayed it wants to see the result.
     const isOld = Math.max(times.madeAt(event.key), event.last ?? 0) < before;
     if (event.open === true || event.owed || !isOld) continue;
     for (const [table, keys] of [

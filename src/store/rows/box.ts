@@ -35,7 +35,7 @@ export class Box {
     return this.#keyId;
   }
 
-  /** For a thread that makes marks too. A change of the key does not change it. */
+  /** The key of the marks, for a thread that makes marks too. A change of `secret.key` does not change it. */
   get markKey(): Uint8Array {
     return this.#markKey;
   }

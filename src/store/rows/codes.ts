@@ -31,7 +31,9 @@ export function instantOf(key: number): number {
   return Math.floor(key / EVENTS_PER_MS);
 }
 
-/** Rows find attempts that begin so soon after their event by the event's key. */
+/**
+ * An attempt that begins within this time of its event is found by the event's key, so no index by time contains it.
+ */
 export const PROMPT_MS = 1000;
 
 export function isPrompt(event: number, startedAt: number): boolean {

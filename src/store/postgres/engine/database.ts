@@ -60,9 +60,9 @@ const ASK = `INSERT INTO last_commit AS c (id, at) VALUES ($1, 'infinity')
 
 /** `postgres://user:password@host1:5432,host2/name?…` Runs short statements itself. */
 export class Database implements Queries {
-  /** For statements that an open transaction must not delay. */
+  /** Runs statements that an open transaction must not delay. */
   readonly lease: Queries;
-  /** For statements that may take long. Its connections take turns. */
+  /** Runs statements that may take long. Its connections take turns. */
   readonly lists: Queries;
   readonly url: string;
   /** Called for each error that callers see as an error of the storage. */

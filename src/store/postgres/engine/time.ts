@@ -2,7 +2,7 @@
 import { type Clock, DatabaseClock } from "../../../clock.ts";
 import type { Queries } from "./database.ts";
 
-/** Answers at different moments narrow down the time: ask so many times, or until it is known so precisely. */
+/** Answers at different moments narrow down the time. Stop after this many, or once it is known to this precision. */
 const FIRST_ANSWERS = 20;
 const KNOWN_MS = 2;
 const NOW = "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS now";

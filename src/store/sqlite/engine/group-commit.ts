@@ -29,7 +29,7 @@ const ROW_COST = 500;
 const TIMES_MS = [0.5, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 250, 500, 1000, 5000];
 const GATHER_MS = 2;
 export const PATIENT_MS = 50;
-/** With so many results, waiting too long would fill up memory. */
+/** This many results are a load of their own, and fill up memory if they wait long. */
 const LOAD = 16;
 const LOAD_PATIENT_MS = 5;
 

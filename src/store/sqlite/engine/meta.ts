@@ -158,7 +158,7 @@ export class Meta {
     return at === undefined ? null : Number(at);
   }
 
-  /** In a backup, `secret.key` sealed with a passphrase. */
+  /** The `secret.key` in a backup, sealed with a passphrase. */
   get sealedKey(): string | null {
     const text = this.#select.get("sealed_key");
     return text === undefined ? null : String(text);

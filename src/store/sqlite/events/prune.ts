@@ -117,7 +117,7 @@ export class Prune {
     if (madeAt >= before) return null;
     // Somebody was told that it will be attempted again, and a job waits for that.
     if (deliveries.failed === 1 && this.#isAskedFor.get(event.key) !== undefined) return null;
-    // A replay makes an old event young, because whoever made it wants to see the result.
+    // A replayed event counts as recent, because the person who replayed it wants to see the result.
     const attempts = this.#countAttempts.get(event.key)!;
     return Math.max(attempts.last ?? 0, deliveries.last ?? 0) < before
       ? { attempts: attempts.rows, deliveries: deliveries.rows, failed: deliveries.failed === 1 }
