@@ -1,12 +1,12 @@
 /*
- * A disk that refuses, for a process that has this preloaded (LD_PRELOAD), in front of the C library. While the file
- * that FAULTS names is there, each of its lines is a fault: what is called, how the file's path ends or its inode's
- * number, the error, and, if it is about a part of the file only, its first byte and the first one after it:
+ * Simulates a disk that refuses calls. It is preloaded into a process (LD_PRELOAD), in front of the C library. While the
+ * file that FAULTS names exists, each of its lines is a fault: the call, the end of the file's path or its inode's
+ * number, the error, and, if only a part of the file is concerned, the first byte of it and the first byte after it:
  *
  *   write webhookd.db-wal EDQUOT
  *   read #1234 EIO 8192 16384
  *
- * Nothing of a call that fails is done.
+ * A call that fails does nothing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,7 +30,7 @@ static int number_of(const char *name) {
   if (strcmp(name, "EIO") == 0) return EIO;
   if (strcmp(name, "ENOSPC") == 0) return ENOSPC;
   if (strcmp(name, "EDQUOT") == 0) return EDQUOT;
-  /* A fault that is not understood would be a test that shows nothing. */
+  /* If a fault is not understood, the test would prove nothing. */
   abort();
 }
 
@@ -53,7 +53,7 @@ static int text_of_faults(char *into) {
   return 1;
 }
 
-/* The error that a call on these bytes of an open file is to have, or 0. `offset` is -1 where the file stands. */
+/* Returns the error for a call on these bytes of an open file, or 0. An `offset` of -1 is the file's position. */
 static int fault(const char *called, int fd, off64_t offset, size_t bytes) {
   char text[MOST_BYTES], link[64], path[PATH_MAX], *rest = NULL;
   int before = errno, found = 0;

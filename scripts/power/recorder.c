@@ -1,8 +1,8 @@
 /*
- * What a process does to the files below POWER_ROOT, in order, for POWER_LOG: preloaded into it (LD_PRELOAD), in front
- * of the C library. Each call is made and then written down under one lock, so that the log's order is the order in
- * which the disk saw the calls. A record is a header, a path, a second path or nothing, and the bytes written.
- * recording.ts reads it. Memory-mapped writes are not seen: only SQLite's -shm has any, and no start reads that.
+ * Records what a process does to the files below POWER_ROOT, in order, in POWER_LOG. It is preloaded into the process
+ * (LD_PRELOAD), in front of the C library. Each call is made and then recorded under one lock, so that the log has the
+ * order in which the disk saw the calls. A record is a header, a path, perhaps a second path, and the bytes written.
+ * recording.ts reads it. Memory-mapped writes are not recorded: only SQLite's -shm has any, and no start reads that.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void begin(void) {
   log_fd = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-/* A log with a hole would be read as a disk that lost something. */
+/* A log with a hole would look like a disk that lost something. */
 static void note(uint32_t kind, uint64_t inode, uint64_t offset, const char *path, const char *second,
                  const void *data, size_t bytes) {
   struct header header = {kind, path ? strlen(path) : 0, inode, offset, second ? strlen(second) : 0, bytes};
@@ -62,7 +62,7 @@ static int is_below(const char *path) {
   return strncmp(path, root, root_bytes) == 0 && (path[root_bytes] == '/' || path[root_bytes] == 0);
 }
 
-/* The whole path of an entry that need not exist. Answers 0 for what is not below the root. */
+/* Finds the whole path of an entry that need not exist. Returns 0 if it is not below the root. */
 static int whole(int directory, const char *path, char *into) {
   char joined[PATH_MAX], parent[PATH_MAX], link[64];
   if (log_fd < 0 || path == NULL) return 0;
@@ -88,7 +88,7 @@ static int whole(int directory, const char *path, char *into) {
   return is_below(into);
 }
 
-/* The inode of an open file or directory below the root, or 0. */
+/* Returns the inode of an open file or directory below the root, or 0. */
 static uint64_t inode_of(int fd) {
   char link[64], path[PATH_MAX];
   struct stat facts;
@@ -161,7 +161,7 @@ static void noted_write(uint64_t inode, off64_t offset, const struct iovec *part
   errno = error;                                                        \
   return written;
 
-/* After the write: where a file that is appended to had its end is not known before. */
+/* Call it after the write, because the end of a file that is appended to is not known before. */
 static off64_t began(int fd, ssize_t written) { return lseek64(fd, 0, SEEK_CUR) - written; }
 
 ssize_t write(int fd, const void *data, size_t bytes) {
@@ -183,7 +183,7 @@ ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
   return pwritev64(fd, parts, count, offset);
 }
 
-/* The kernel copies: what it copied is read back. */
+/* The kernel copies the bytes, so they are read back here. */
 static void noted_copy(int fd, uint64_t inode, off64_t offset, ssize_t bytes) {
   char *data = malloc(bytes);
   if (data == NULL || syscall(SYS_pread64, fd, data, bytes, offset) != bytes) {
@@ -237,7 +237,7 @@ int fsync(int fd) { DONE(fd, syscall(SYS_fsync, fd), SYNC, 0) }
 int fdatasync(int fd) { DONE(fd, syscall(SYS_fdatasync, fd), SYNC, 0) }
 int ftruncate64(int fd, off64_t bytes) { DONE(fd, syscall(SYS_ftruncate, fd, bytes), TRUNCATE, bytes) }
 int ftruncate(int fd, off_t bytes) { return ftruncate64(fd, bytes); }
-/* Room alone changes no byte that anyone reads: only the end of the file. */
+/* Allocating space changes no byte that anyone reads, except for the end of the file. */
 int posix_fallocate64(int fd, off64_t from, off64_t bytes) {
   struct stat facts;
   if (inode_of(fd) == 0) return NEXT(posix_fallocate64)(fd, from, bytes);

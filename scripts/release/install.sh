@@ -6,7 +6,7 @@
 # It writes PREFIX/bin/webhookd and nothing else: no service, no user, no line in your shell's files.
 set -eu
 
-# Who signs releases, as ssh-keygen's allowed_signers has it; written in when a release is signed.
+# The signers of releases, in ssh-keygen's allowed_signers format. Filled in when a release is signed.
 SIGNERS=''
 IDENTITY=release@webhookd
 
@@ -47,7 +47,7 @@ target() {
   printf '%s-%s\n' "$system" "$processor"
 }
 
-# NAME of the release, into the scratch directory.
+# Fetches NAME of the release into the scratch directory.
 get() {
   case $from in
     https://* | http://127.0.0.1:* | http://localhost:*)
@@ -87,7 +87,7 @@ check_signature() {
   say "signature: good"
 }
 
-# Whether version $1 comes before version $2, by the rules of semver.org for numbers and pre-releases.
+# Succeeds if version $1 comes before version $2, by the rules of semver.org for numbers and pre-releases.
 is_older() {
   LC_ALL=C awk -v one="$1" -v other="$2" '
     function order(a, b) {
@@ -96,7 +96,7 @@ is_older() {
       if (b ~ /^[0-9]+$/) return 1
       return (a "" > b "") - (a "" < b "")
     }
-    # What stands before the first dash is the version, and what follows the pre-release. Builds do not count.
+    # The version comes before the first dash, and the pre-release after it. Builds do not count.
     function split_at_dash(text, parts,    at) {
       sub(/\+.*/, "", text)
       at = index(text, "-")
@@ -122,7 +122,7 @@ is_older() {
     }'
 }
 
-# An old release is signed, too: a mirror that offers one would bring back what has been mended since.
+# An old release is signed, too, so a mirror could offer one and bring back bugs that have been fixed since.
 refuse_older() {
   [ -x "$prefix/bin/webhookd" ] || return 0
   installed=$("$prefix/bin/webhookd" --version 2>/dev/null </dev/null) || return 0
@@ -183,7 +183,7 @@ main() {
   say "checksum: good"
 
   mkdir -p "$prefix/bin" || fail "$prefix/bin cannot be made: name another folder with --prefix"
-  # Beside its place, so that the move is one step, and a daemon that runs the old file keeps it.
+  # Write it beside its place, so that the move is one step, and a daemon that runs the old file keeps it.
   new=$prefix/bin/.webhookd.$$
   if ! { cp "$scratch/$name" "$new" && chmod 755 "$new" && mv -f "$new" "$prefix/bin/webhookd"; }; then
     rm -f "$new"
@@ -196,5 +196,5 @@ main() {
   esac
 }
 
-# At the very end, so that a script that was cut short on its way does nothing.
+# Call it at the very end, so that a script that was cut short on its way does nothing.
 main "$@"
