@@ -9,40 +9,12 @@ import { parseSync } from "rolldown/utils";
 import { scriptArguments } from "./arguments.ts";
 import { root } from "./root.ts";
 
-/** The folders, and patterns of files, whose comments are whole sentences. Add a folder once all of its comments are. */
+/** The folders whose comments are whole sentences. Add a folder of tests once all of its comments are. */
 const DONE = [
   "cli",
+  "scripts",
+  "src",
   "tui",
-  "src/config",
-  "src/alerts",
-  "src/client",
-  "src/delivery",
-  "src/domain",
-  "src/feed",
-  "src/jobs",
-  "src/metrics",
-  "src/portal",
-  "src/store/*.ts",
-  "src/store/{backup,contract,files,move,opening,restore,rows}/*.ts",
-  "src/store/postgres/*.ts",
-  "src/store/postgres/{callers,endpoints,engine,events,reads,statistics}/*.ts",
-  "src/store/sqlite/*.ts",
-  "src/store/sqlite/{attempts,callers,claims,damage,endpoints,engine,events}/*.ts",
-  "src/store/sqlite/{numbers,questions,reads,secrets,statistics}/*.ts",
-  "src/upkeep",
-  "src/api",
-  "scripts/*.{js,ts}",
-  "scripts/bench",
-  "scripts/clients",
-  "scripts/crash",
-  "scripts/damage",
-  "scripts/fuzz",
-  "scripts/mutants",
-  "scripts/package",
-  "scripts/power",
-  "scripts/release",
-  "scripts/screens",
-  "scripts/soak",
   "test/harness",
   "test/alerts",
   "test/config",
@@ -66,6 +38,9 @@ const DONE = [
   "test/sim",
   "test/process",
 ];
+
+/** The parts of these folders that still have other comments. */
+const NOT_YET = ["src/store/{postgres,sqlite}/{deliveries,jobs}/**"];
 
 /** The last commit before subjects had to follow the rule. */
 const BASE = "129787806e8b0ae7a2caa1b3351b37c44ce5ef00";
@@ -127,7 +102,7 @@ const isBlank = (between: string): boolean => /^\r?\n[ \t]*$/u.test(between);
 function faultsOfFiles(): string[] {
   return DONE.flatMap((name) => {
     const pattern = name.includes("*") ? name : `${name}/**/*.{ts,tsx,js}`;
-    const files = globSync(pattern, { cwd: root, exclude: ["**/node_modules/**"] }).toSorted();
+    const files = globSync(pattern, { cwd: root, exclude: ["**/node_modules/**", ...NOT_YET] }).toSorted();
     // A folder that was renamed must not drop out of the check.
     if (files.length === 0) return [`scripts/prose.ts: there is no source in ${name}, which DONE lists`];
     return files.flatMap((file) => faultsOfSource(file.replaceAll("\\", "/"), readFileSync(join(root, file), "utf8")));
