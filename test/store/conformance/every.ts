@@ -1,4 +1,4 @@
-/** What every store must do. */
+/** The contract that every store must fulfil. */
 import { describe } from "vitest";
 import { audit } from "./callers/audit.ts";
 import { careful } from "./recovery/careful.ts";

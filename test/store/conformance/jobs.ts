@@ -50,7 +50,7 @@ async function publishMany(store: Store, count: number, more = {}): Promise<Publ
   return store.events.publish(drafts, START, room);
 }
 
-/** An endpoint with that many failed deliveries. */
+/** Creates an endpoint with this many failed deliveries. */
 async function withFailed(store: Store, count: number, more = {}): Promise<{ endpoint: string; events: string[] }> {
   const endpoint = await addEndpoint(store, more);
   const published = await publishMany(store, count);
@@ -417,7 +417,7 @@ export function jobs(openFresh: OpenFresh): void {
       const undo = () => {
         throw new Error("undone");
       };
-      // The second looks whether anything is released, after the first has ended all that was.
+      // The second record checks for released deliveries after the first has ended them all.
       await Promise.all([
         store.deliveries.record([delivered(claim!)]),
         store.deliveries.record([delivered(fresh[0]!)]),
@@ -520,7 +520,7 @@ export function jobs(openFresh: OpenFresh): void {
       expect(await store.jobs.get(null, wide)).toMatchObject({ id: wide, matched: 100 });
       expect(await store.jobs.prune(START + 1, first.next)).toEqual({ pruned: 1, next: null });
       expect(await store.jobs.get(null, wide)).toBeNull();
-      // One is too young, of one the set is still to be dropped, one runs.
+      // One job has ended too recently, one has not dropped its set yet, and one is running.
       const left = (await store.jobs.list(EVERYTHING)).data.map(({ id, matched }) => [id, matched]);
       expect(left).toEqual([young, cancelled, running].map((id) => [id, endpoints.length]));
     });

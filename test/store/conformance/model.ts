@@ -43,14 +43,14 @@ export function likeItsModel(openFresh: OpenFresh, few = 30, many = 8): void {
       await new Way(await openLimited(openFresh), seed, 3).go(160);
     });
 
-    // Each step of the store takes 500 rows: what is more of one thing goes over a step's edge.
+    // A step of the store takes 500 rows, so 700 deliveries of one kind need two steps.
     it.each(seeds(101, 100 + many))("keeps what many deliveries are, seed %i", async (seed) => {
       await new Way(await openLimited(openFresh), seed, 700).go(40);
     });
   });
 }
 
-/** A limit on what is pending that nothing reaches, until a test lowers it. */
+/** Opens a store with a limit on pending deliveries. The limit is out of reach until a test lowers it. */
 async function openLimited(openFresh: OpenFresh): Promise<LimitedStore> {
   const shares = new Map<string, TenantShare>();
   const limit = (maxPending: number) => shares.set("default", { weight: 1, ratePerSecond: null, maxPending });
@@ -69,9 +69,9 @@ class Way {
   readonly #random: Random;
   readonly #most: number;
   readonly #model = new ExpectedStore();
-  /** What memory holds, by delivery: no two claims of one. */
+  /** The claims in memory, by delivery. There are never two for one delivery. */
   readonly #loaded = new Map<string, Claim>();
-  /** Those that a success or a cancel has overtaken may end all the same. */
+  /** Claims that a success or a cancel has overtaken. They may still end. */
   readonly #stale: Claim[] = [];
   readonly #keys = new Map<string, string>();
   readonly #log: string[] = [];
@@ -85,7 +85,7 @@ class Way {
     this.#most = most;
   }
 
-  /** Now and then somebody else's work undoes the commit: the verb is done once all the same, or twice and undone once. */
+  /** Sometimes another caller's work undoes the shared commit. The operation must still take effect once. */
   get #store(): Store {
     return around(this.#harness.store, (verb, call) => {
       if (WRITES.has(verb) && this.#random.chance(0.15)) this.#undoCommit();
@@ -95,7 +95,7 @@ class Way {
 
   #undoCommit(): void {
     const takers = this.#model.endpoints.filter((one) => isSentTo(one) && one.events.includes(TYPES[0]!));
-    // Nobody is asked for room where nobody takes the event, and it would be published.
+    // Without a recipient the failing callback is not called, and the event would be published.
     if (takers.length === 0) return;
     const broken = () => {
       throw new Error("undone");
@@ -147,7 +147,7 @@ class Way {
     }
   }
 
-  // --- what is done ---
+  // --- operations ---
 
   async #addEndpoint(): Promise<void> {
     const events = this.#model.endpoints.length === 0 ? TYPES : TYPES.filter(() => this.#random.chance(0.7));
@@ -193,7 +193,7 @@ class Way {
     });
   }
 
-  /** As the dispatcher does: what is loaded already is passed. */
+  /** Reads due deliveries as the dispatcher does, and skips those that are loaded already. */
   async #read(): Promise<void> {
     const { id } = this.#anyEndpoint();
     const limit = this.#random.pick([1, 3, 256]);
@@ -273,7 +273,10 @@ class Way {
     this.#letGo(({ event: id }) => id === event.id);
   }
 
-  /** Several changes: the next one comes while what was held is still being cancelled, or is in the same commit. */
+  /**
+   * Enables and disables an endpoint several times. A change may come while held deliveries are still being cancelled,
+   * or share a commit with the one before.
+   */
   async #toggle(): Promise<void> {
     const random = this.#random;
     const endpoint = this.#anyEndpoint();
@@ -312,7 +315,7 @@ class Way {
     await this.#addEndpoint();
   }
 
-  /** An attempt by hand, and perhaps the claim for it. */
+  /** Asks for an attempt by hand, and sometimes loads its claim. */
   async #ask(): Promise<void> {
     const found = this.#some(({ status }) => status === "pending" || status === "failed");
     if (found === undefined) return;
@@ -348,7 +351,7 @@ class Way {
     const within = set.filter((one) => endpoint === null || one.endpoint === endpoint).map(placeIn);
     const added = await this.#store.jobs.add(job, null, this.#now);
     expect(added).toMatchObject({ result: "added", job: { matched: within.length } });
-    // Something comes between the plan and its execution.
+    // Other changes may happen between the plan and its execution.
     if (random.chance(0.3)) await this.#end();
     if (random.chance(0.3)) await this.#toggle();
     await this.#whenAllSwept();
@@ -382,7 +385,7 @@ class Way {
     if (action === "replay") expect(waiting).toEqual(places);
     if (action === "cancel")
       this.#letGo(({ event, endpoint }) => this.#model.of(event, endpoint)?.status === "cancelled");
-    // What the job asks for and nobody begins goes with it, as it is cancelled below; what an operator asked for stays.
+    // Attempts that the job asks for are lost when it is cancelled below. Attempts that an operator asked for stay.
   }
 
   async #shift(): Promise<void> {
@@ -405,7 +408,7 @@ class Way {
     expect(failed).toBe(this.#model.expired(before));
   }
 
-  /** What is over may go, sooner or later; what is open or failed must stay. */
+  /** Prunes. Events whose deliveries have all ended may be removed, but those with pending or failed ones must stay. */
   async #prune(): Promise<void> {
     const rules = { delivered: this.#now - 200_000, failed: Number.NEGATIVE_INFINITY };
     for (let from: string | null = null; ;) {
@@ -427,7 +430,7 @@ class Way {
     this.#model.parked(this.#now);
   }
 
-  // --- what must be ---
+  // --- comparisons ---
 
   async #compare(): Promise<void> {
     await this.#whenAllSwept();
@@ -474,7 +477,10 @@ class Way {
     await this.#compareCount();
   }
 
-  /** What a tenant has pending is counted beside its deliveries: a publish over the limit is told the count. */
+  /**
+   * Compares the store's counter of pending deliveries with the model. The refusal of a publish over the limit tells
+   * the count.
+   */
   async #compareCount(): Promise<void> {
     expect(await this.#store.upkeep.mendPending()).toEqual([]);
     const pending = this.#model.deliveries.filter(({ status }) => status === "pending").length;
@@ -488,7 +494,7 @@ class Way {
     this.#limit(NO_LIMIT);
   }
 
-  // --- finding things ---
+  // --- lookups ---
 
   #anyEndpoint(): ExpectedEndpoint {
     return this.#random.pick(this.#model.endpoints);
@@ -520,12 +526,12 @@ class Way {
     return view!.deliveries.find((one) => one.endpoint === endpoint.id)!.id;
   }
 
-  /** Memory lets go of these; some are on the wire, and end later. */
+  /** Releases these claims from memory. Some are in flight, and end later. */
   #letGo(which: (claim: Claim) => boolean): void {
     for (const claim of this.#loaded.values()) {
       if (!which(claim)) continue;
       const one = this.#model.of(claim.event, claim.endpoint);
-      // A fresh one that is still open stays: only a restart would read it.
+      // A fresh delivery that is still pending stays in memory, because only a restart would read it.
       if (one !== undefined && one.status === "pending" && one.fresh) continue;
       this.#loaded.delete(claim.delivery);
       if (one?.status !== "pending" && this.#random.chance(0.5)) this.#stale.push(claim);
@@ -536,10 +542,13 @@ class Way {
     for (const { id } of this.#model.endpoints) await this.#whenSwept(id);
   }
 
-  /** Until then some of its rows are as they were, and count as cancelled. */
+  /**
+   * Waits until all rows of the endpoint's cancelled deliveries are rewritten. Until then they already count as
+   * cancelled.
+   */
   async #whenSwept(endpoint: string): Promise<void> {
     while ((await this.#store.deliveries.due(endpoint, BEGINNING, 0, 1)).cancelling === true) {
-      // Between its steps a sweep may wait by the store's clock.
+      // A sweep may wait on the store's clock between its steps.
       if (!this.#harness.takesTurns) this.#harness.clock.advance(1);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
@@ -551,7 +560,7 @@ type Place = Pick<Expected, "event" | "endpoint">;
 const placeIn = ({ event, endpoint }: Place): Place => ({ event, endpoint });
 const placeText = ({ event, endpoint }: Place) => `${event.id} ${endpoint.id}`;
 
-/** Whether a job of this filter is about it, wherever it is. */
+/** True if the job's action and filter match the delivery, at any endpoint. */
 function isMeant(one: Expected, { action, filter }: NewJob): boolean {
   if (one.event.test) return false;
   if (action === "cancel") return one.status === "pending";

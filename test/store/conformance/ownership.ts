@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { addEndpoint, publishOne } from "../fixtures.ts";
 import type { OpenFresh } from "../stores.ts";
 
-/** Of a store of one process. */
+/** The contract for a store that belongs to one process. */
 export function ownership(openFresh: OpenFresh): void {
   describe("what a process owns", () => {
     it("is everything, for as long as it lives", async () => {

@@ -21,10 +21,10 @@ const DAY = 86_400_000;
 const HOUR = 3_600_000;
 const IDS_IN_ORDER = Array.from({ length: 600 }, (_, index) => index);
 
-/** As if it were then, with the default periods. */
+/** Returns the rules of the default periods at this time. */
 const rulesAt = (now: number): PruneRules => ({ delivered: now - 30 * DAY, failed: now - 90 * DAY });
 
-/** Steps to the end; how many events went. */
+/** Runs all steps and returns how many events were pruned. */
 async function prune(store: Store, rules: PruneRules): Promise<number> {
   let sum = 0;
   let from: string | null = null;
@@ -144,7 +144,7 @@ export function retention(openFresh: OpenFresh): void {
       await harness.store.deliveries.record(fresh.map((claim) => failed(claim)));
       const rules = rulesAt(START + 91 * DAY);
       let step = await harness.store.upkeep.pruneEvents(rules, null);
-      // Attempts go before deliveries.
+      // Attempts are removed before deliveries.
       for (
         ;
         (await attemptsOf(harness.store, id)) > 0;
@@ -212,7 +212,7 @@ export function retention(openFresh: OpenFresh): void {
       await store.upkeep.saveHealth();
       expect(await pruneEndpoints(store, START + DAY)).toEqual({ pruned: 0, next: null });
       await store.endpoints.delete(null, id, START);
-      // It is not the last that there is.
+      // The row of the last endpoint is never removed, so another one is added.
       const other = await addEndpoint(store, { tenant: "gone", uid: "u1" });
       expect(await pruneEndpoints(store, START + DAY)).toMatchObject({ pruned: 0 });
       expect(await prune(store, rulesAt(START + 91 * DAY))).toBe(21);

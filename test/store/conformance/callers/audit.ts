@@ -92,7 +92,7 @@ export function audit(openFresh: OpenFresh): void {
   });
 }
 
-/** The instants of all pages. */
+/** Returns the times of the entries on all pages. */
 async function everything(store: Store, more: Partial<AuditQuery>): Promise<number[]> {
   const instants: number[] = [];
   for (let cursor: string | undefined; ;) {

@@ -177,7 +177,7 @@ export function idempotency(openFresh: OpenFresh): void {
       expect(await store.idempotency.recall(request("k1"), START)).not.toBeNull();
       expect(await store.idempotency.prune(EXPIRES)).toBe(500);
       expect(await store.idempotency.prune(EXPIRES)).toBe(200);
-      // A clock that is set back does not bring them to life again.
+      // The keys stay forgotten, even if the clock is set back.
       for (const key of ["k0", "k699"]) expect(await store.idempotency.recall(request(key), START)).toBeNull();
       expect(await store.idempotency.recall(request("kept"), START)).toBe("kept");
     });

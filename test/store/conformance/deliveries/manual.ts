@@ -20,7 +20,7 @@ import type { OpenFresh } from "../../stores.ts";
 
 const LATER = START + 6 * 3_600_000;
 
-/** A delivery that has failed once and waits for a late rung. */
+/** Returns the claim of a delivery that has failed once and waits for a late rung. */
 async function aWaitingOne(store: Store): Promise<Claim> {
   const { fresh } = await publishOne(store);
   await store.deliveries.record([ended(fresh[0]!, { status: "pending", retry: 5, dueAt: LATER })]);
@@ -225,7 +225,7 @@ export function manualAttempts(openFresh: OpenFresh): void {
       const [asked, unasked] = [await aWaitingOne(store), await aWaitingOne(store)];
       await store.endpoints.update(null, endpoint, (settings) => ({ ...settings, enabled: false }), START);
       await store.deliveries.requestAttempt(null, asked.delivery, START);
-      // Together, because the rows are rewritten after the answer.
+      // Both run at the same time, because the rows are rewritten after the call has returned.
       const enabling = store.endpoints.update(
         null,
         endpoint,

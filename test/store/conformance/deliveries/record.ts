@@ -30,7 +30,7 @@ export function recording(openFresh: OpenFresh): void {
       const [claim] = await dueNow(store, endpoint);
       expect(claim).toMatchObject({ number: 2, round: 2 });
       await store.deliveries.record([failed(claim!)]);
-      // The same result comes once more, as after a crash of a sender.
+      // The same result is recorded again, as after a sender's crash.
       await store.deliveries.record([delivered(fresh[0]!)]);
       const both = await attempts();
       expect(both[0]).toEqual(first);

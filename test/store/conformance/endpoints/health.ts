@@ -135,7 +135,7 @@ export function health(openFresh: OpenFresh): void {
       const onWire = (await publishOne(store)).fresh[0]!;
       const held = await store.events.publish(Array(1203).fill(draft()), START, noRoom);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
-      // Nothing was enabled by it, so nothing is cancelled.
+      // This change does not enable the endpoint, so it cancels nothing.
       await store.endpoints.update(null, id, (settings) => settings, START, "cancel");
       expect(await store.endpoints.health(null, id)).toMatchObject({ held: 1204 });
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel");
@@ -144,7 +144,7 @@ export function health(openFresh: OpenFresh): void {
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 0, held: 0 });
       const later = await store.events.publish([draft(), draft()], START, noRoom);
       expect(await store.endpoints.health(null, id)).toMatchObject({ pending: 2 });
-      // Until all is rewritten, nothing is read and nothing is replayed.
+      // Until all rows are rewritten, none can be read or replayed.
       expect(await store.deliveries.due(id, { dueAt: 0, event: "" }, START, 10)).toMatchObject({
         claims: [],
         cancelling: true,
@@ -188,7 +188,7 @@ export function health(openFresh: OpenFresh): void {
       const id = await addEndpoint(store);
       await store.events.publish(Array(1203).fill(draft()), START, noRoom);
       await store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: false }), START);
-      // At the same time: the second comes before all is rewritten.
+      // The second change happens before the first has rewritten all rows.
       await Promise.all([
         store.endpoints.update(null, id, (settings) => ({ ...settings, enabled: true }), START, "cancel"),
         store.endpoints.update(null, id, (settings) => ({ ...settings, description: "d" }), START),
@@ -207,7 +207,7 @@ export function health(openFresh: OpenFresh): void {
         store.endpoints.update(null, id, (settings) => ({ ...settings, enabled }), START, "cancel");
       await enable(false);
       await enable(true);
-      // Some is rewritten by now, and what is held from here on is due before that.
+      // Some rows are rewritten by now. The deliveries held from here on are due before those.
       const [, held] = await Promise.all([enable(false), store.events.publish([draft(), draft()], START, noRoom)]);
       await enable(true);
       await whenCancelled(store, clock, id);
@@ -250,7 +250,7 @@ export function health(openFresh: OpenFresh): void {
 
 type Opened = Awaited<ReturnType<OpenFresh>>;
 
-/** A store may leave time to others between its steps. */
+/** Waits until the held deliveries are cancelled. The clock moves, because a store may pause between its steps. */
 async function whenCancelled(store: Opened["store"], clock: Opened["clock"], id: string): Promise<void> {
   const isCancelling = async () => {
     clock.advance(100);

@@ -9,7 +9,7 @@ const EVENTS = 60;
 const DAY_MS = 86_400_000;
 const RULES = { delivered: START + 60 * DAY_MS, failed: START + 60 * DAY_MS };
 
-/** Some 30 KB for each event. */
+/** About 30 KB for each event. */
 const textOf = (at: number) => `{ "at": ${at}, "text": "${String.fromCharCode(97 + (at % 26)).repeat(30_000)}" }`;
 const large = (more: (at: number) => Partial<EventDraft> = () => ({})) =>
   Array.from({ length: EVENTS }, (_, at) => draft({ data: Buffer.from(textOf(at)), ...more(at) }));

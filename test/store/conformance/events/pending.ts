@@ -18,7 +18,7 @@ import type { OpenFresh } from "../../stores.ts";
 const LIMIT = 6;
 const TOO_MANY = { code: "overloaded", retryAfterSeconds: 10 };
 
-/** How many deliveries the tenant may still have: so many publishes are taken. */
+/** Publishes until the store refuses, and returns how many publishes it accepted. */
 async function roomOf(store: Store, tenant = "default"): Promise<number> {
   for (let taken = 0; ; taken++) {
     const refused = await publishOne(store, { tenant }).then(

@@ -86,7 +86,7 @@ export function publishing(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const again = await store.events.publish(drafts, START + 1, noRoom);
       expect(again).toEqual(first.map((one) => ({ ...one, fresh: [], waiting: [], duplicate: true })));
-      // What is new beside them counts, and for itself alone.
+      // Only the new event counts against the fan-out limit.
       const [, added] = await store.events.publish([drafts[0]!, keyed(1000)], START + 2, noRoom);
       expect(added).toMatchObject({ deliveries: 21, duplicate: false });
       const tooMany = Array.from({ length: 1000 }, (__, n) => keyed(1001 + n));

@@ -39,7 +39,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       const statuses = event!.deliveries.map(({ status }) => status);
       expect(statuses).toEqual(["delivered", "failed", "cancelled", "cancelled", "cancelled"]);
       expect(await store.deliveries.earliestDue(null, 10)).toEqual(new Map());
-      // Named again: of a call that was cut short nobody has heard.
+      // The deliveries are returned again, because the caller may not have got the first response.
       const repeated = await store.events.cancel(null, id, null);
       expect(repeated).toEqual({ result: "withdrawn", deliveries: withdrawn, cancelled: 0 });
     });
@@ -186,7 +186,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       await store.deliveries.record([failed(fresh[0]!)]);
       const results = new Set<string>();
       const over = new AbortController();
-      // A little later each, so that one comes between any two steps.
+      // Each caller waits for some more turns than the one before, so that one of them asks between any two steps.
       const asking = async (turns: number) => {
         while (!over.signal.aborted) {
           for (let left = turns; left > 0; left--) await Promise.resolve();

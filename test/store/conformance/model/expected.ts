@@ -1,4 +1,4 @@
-/** What deliveries must be after whatever was done to them: the contract once more, in a map and without a disk. */
+/** A model of deliveries: it implements the contract a second time, in a map and without a disk. */
 import { envelope, type EventDraft } from "../../../../src/domain/events/event.ts";
 import type { Claim, DeliveryStatus } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Trigger } from "../../../../src/domain/deliveries/attempt.ts";
@@ -10,7 +10,7 @@ export interface ExpectedEndpoint {
   readonly events: readonly string[];
   enabled: boolean;
   deleted: boolean;
-  /** When it was last changed. */
+  /** The time of the last change. */
   changedAt: number;
 }
 
@@ -26,14 +26,14 @@ export interface Expected {
   readonly event: ExpectedEvent;
   readonly endpoint: ExpectedEndpoint;
   status: DeliveryStatus;
-  /** Handed over with its commit, and not on disk as waiting. */
+  /** True if the delivery was handed over at its commit, and is not stored as waiting. */
   fresh: boolean;
   attempts: number;
   round: number;
   retry: number;
   trigger: Trigger;
   dueAt: number;
-  /** An attempt that was asked for by hand. */
+  /** True if an attempt was asked for by hand. */
   owed: boolean;
 }
 
@@ -50,7 +50,7 @@ export class ExpectedStore {
     return this.#deliveries.get(`${event} ${endpoint}`);
   }
 
-  /** What one endpoint has waiting, as it is read. */
+  /** Returns the endpoint's waiting deliveries, in the order in which the store reads them. */
   waiting(endpoint: string): Expected[] {
     return this.deliveries
       .filter((one) => one.endpoint.id === endpoint && isWaiting(one))
@@ -72,7 +72,7 @@ export class ExpectedStore {
       });
   }
 
-  /** What an endpoint never had, and a job gives it. */
+  /** Adds a delivery that the endpoint missed, as a job does. */
   filled(event: string, endpoint: ExpectedEndpoint, now: number): void {
     this.#add({ event: this.events.get(event)!, endpoint, trigger: "replay", fresh: false, dueAt: now, owed: false });
   }
@@ -102,7 +102,7 @@ export class ExpectedStore {
     return { result: "applied", waiting: null };
   }
 
-  /** What memory held goes back to the disk: all of it, if the process ended. */
+  /** Moves fresh deliveries from memory back to the disk. If the process ended, all of them move. */
   parked(now: number, these: readonly Expected[] = this.deliveries): Expected[] {
     for (const one of these) {
       if (!one.fresh || one.status !== "pending") continue;
@@ -117,7 +117,7 @@ export class ExpectedStore {
     Object.assign(one, { status: "pending", fresh: false, round: one.round + 1, retry: 0, trigger, dueAt: now });
   }
 
-  /** The answer is how many were open. */
+  /** Cancels the deliveries and returns how many were pending. */
   cancelled(these: readonly Expected[]): number {
     const open = these.filter(({ status }) => status === "pending");
     for (const one of these) one.owed = false;
@@ -169,7 +169,7 @@ export function isWaiting({ status, fresh }: Expected): boolean {
   return status === "pending" && !fresh;
 }
 
-/** Whether a new round may begin. */
+/** True if a new round may begin. */
 export function mayReplay({ event, endpoint, status }: Expected, force: boolean): boolean {
   const isOver = status === "failed" || (force && status === "delivered");
   return isOver && !event.erased && isSentTo(endpoint);
@@ -179,7 +179,7 @@ export function isSentTo({ enabled, deleted }: ExpectedEndpoint): boolean {
   return enabled && !deleted;
 }
 
-/** What a claim of it says, as far as the contract says it. */
+/** Returns the claim of a delivery, with the fields that the contract defines. */
 export function claimOf({ event, endpoint, ...one }: Expected) {
   const { attempts, round, retry, trigger, dueAt } = one;
   const fresh = attempts === 0 && round === 1 && trigger === "ladder";

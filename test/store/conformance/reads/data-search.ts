@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 
 const says = (data: unknown) => ({ data: Buffer.from(JSON.stringify(data)) });
 
-/** To the end, a page at a time. */
+/** Searches to the end, a page at a time. */
 async function found(
   store: Store,
   filter: string,
@@ -94,7 +94,7 @@ export function dataSearch(openFresh: OpenFresh): void {
       expect((await found(store, "customer.id:cus_2")).events).toEqual([b.id]);
       expect((await found(store, "customer.id:cus_1 n:3")).events).toEqual([c.id]);
       expect((await found(store, "n:3")).events).toEqual([c.id]);
-      // The envelope is not what the event says.
+      // The envelope is not part of the data.
       expect((await found(store, "type:goal.achieved")).events).toEqual([]);
 
       await store.events.erase(null, c.id);
@@ -131,7 +131,7 @@ export function dataSearch(openFresh: OpenFresh): void {
         const publications = await at(batch);
         ids.push(...publications.filter((_, index) => index % 10 === 7).map(({ id }) => id));
       }
-      // One begins like all the others.
+      // All the customers' names begin alike.
       for (const [order, filter] of [
         ["newest", "n:7"],
         ["oldest", "customer:customer-0007"],

@@ -18,7 +18,7 @@ import type { OpenFresh, StoreUnderTest } from "../../stores.ts";
 
 const S5XX = { least: 500, most: 599 };
 
-/** Two endpoints, and a delivery in each state. */
+/** Creates two endpoints, and a delivery in each state. */
 async function aScene({ store }: StoreUnderTest) {
   const a = await addEndpoint(store);
   const b = await addEndpoint(store, { events: ["budget.exceeded", "goal.achieved"] });

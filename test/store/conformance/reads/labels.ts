@@ -5,7 +5,7 @@ import type { OpenFresh } from "../../stores.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What lists of events and of deliveries find: the same events. */
+/** Returns the events that the lists of events and of deliveries find, which must be the same. */
 async function found(store: Store, more: Partial<EventQuery & DeliveryQuery>): Promise<string[]> {
   const events = await store.reads.listEvents({ ...EVERYTHING, ...more } as EventQuery);
   const deliveries = await store.reads.listDeliveries({ ...EVERYTHING, ...more } as DeliveryQuery);

@@ -6,7 +6,7 @@ import type { OpenFresh } from "../../stores.ts";
 const MINUTE_MS = 60_000;
 const TYPES = ["budget.exceeded", "goal.achieved"] as const;
 
-/** All pages; `between` is done after each. */
+/** Reads all pages, and runs `between` after each. */
 async function allOf<T>(read: (cursor?: string) => Promise<Page<T>>, between?: () => Promise<unknown>): Promise<T[]> {
   const all: T[] = [];
   for (let cursor: string | undefined; ;) {
@@ -83,7 +83,7 @@ export function sorts(openFresh: OpenFresh): void {
       ] as const) {
         for (let index = 0; index < endpoints; index++) await addEndpoint(store, { tenant });
       }
-      // What was published in the minute before the period does not count.
+      // Events published in the minute before the period do not count.
       const publish = async (tenant: string, events: number) => {
         for (let count = 0; count < events; count++) await publishOne(store, { tenant, type: TYPES[count % 2]! });
       };

@@ -15,7 +15,10 @@ const FILTERS: Partial<DeliveryQuery>[] = [
   { since: START + 3000, until: START + 6000 },
 ];
 
-/** Of two tenants and two endpoints each: some failed at one, some at both, some are tests, some go to nobody. */
+/**
+ * Publishes events of two tenants with two endpoints each. Some fail at one endpoint, some at both, some are tests, and
+ * some have no recipient.
+ */
 async function fill(store: Store): Promise<string[]> {
   const endpoints: string[] = [];
   for (const tenant of ["default", "acme"]) {

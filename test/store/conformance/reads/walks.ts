@@ -21,7 +21,7 @@ const WALKS: Record<string, Walk> = {
     (await store.reads.listEndpointAttempts({ ...query, endpoint, outcome: "failed" }))!,
 };
 
-/** Events with one failed delivery each; the answer is their number. */
+/** Publishes events with one failed delivery each. */
 async function arrive(store: Store, count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1000) {
     const publications = await store.events.publish(Array(Math.min(left, 1000)).fill(draft()), START, room);
@@ -58,7 +58,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
         expect(new Set(seen).size, `${name}, ${order}: repeats`).toBe(seen.length);
         const known = new Set(before);
         const shown = seen.filter((id) => known.has(id));
-        // Compared as text: a difference of thousands of ids tells nobody anything.
+        // The ids are compared as text, because a diff of thousands of ids would help nobody.
         const expected = order === "oldest" ? before : before.toReversed();
         expect(shown.join() === expected.join(), `${name}, ${order}: gaps or disorder`).toBe(true);
       }
@@ -108,7 +108,7 @@ export function walks(openFresh: OpenFresh, count: number): void {
       expect((await store.reads.getEvent(null, rare!.id))!.status).toBe("unmatched");
       const attempts = await store.reads.listEndpointAttempts({ tenant: null, limit: 10, order: "oldest", endpoint });
       expect(attempts).toEqual({ data: [], nextCursor: null });
-      // Too many to be sorted.
+      // There are too many deliveries to sort.
       const pending = await store.reads.listDeliveries({ tenant: null, limit: 2, order: "newest", status: "pending" });
       expect(pending.data.map(({ type }) => type)).toEqual(["budget.exceeded", "goal.achieved"]);
     });

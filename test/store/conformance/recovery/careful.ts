@@ -33,7 +33,7 @@ export function careful(openFresh: OpenFresh): void {
       expect(suspects[0]!.claim).toMatchObject({ number: 1, retry: 0, fresh: true });
       expect(suspects.map(({ claim }) => claim.event)).not.toContain(unsent!.event);
 
-      // Only what this life dialled is accused of its death.
+      // Only deliveries that this process dialled are suspected of its death.
       await store.recovery.markStarted([suspects[0]!.claim]);
       store = await harness.crash();
       suspects = await store.recovery.suspects();

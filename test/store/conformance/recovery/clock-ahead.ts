@@ -7,7 +7,7 @@ const HOUR = 3_600_000;
 const HALF_A_YEAR = 182 * 24 * HOUR;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** Two events of a clock that was ahead, and then one every hour. */
+/** Publishes two events while the clock is ahead, and then one every hour. */
 async function ahead(harness: StoreUnderTest, by: number) {
   const { clock } = harness;
   const publish = async (store: Store) => {
@@ -28,7 +28,7 @@ async function ahead(harness: StoreUnderTest, by: number) {
 
 const ids = (all: readonly { readonly id: string }[]) => all.map(({ id }) => id);
 
-/** Each as it is shown: within a millisecond of when it was published. */
+/** Returns the time at which each event was received, as lists show it. */
 async function receivedAt(store: Store): Promise<ReadonlyMap<string, number>> {
   const { data } = await store.reads.listEvents({ ...EVERYTHING });
   return new Map(data.map((event) => [event.id, event.receivedAt]));
@@ -45,7 +45,7 @@ export function clockAhead(openFresh: OpenFresh): void {
         const store = await open();
         const seen = await receivedAt(store);
         for (const { id, at } of [c!, ...later]) expect(Math.abs(seen.get(id)! - at)).toBeLessThanOrEqual(1);
-        // They came before it.
+        // These two were published before it.
         for (const { id } of [a!, b!]) expect(seen.get(id)).toBeLessThanOrEqual(c!.at);
         expect((await store.reads.getEvent(null, c!.id))!.receivedAt).toBe(seen.get(c!.id));
         harness.clock.advance(1000);
@@ -62,7 +62,7 @@ export function clockAhead(openFresh: OpenFresh): void {
       const { store } = harness;
       for (const { fresh } of events)
         await store.deliveries.record([{ ...failed(fresh[0]!), startedAt: harness.clock.now() }]);
-      // The last three, and those before them.
+      // The period begins before the last three events.
       const since = events[4]!.at - 10;
       const [before, after] = [ids(events.slice(0, 4)), ids(events.slice(4))];
       expect(ids((await store.reads.listEvents({ ...EVERYTHING, since })).data)).toEqual(after);

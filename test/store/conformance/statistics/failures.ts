@@ -16,7 +16,7 @@ const query: FailureQuery = {
   parts: 5,
   limit: 100,
 };
-/** Whole hours. */
+/** Steps of whole hours. */
 const byHours: FailureQuery = { ...query, from: START + 5 * MINUTE, stepMs: 60 * MINUTE, parts: 3 };
 
 const deeds = fc.array(
@@ -179,7 +179,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
     const one = draft({ tenant, ...(deed.test === 0 && { testFor: deed.tenant ? first! : endpoints[2]! }) });
     const published = await store.events.publish(deed.test > 6 ? [one, one, one] : [one], now, () => false);
     for (const { id, fresh } of published) {
-      // Tests are handed over whether there is room or not.
+      // Tests are handed over even if memory is full.
       for (const claim of fresh)
         await store.deliveries.record([ended(claim, { status: "failed" }, { startedAt: now })]);
       events.push(id);
@@ -210,7 +210,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
   }
 }
 
-/** What the lists say, grouped by hand. */
+/** Groups the failures that the lists show. */
 async function modelled(store: Store, { tenant, endpoint, since, from, stepMs, parts }: FailureQuery) {
   const groups = new Map<string, any>();
   for (const delivery of await everyDelivery(store, tenant)) {

@@ -185,7 +185,7 @@ export function statistics(openFresh: OpenFresh): void {
         due.push(...step.due);
         if ((from = step.next) === null) break;
       }
-      // Of the retries of this hour alone.
+      // Only retries due within this hour count.
       expect(due).toEqual([
         [START / MINUTE, 1],
         [START / MINUTE + 10, 2],
