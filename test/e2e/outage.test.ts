@@ -67,7 +67,7 @@ async function onNetwork(hosts: readonly string[]) {
   return { daemon, clock, network, spy, receiver, pass, halts, log };
 }
 
-/** The daemon's log, where a receiver's own faults are on the level debug. */
+/** Records what the daemon logs. */
 class TestLog implements Log {
   readonly lines: { level: string; message: string; fields: Record<string, unknown> }[] = [];
   readonly debug = this.#at("debug");

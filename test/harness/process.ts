@@ -36,7 +36,7 @@ export interface SpawnOptions {
 
 export interface ServeOptions extends SpawnOptions {
   readonly dir?: string;
-  /** Allows plain http endpoints on this host, because the receivers here are such. True by default. */
+  /** Allows endpoints with plain http on this host, which test receivers use. True by default. */
   readonly dev?: boolean;
   readonly flags?: readonly string[];
   /** The program to start in place of the sources, such as `scripts/webhookd` or the bundle's file on this Node. */

@@ -136,7 +136,7 @@ describe.skipIf(!mounts)("a start on a disk that is full", () => {
       expect((await statusOf(daemon)).paused).toMatchObject({ reason: expect.stringContaining("before") });
       const resume = () => daemon.request("POST", "/v1/resume");
       if (rest !== "") {
-        // A saved pause cannot be removed from a full disk.
+        // A saved pause cannot be removed while the disk is full.
         expect((await resume()).status).toBe(507);
         rmSync(filler);
         while ((await resume()).status !== 200);

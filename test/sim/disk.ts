@@ -37,7 +37,7 @@ export interface SimDiskParts {
 export const STORE_FILES = ["webhookd.db", "secret.key", "admin.key", "STORE"];
 const FILES = ["webhookd.db", "webhookd.db-wal"];
 const KEPT = ["secret.key", "admin.key", "STORE"];
-/** These files are large and contain only zeros, so the next process gets links and no copies. */
+/** These files are large and contain only zeros, so the next process gets links instead of copies. */
 const RESERVE = ["webhookd.reserve-wal", "webhookd.reserve-shm"];
 const FULL_SYNC = 2;
 

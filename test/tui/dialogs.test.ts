@@ -124,7 +124,7 @@ function requireApart(line: string): void {
       `"${before.text}" and "${text}" collide in:\n${bare(line)}`,
     ).toBe(true);
   }
-  // Texts of one style are not split, so the host's name, which is in both, shows if they collide.
+  // Texts in the same style are one part. All of them contain the host's name, so a collision shows in front of it.
   expect(bare(line)).not.toMatch(/[^\s/("]127\.0\.0\.1/);
 }
 

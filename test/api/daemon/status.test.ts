@@ -89,7 +89,7 @@ describe("its counts", () => {
     const counts = async () => (await own.get("/v1/status")).body;
     const { census } = store.statistics;
     vi.spyOn(store.statistics, "census").mockImplementation((from) => {
-      // The count takes long, so its result is reused for twenty times as long.
+      // The count takes four such steps, and its result is reused for twenty times as long.
       own.clock.advance(20);
       return census.call(store.statistics, from);
     });

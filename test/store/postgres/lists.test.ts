@@ -56,8 +56,8 @@ const KINDS = Object.keys(FILTERS)
 
 /**
  * In a hundred deliveries, two failed, one waits, one was cancelled, and two failed before they were delivered. Among
- * the newest thousand, one in a hundred is fresh. One endpoint in seven is disabled. One event in a thousand has no
- * endpoint.
+ * the newest thousand, one in a hundred is fresh. One endpoint in seven is disabled. One event in 500 has no endpoint,
+ * and one in a thousand is a test.
  */
 const EVENTS = `
   INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, body_hash, body)
