@@ -94,6 +94,10 @@ async function failedOf(client: Client, answer: string): Promise<readonly Delive
   return (await client.call("listDeliveries", { query })).data;
 }
 
+function erasedText({ erased_at: at }: Pick<Event, "erased_at">, now: number): string {
+  return at === null ? "the data was lost: the store is damaged" : `the data was erased ${at}, ${ago(at, now)}`;
+}
+
 interface Known {
   readonly attempts: readonly Attempt[];
   readonly failed: readonly Delivery[];
@@ -124,7 +128,7 @@ function show(answer: string, { attempts, failed, atOnce }: Known, io: Io): void
     say(io, `${shown}; for all: webhookd deliveries list --event ${event.id}`);
   }
   const data = dataOf(answer);
-  if (data === null) say(io, "the data was erased");
+  if (data === null) say(io, erasedText(event, now));
   else {
     say(io, "data");
     const text = data.toString();

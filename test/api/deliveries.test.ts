@@ -219,6 +219,7 @@ describe("taking an event back", () => {
         test: false,
         publisher_id: null,
         tags: [],
+        erased_at: null,
         status: "cancelled",
         cancelled: 1,
       },
@@ -234,7 +235,8 @@ describe("taking an event back", () => {
     expect((await api.request("DELETE", `${EVENTS}/${failed}/data`, { key })).status).toBe(403);
     const { status, text } = await api.request("DELETE", `${EVENTS}/${failed}/data`);
     expect({ status, text }).toEqual({ status: 204, text: "" });
-    expect((await api.get(`${EVENTS}/${failed}`)).body.data).toBeNull();
+    const erasedAt = expect.stringMatching(/^\d{4}-.*Z$/);
+    expect((await api.get(`${EVENTS}/${failed}`)).body).toMatchObject({ data: null, erased_at: erasedAt });
     expect((await api.request("POST", `${EVENTS}/${failed}/retry`)).body.code).toBe("gone");
   });
 });

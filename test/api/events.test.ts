@@ -32,6 +32,7 @@ describe("an event", () => {
       test: false,
       publisher_id: null,
       tags: [],
+      erased_at: null,
       status: "pending",
       data: null,
       deliveries: [
@@ -134,6 +135,7 @@ describe("the list of events", () => {
       "status",
       "publisher_id",
       "tags",
+      "erased_at",
     ]);
     expect((await api.get(`${EVENTS}?include=data`)).text).toContain(`"data":${DATA}}]`);
     const whole = (await api.get(`${EVENTS}?include=data,deliveries`)).body.data[0];

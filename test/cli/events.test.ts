@@ -177,8 +177,11 @@ describe("webhookd events show", () => {
   });
 
   it("says when its data was erased; then there is no body", async () => {
-    const erased = { getEvent: { ...anEvent, data: null } };
-    expect((await events(["show", id], { answers: erased })).out).toMatch(/\nthe data was erased\n$/);
+    const erased = { getEvent: { ...anEvent, data: null, erased_at: "2026-11-20T09:56:00.000Z" } };
+    const { out } = await events(["show", id], { answers: erased });
+    expect(out).toMatch(/\nthe data was erased 2026-11-20T09:56:00\.000Z, .* ago\n$/);
+    const lost = { getEvent: { ...anEvent, data: null } };
+    expect((await events(["show", id], { answers: lost })).out).toMatch(/\nthe data was lost: the store is damaged\n$/);
     const raw = await events(["show", id, "--raw"], { answers: erased });
     expect([raw.code, raw.out]).toEqual([EXIT.conflict, ""]);
     expect(raw.err).toContain(`webhookd attempts list ${anEvent.id}\n`);

@@ -77,7 +77,9 @@ export class Hands {
   }
 
   async #erase(process: Process, { id }: EventView): Promise<void> {
-    await this.#takeBack(process, this.#ask(this.#erased, id), () => process.store.events.erase(null, id));
+    await this.#takeBack(process, this.#ask(this.#erased, id), () =>
+      process.store.events.erase(null, id, process.clock.now()),
+    );
   }
 
   /** A full disk may refuse it, even in the middle, so it is asked for again. */

@@ -83,7 +83,9 @@ describe("the page of an event", () => {
       /last answer {2}503, 15 characters, text\/plain\n +│ try again\n[^]+in full\n +│ try again\n +│ later/,
     );
     expect(page).toContain('"budget_id": "bud_1"');
-    const erased = new Dashboard({ instead: { getEvent: { ...anEvent, data: null } } }).connected().press("enter");
+    const erased = new Dashboard({ instead: { getEvent: { ...anEvent, data: null, erased_at: anEvent.created_at } } })
+      .connected()
+      .press("enter");
     expect(shown(erased)).toContain("erased");
   });
 

@@ -253,9 +253,10 @@ function bodyLine(look: Look, text: string, width: number): string {
   return spanRow(look, [{ text: `   ${glyph(look, "bar")} `, style: "grey" }, { text }], width);
 }
 
-function payloadLines(look: Look, { data }: Event, width: number): string[] {
+function payloadLines(look: Look, { data, erased_at: erasedAt }: Event, width: number): string[] {
   const head = spanRow(look, [{ text: " payload", style: "grey" }], width);
-  if (data === null) return [head, spanRow(look, [{ text: "   erased" }], width)];
+  if (data === null)
+    return [head, spanRow(look, [{ text: erasedAt === null ? "   lost: the store is damaged" : "   erased" }], width)];
   const text = JSON.stringify(data, null, 2);
   return [
     head,

@@ -244,7 +244,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
   }
 
   async function erase(call: Call): Promise<Reply> {
-    await withdrawn(store.events.erase(...whose(call)));
+    await withdrawn(store.events.erase(...whose(call), call.now));
     return NO_CONTENT;
   }
 

@@ -23,6 +23,7 @@ const SUMMARY = {
   ),
   publisher_id: described(v.nullable(v.string()), "The publisher's own id for it; null if it has none."),
   tags: described(v.array(v.string()), "The publisher's tags, sorted; at most 5."),
+  erased_at: described(v.nullable(Instant), "When its data was erased; null if it was not."),
 };
 
 const Data = described(v.nullable(AnyObject), "Byte for byte as it was published; null once it has been erased.");
@@ -90,6 +91,7 @@ const summary = {
   status: "pending",
   publisher_id: "order-1042",
   tags: ["customer:1042"],
+  erased_at: null,
 };
 
 export const anEventSummary = summary;
@@ -122,6 +124,7 @@ export function eventText(event: StoredSummary | EventView, include: EventParts,
       status: event.status,
       publisher_id: event.publisherId,
       tags: event.tags,
+      erased_at: event.erasedAt === null ? null : formatInstant(event.erasedAt),
     }).slice(1, -1),
   ];
   if ("data" in event && include.data) members.push(`"data":${event.data === null ? "null" : utf8.decode(event.data)}`);

@@ -3,7 +3,7 @@
  * change it.
  */
 
-/** `answer` is the text of the response to `getEvent`. Null if the event was erased: nobody has its body any more. */
+/** `answer` is the text of the response to `getEvent`. Null if the event was erased, or damage lost its data. */
 export function envelopeOf(answer: string): string | null {
   const event = JSON.parse(answer) as Record<"id" | "type" | "created_at", string> & { readonly data: object | null };
   if (event.data === null) return null;

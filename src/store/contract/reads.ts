@@ -166,10 +166,12 @@ export interface EventSummary extends EventLabels {
   readonly tenant: string;
   readonly test: boolean;
   readonly status: EventStatus;
+  /** Null unless its data was erased. */
+  readonly erasedAt: number | null;
 }
 
 export interface EventView extends EventSummary {
-  /** The bytes of `data` as they were published; null once they were erased. */
+  /** The bytes of `data` as they were published; null once they were erased, and if damage to the store lost them. */
   readonly data: Uint8Array | null;
   /** The first 100 deliveries. */
   readonly deliveries: readonly DeliveryView[];

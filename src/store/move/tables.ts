@@ -118,7 +118,7 @@ export const TABLES: readonly Table[] = [
   ),
   table("job_endpoint", "job endpoint", "job endpoint matched planned released delivered failed cancelled skipped"),
   table("job_delivery", "job endpoint event", "job endpoint event released"),
-  table("event", "key", "key random tenant type created_at test unmatched trace body_hash body", {
+  table("event", "key", "key random tenant type created_at test unmatched trace erased_at body_hash body", {
     names: OF_TYPE,
     // PostgreSQL keeps all of an event in its row.
     onlyFile: "large",

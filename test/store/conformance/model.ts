@@ -266,7 +266,7 @@ class Way {
     const only = !erases && this.#random.chance(0.5) ? endpoint.id : null;
     await this.#whenAllSwept();
     const { events } = this.#store;
-    const done = await (erases ? events.erase(null, event.id) : events.cancel(null, event.id, only));
+    const done = await (erases ? events.erase(null, event.id, this.#now) : events.cancel(null, event.id, only));
     const these = this.#ofEvent(event.id).filter((one) => (only ?? one.endpoint.id) === one.endpoint.id);
     expect(done).toMatchObject({ result: "withdrawn", cancelled: this.#model.cancelled(these) });
     if (erases) event.erased = true;

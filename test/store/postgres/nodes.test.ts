@@ -150,7 +150,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
       withClient(url, async (second) => {
         // The erasure has cancelled the deliveries, and waits.
         await first.query("BEGIN; SELECT 1 FROM event FOR KEY SHARE");
-        const erasing = b.events.erase(null, id);
+        const erasing = b.events.erase(null, id, START);
         await waiting().toBe(1);
         // The attempt has found the body, and is not written yet.
         await second.query("BEGIN");

@@ -126,7 +126,8 @@ const SCHEMA = `
     trace text,
     body_hash bytea NOT NULL,
     -- NULL once the event was erased.
-    body bytea
+    body bytea,
+    erased_at bigint
   );
   -- Lists of events: of a tenant, unmatched, tests.
   CREATE INDEX event_tenant ON event (tenant, key);

@@ -15,6 +15,7 @@ export interface FoundEvent {
   readonly type: string;
   readonly created_at: number;
   readonly test: number;
+  readonly erased_at: number | null;
   readonly erased: boolean;
 }
 
@@ -28,7 +29,8 @@ export async function findEvent(
   const parsed = parseEventId(id);
   if (parsed === null) return null;
   const [row] = await queries.rows<Omit<FoundEvent, "id">>(
-    `SELECT key, random, tenant, type, created_at, test, body IS NULL AS erased FROM event WHERE key = $1 ${lock}`,
+    `SELECT key, random, tenant, type, created_at, test, erased_at, body IS NULL AS erased
+     FROM event WHERE key = $1 ${lock}`,
     [parsed.key],
   );
   if (row === undefined || row.random !== parsed.random || (tenant !== null && row.tenant !== tenant)) return null;
@@ -156,13 +158,13 @@ async function cancelSome(
 }
 
 /** Cancels the event, and removes its data and the responses to it. */
-export async function eraseEvent(engine: Engine, pending: Pending, event: FoundEvent): Promise<Withdrawn> {
+export async function eraseEvent(engine: Engine, pending: Pending, event: FoundEvent, now: number): Promise<Withdrawn> {
   const deliveries: WithdrawnDelivery[] = [];
   let cancelled = 0;
   for (let isErased = false; !isErased;) {
     const some = await cancelEvent(engine, pending, event, null);
     const asked = await engine.write(async (tx) => {
-      const dropped = await eraseBody(tx, event);
+      const dropped = await eraseBody(tx, event, now);
       await engine.owner.tell(tx, { withdrawn: dropped ?? [] });
       return dropped;
     });
@@ -181,12 +183,19 @@ export async function eraseEvent(engine: Engine, pending: Pending, event: FoundE
  * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
  * attempts that were requested since the cancel.
  */
-async function eraseBody(tx: Queries, { id, key }: FoundEvent): Promise<readonly WithdrawnDelivery[] | null> {
+async function eraseBody(
+  tx: Queries,
+  { id, key }: FoundEvent,
+  now: number,
+): Promise<readonly WithdrawnDelivery[] | null> {
   await tx.rows("SELECT key FROM event WHERE key = $1 FOR UPDATE", [key]);
   const open = await tx.rows(`SELECT 1 FROM delivery WHERE event = $1 AND status <= ${WAITING} LIMIT 1`, [key]);
   if (open.length > 0) return null;
   // Remove the hash too, because short data can be guessed from it.
-  await tx.change("UPDATE event SET body = NULL, body_hash = '' WHERE key = $1", [key]);
+  await tx.change("UPDATE event SET body = NULL, body_hash = '', erased_at = coalesce(erased_at, $2) WHERE key = $1", [
+    key,
+    now,
+  ]);
   await tx.change("DELETE FROM event_label WHERE event = $1", [key]);
   const dropped = await tx.rows<{ number: number; id: string }>(
     `DELETE FROM manual_attempt m USING endpoint p WHERE m.event = $1 AND p.number = m.endpoint

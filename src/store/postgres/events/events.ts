@@ -73,8 +73,8 @@ export class PostgresEvents implements EventStore {
     return found === null ? { result: "not_found" } : cancelEvent(this.#engine, this.#parts.pending, found, endpoint);
   }
 
-  async erase(tenant: string | null, event: string): Promise<Withdrawal> {
+  async erase(tenant: string | null, event: string, now: number): Promise<Withdrawal> {
     const found = await findEvent(this.#engine.database, tenant, event);
-    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, this.#parts.pending, found);
+    return found === null ? { result: "not_found" } : eraseEvent(this.#engine, this.#parts.pending, found, now);
   }
 }

@@ -12,7 +12,7 @@ import { eventId } from "../../rows/codes.ts";
 export type EventRow = Omit<FoundEvent, "id">;
 
 /** SQL for the columns of `event e`. */
-export const EVENT = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.body IS NULL AS erased";
+export const EVENT = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.erased_at, e.body IS NULL AS erased";
 
 /** Keyed by the event's key. */
 export type LabelsOf = ReadonlyMap<number, EventLabels>;
@@ -39,6 +39,7 @@ export function summaryOf(
     tenant: row.tenant,
     test: row.test === 1,
     status: eventStatus(deliveries.map(statusOf)),
+    erasedAt: row.erased_at,
     ...(labels.get(row.key) ?? NO_LABELS),
   };
 }

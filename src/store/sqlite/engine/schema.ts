@@ -118,7 +118,8 @@ const EVENTS = `
     -- NULL once the event was erased.
     body BLOB,
     -- The row of large_data that has the data: then body ends before it, and body_hash is of body and the data's hash.
-    large INTEGER
+    large INTEGER,
+    erased_at INTEGER
   ) STRICT;
   -- Lists of events of one tenant, by type, and missing deliveries of an endpoint.
   CREATE INDEX event_tenant_type ON event (tenant, type);

@@ -79,7 +79,7 @@ export class Withdraw {
   readonly #cancel: Statement<[number, number]>;
   readonly #isOpen: Statement<[number], number>;
   readonly #asked: Statement<[number], number>;
-  readonly #erase: Statement<[number]>;
+  readonly #erase: Statement<[number, number]>;
   readonly #eraseLarge: Statement<[number]>;
   readonly #attempts: Statement<[number, number, number, number], AnswerRow>;
   readonly #eraseAnswer: Statement<[Buffer | null, number, number, number]>;
@@ -98,7 +98,9 @@ export class Withdraw {
       .pluck();
     this.#asked = db.prepare<[number], number>("SELECT endpoint FROM manual_attempt WHERE event = ?").pluck();
     // Remove the hash too, because short data can be guessed from it.
-    this.#erase = db.prepare("UPDATE event SET body = NULL, body_hash = x'', large = NULL WHERE key = ?");
+    this.#erase = db.prepare(
+      "UPDATE event SET body = NULL, body_hash = x'', large = NULL, erased_at = coalesce(erased_at, ?) WHERE key = ?",
+    );
     this.#eraseLarge = db.prepare("DELETE FROM large_data WHERE num = (SELECT large FROM event WHERE key = ?)");
     this.#attempts = db.prepare(
       `SELECT endpoint, number, started_at, way FROM ${ATTEMPTS} WHERE event = ? AND (endpoint, number) > (?, ?)
@@ -127,13 +129,13 @@ export class Withdraw {
     return { result: "withdrawn", deliveries, cancelled };
   }
 
-  async erase(event: FoundEvent): Promise<Withdrawn> {
+  async erase(event: FoundEvent, now: number): Promise<Withdrawn> {
     const { commit } = this.#engine;
     const deliveries: WithdrawnDelivery[] = [];
     let cancelled = 0;
     for (let isErased = false; !isErased;) {
       const some = await this.cancel(event, null);
-      const asked = await commit.run(() => this.#eraseBody(event));
+      const asked = await commit.run(() => this.#eraseBody(event, now));
       deliveries.push(...some.deliveries, ...(asked ?? []));
       cancelled += some.cancelled;
       isErased = asked !== null;
@@ -174,12 +176,12 @@ export class Withdraw {
    * Returns null if a delivery is open, because the event was replayed meanwhile. From here on it cannot be. Drops
    * attempts that were requested since the cancel.
    */
-  #eraseBody({ id, key }: FoundEvent): readonly WithdrawnDelivery[] | null {
+  #eraseBody({ id, key }: FoundEvent, now: number): readonly WithdrawnDelivery[] | null {
     if (this.#isOpen.get(key) !== undefined) return null;
     const { index, labels, manual } = this.#parts;
     this.#overwriting(() => {
       this.#eraseLarge.run(key);
-      this.#erase.run(key);
+      this.#erase.run(now, key);
       labels.drop(key);
     });
     const asked = this.#asked.all(key);

@@ -125,9 +125,9 @@ export class SqliteEvents implements EventStore {
     return this.#publish.keys.aheadMs(now);
   }
 
-  async erase(tenant: string | null, event: string): Promise<Withdrawal> {
+  async erase(tenant: string | null, event: string, now: number): Promise<Withdrawal> {
     const found = this.#engine.read(() => this.#parts.events.find(tenant, event));
-    return found === null ? { result: "not_found" } : this.#withdraw.erase(found);
+    return found === null ? { result: "not_found" } : this.#withdraw.erase(found, now);
   }
 }
 

@@ -30,6 +30,7 @@ export interface EventRow {
   readonly type: number;
   readonly created_at: number;
   readonly test: number;
+  readonly erased_at: number | null;
 }
 
 export interface FoundEvent {
@@ -51,7 +52,7 @@ interface Parts {
   readonly sources: Sources;
 }
 
-const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test";
+const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.erased_at";
 
 export class Events {
   readonly #parts: Parts;
@@ -170,6 +171,7 @@ export class Events {
       tenant: this.#parts.tenants.name(row.tenant),
       test: row.test === 1,
       status,
+      erasedAt: row.erased_at,
       ...this.#parts.labels.of(row.key),
     };
   }

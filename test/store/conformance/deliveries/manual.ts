@@ -208,7 +208,7 @@ export function manualAttempts(openFresh: OpenFresh): void {
       const [done, gone, orphan] = [await publishOne(store), await publishOne(store), await publishOne(store)];
       await store.deliveries.record([delivered(done.fresh[0]!), failed(gone.fresh[0]!), failed(orphan.fresh[0]!)]);
       const idOf = ({ fresh }: typeof done) => fresh[0]!.delivery;
-      await store.events.erase(null, gone.id);
+      await store.events.erase(null, gone.id, START);
       expect(await store.deliveries.requestAttempt(null, idOf(done), START)).toEqual({ result: "settled" });
       expect(await store.deliveries.requestAttempt(null, idOf(gone), START)).toEqual({ result: "gone" });
       expect(await store.deliveries.requestAttempt("other", idOf(orphan), START)).toEqual({ result: "not_found" });

@@ -102,7 +102,7 @@ export function largeBatches(openFresh: OpenFresh): void {
       };
       expect(await found("at:41")).toEqual([published[41]!.id]);
       expect(await found("text:no")).toEqual([]);
-      await store.events.erase(null, published[41]!.id);
+      await store.events.erase(null, published[41]!.id, START);
       expect(await found("at:41")).toEqual([]);
       expect(await saidBy(store, published[41]!.id)).toBe(null);
       let pruned = 0;

@@ -104,7 +104,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const { id } = await publishOne(store);
       expect(await store.events.cancel("other", id, null)).toEqual({ result: "not_found" });
-      expect(await store.events.erase("other", id)).toEqual({ result: "not_found" });
+      expect(await store.events.erase("other", id, START)).toEqual({ result: "not_found" });
       expect((await store.reads.getEvent(null, id))!.status).toBe("pending");
     });
   });
@@ -116,9 +116,11 @@ export function withdrawing(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const { id, fresh } = await publishOne(store);
       await store.deliveries.record([delivered(fresh[0]!), again(fresh[1]!, START + 500)]);
-      expect(await store.events.erase("default", id)).toMatchObject({ result: "withdrawn", cancelled: 1 });
+      expect(await store.reads.getEvent(null, id)).toMatchObject({ erasedAt: null });
+      expect(await store.events.erase("default", id, START + 700)).toMatchObject({ result: "withdrawn", cancelled: 1 });
       const event = await store.reads.getEvent(null, id);
-      expect(event).toMatchObject({ id, data: null, deliveries: [{ status: "delivered" }, { status: "cancelled" }] });
+      const deliveries = [{ status: "delivered" }, { status: "cancelled" }];
+      expect(event).toMatchObject({ id, data: null, erasedAt: START + 700, deliveries });
       const { data } = (await store.reads.listAttempts({ ...EVERYTHING, event: id }))!;
       expect(data).toHaveLength(2);
       for (const attempt of data) {
@@ -129,7 +131,13 @@ export function withdrawing(openFresh: OpenFresh): void {
       expect(await dueNow(store, endpoint)).toEqual([]);
       const [, cancelled] = event!.deliveries;
       const named = [{ delivery: cancelled!.id, endpoint: cancelled!.endpoint }];
-      expect(await store.events.erase(null, id)).toEqual({ result: "withdrawn", deliveries: named, cancelled: 0 });
+      const later = START + 900;
+      expect(await store.events.erase(null, id, later)).toEqual({
+        result: "withdrawn",
+        deliveries: named,
+        cancelled: 0,
+      });
+      expect((await store.reads.listEvents(EVERYTHING)).data).toMatchObject([{ id, erasedAt: START + 700 }]);
     });
 
     it("lets nothing of it be sent again, by force or by hand", async () => {
@@ -139,7 +147,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       const { id, fresh } = await publishOne(store);
       await store.deliveries.record([failed(fresh[0]!), delivered(fresh[1]!)]);
       await store.deliveries.requestAttempt(null, fresh[0]!.delivery, START);
-      await store.events.erase(null, id);
+      await store.events.erase(null, id, START);
       expect(await store.events.replay(null, id, {}, START)).toEqual({ result: "gone" });
       expect(await store.events.replay(null, id, { force: true }, START)).toEqual({ result: "gone" });
       expect(await store.deliveries.requestedAttempt(fresh[0]!.delivery)).toBeNull();
@@ -149,7 +157,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       const [won, lost] = [await publishOne(store), await publishOne(store)];
-      for (const { id } of [won, lost]) await store.events.erase(null, id);
+      for (const { id } of [won, lost]) await store.events.erase(null, id, START);
       const outcome = answered(503, { responseBody: Buffer.from("what it said"), responseHeaders: { server: "x" } });
       await store.deliveries.record([
         delivered(won.fresh[0]!),
@@ -167,7 +175,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       for (let index = 0; index < 600; index++) await store.endpoints.add(...anEndpoint(index));
       const { id, fresh } = await publishOne(store);
       await store.deliveries.record(fresh.map(failed));
-      const erased = store.events.erase(null, id);
+      const erased = store.events.erase(null, id, START);
       const replays = Array.from({ length: 10 }, () => store.events.replay(null, id, {}, START));
       await Promise.all([erased, ...replays]);
       const page = await store.reads.listDeliveries({ ...EVERYTHING, status: "pending" });
@@ -194,7 +202,7 @@ export function withdrawing(openFresh: OpenFresh): void {
         }
       };
       const asked = Promise.all(Array.from({ length: 10 }, (_, turns) => asking(turns)));
-      await store.events.erase(null, id);
+      await store.events.erase(null, id, START);
       over.abort();
       await asked;
       expect(results).toContain("requested");
@@ -206,7 +214,7 @@ export function withdrawing(openFresh: OpenFresh): void {
       await addEndpoint(store);
       const [mine, other] = await store.events.publish([draft(), draft()], START, room);
       await store.deliveries.record([delivered(other!.fresh[0]!)]);
-      await store.events.erase(null, mine!.id);
+      await store.events.erase(null, mine!.id, START);
       const event = await store.reads.getEvent(null, other!.id);
       expect(Buffer.from(event!.data!).toString()).toBe('{"n":1.10}');
       expect(Buffer.from(event!.deliveries[0]!.lastAttempt!.responseBody).toString()).toBe("answer");

@@ -97,7 +97,7 @@ export function dataSearch(openFresh: OpenFresh): void {
       // The envelope is not part of the data.
       expect((await found(store, "type:goal.achieved")).events).toEqual([]);
 
-      await store.events.erase(null, c.id);
+      await store.events.erase(null, c.id, START);
       expect((await found(store, "n:3")).events).toEqual([]);
     });
 

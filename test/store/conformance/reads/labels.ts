@@ -76,7 +76,7 @@ export function labels(openFresh: OpenFresh): void {
       const erased = await publishOne(store, { labels: given });
       const pruned = await publishOne(store, { labels: given });
       await store.deliveries.record([delivered(pruned.fresh[0]!)]);
-      await store.events.erase(null, erased.id);
+      await store.events.erase(null, erased.id, START);
       expect(await store.reads.getEvent(null, erased.id)).toMatchObject({ publisherId: null, tags: [] });
       expect(await found(store, { tag: "acme" })).toEqual([pruned.id]);
       const before = START + DAY_MS;

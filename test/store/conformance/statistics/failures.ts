@@ -200,7 +200,7 @@ async function doIt(store: Store, endpoints: readonly string[], events: string[]
     await store.deliveries.record([{ ...end, outcome, startedAt: now + (deed.which % 97_000) }]);
   } else if (deed.deed === "replay" && event) await store.events.replay(null, event, { force: deed.force }, now);
   else if (deed.deed === "cancel" && event) await store.events.cancel(null, event, null);
-  else if (deed.deed === "erase" && event) await store.events.erase(null, event);
+  else if (deed.deed === "erase" && event) await store.events.erase(null, event, START);
   else if (deed.deed === "delete") await store.endpoints.delete(null, endpoints[1]!, now);
   else if (deed.deed === "prune")
     await store.upkeep.pruneEvents({ delivered: now - 2 * STEP, failed: now - 4 * STEP }, null);

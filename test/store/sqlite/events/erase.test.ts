@@ -27,7 +27,7 @@ it.each(["a short text", "a long one, over many pages"])(
     const before = await reopened(store, dir);
     expect(bytesOf(dir)).toContain("canary-of-the-payload");
     expect(bytesOf(dir)).toContain("canary-of-the-answer");
-    await before.events.erase(null, id);
+    await before.events.erase(null, id, START);
     await before.close();
     expect(bytesOf(dir)).not.toMatch(/canary-of/);
   },

@@ -118,7 +118,7 @@ it("leaves no byte of an erased event of it in the file", async () => {
   const before = await open({ dir });
   const bytes = () => readFileSync(join(dir, "webhookd.db"), "latin1");
   expect(bytes().includes("canary-of")).toBe(true);
-  await before.events.erase(null, published[7]!.id);
+  await before.events.erase(null, published[7]!.id, START);
   await before.close();
   expect(bytes().includes("canary-of")).toBe(false);
 });
