@@ -170,6 +170,18 @@ export const COMMANDS = {
   ),
   "keys list": listed("List API keys", async () => (await import("./keys/list.ts")).keysList),
   "keys revoke": listed("Revoke an API key at once", async () => (await import("./keys/revoke.ts")).keysRevoke),
+  "signing-keys show": listed(
+    "Show the public keys of a tenant, which verify v1a signatures",
+    async () => (await import("./signing-keys/show.ts")).signingKeysShow,
+  ),
+  "signing-keys rotate": listed(
+    "Replace the private key of a tenant: begin a rotation, complete it or abandon it",
+    async () => (await import("./signing-keys/rotate.ts")).signingKeysRotate,
+  ),
+  "signing-keys publish": listed(
+    "Let anyone read the public keys of a tenant as a JSON Web Key Set",
+    async () => (await import("./signing-keys/publish.ts")).signingKeysPublish,
+  ),
   "portal link": listed(
     "Print a link to the portal: a page where a customer manages endpoints and replays what failed",
     async () => (await import("./portal/link.ts")).portalLink,
@@ -240,6 +252,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   jobs: "Bulk work on many deliveries, at a steady pace",
   nodes: "The processes that share one store in PostgreSQL",
   keys: "API keys",
+  "signing-keys": "The keys of tenants that sign with Ed25519",
   tenants: "Who the endpoints and events belong to",
   audit: "Who did what",
   portal: "The page where customers see their endpoints",
@@ -258,6 +271,7 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
     words: [
       "config",
       "keys",
+      "signing-keys",
       "portal",
       "tenants",
       "audit",

@@ -93,8 +93,8 @@ function* clockFindings(status: Partial<Status>): Generator<Finding> {
 /** An older daemon does not report damaged endpoints. */
 function* damagedFindings({ damaged_endpoints: damaged }: Partial<Status>): Generator<Finding> {
   const { total, endpoints } = damaged ?? { total: 0, endpoints: [] };
-  for (const { endpoint, url, parts, reason } of endpoints) {
-    yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, repairOf(endpoint, parts));
+  for (const { endpoint, tenant, url, parts, reason } of endpoints) {
+    yield fail(endpoint, `${url} is damaged: ${reason}; nothing is sent to it`, repairOf(endpoint, parts, tenant));
   }
   const more = total - endpoints.length;
   if (more > 0) yield fail("endpoints", `${count(more, "more is", "more are")} damaged`, "webhookd endpoints list");

@@ -38,7 +38,8 @@ export async function repairSecret(args: RepairArgs, io: Io): Promise<number> {
   const { tenant, uid, url, description } = endpoint;
   if (args.json) sayJson(io, { endpoint: id, made: isNew ? "new_secret" : "abandoned", tenant, uid, url, description });
   else for (const line of isNew ? newLines(endpoint) : abandonedLines(endpoint)) say(io, line);
-  if (!args.json && rest.length > 0) say(io, `Also damaged: ${rest.join(", ")}. To repair: ${repairOf(id, rest)}`);
+  if (!args.json && rest.length > 0)
+    say(io, `Also damaged: ${rest.join(", ")}. To repair: ${repairOf(id, rest, tenant)}`);
   return EXIT.ok;
 }
 

@@ -13,16 +13,20 @@ import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
 
 const MAX_OVERLAP_MS = 7 * 86_400_000;
 
-const ARGS = {
-  endpoint: ENDPOINT,
+/** Flags that begin a rotation or end it. */
+export const ROTATION = {
   overlap: { type: "string", valueHint: "DURATION", description: "How long both secrets are in use, at most 7d [24h]" },
   complete: { type: "boolean", description: "Let the next secret take over now" },
   abandon: { type: "boolean", description: "Discard the next secret" },
+} as const;
+
+const ARGS = {
+  endpoint: ENDPOINT,
+  ...ROTATION,
   "secret-file": SECRET_FILE,
   "secret-from": SECRET_FROM,
   ...CLIENT,
 } as const;
-type Args = ArgsOf<typeof ARGS>;
 
 export const endpointsRotateSecret = command({
   args: ARGS,
@@ -33,7 +37,7 @@ export const endpointsRotateSecret = command({
   ],
   /** Prints only the new secret on stdout. */
   async run(args, io) {
-    const overlap = readOverlap(args);
+    const overlap = readOverlap(args, args["secret-file"] !== undefined || args["secret-from"] !== undefined);
     const secret = await readBrought(args, io);
     const client = connect(args, io);
     const id = await findEndpoint(args.endpoint, client);
@@ -51,9 +55,9 @@ export const endpointsRotateSecret = command({
   },
 });
 
-function readOverlap(args: Args): number | undefined {
-  const { overlap, complete, abandon } = args;
-  const isNew = overlap !== undefined || args["secret-file"] !== undefined || args["secret-from"] !== undefined;
+/** Returns the overlap in seconds; undefined if none was given. `begins` is true if another flag begins a rotation. */
+export function readOverlap({ overlap, complete, abandon }: ArgsOf<typeof ROTATION>, begins = false) {
+  const isNew = overlap !== undefined || begins;
   if ((complete && abandon) || ((complete || abandon) && isNew)) {
     throw usage(`${complete ? "--complete" : "--abandon"} ends a rotation`, "Flags that begin one do not apply.");
   }

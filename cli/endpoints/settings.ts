@@ -20,6 +20,11 @@ export const SETTINGS = {
     options: ["hold", "skip"],
     description: "What to do with its events while it is disabled",
   },
+  signatures: {
+    type: "string",
+    valueHint: "hmac,ed25519",
+    description: "The signatures in webhook-signature: hmac (v1), ed25519 (v1a), or both",
+  },
   "headers-from": {
     type: "string",
     valueHint: "FILE",
@@ -33,7 +38,7 @@ const NONE = "none";
 
 /** Returns only the fields that were given. Throws a Failure with exit code 2 if a value is not valid. */
 export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promise<Readonly<Record<string, unknown>>> {
-  const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, metadata } = args;
+  const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, signatures, metadata } = args;
   const file = args["headers-from"];
   return {
     ...(description !== undefined && { description }),
@@ -43,6 +48,7 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
       max_in_flight: most === NONE ? null : readCount(most, "--max-in-flight", { min: 1, max: 10_000 }),
     }),
     ...(whenDisabled !== undefined && { when_disabled: whenDisabled }),
+    ...(signatures !== undefined && { signatures: signatures.split(",").map((name) => name.trim()) }),
     ...(file !== undefined && {
       headers: readObject(await readInputText(file, "--headers-from", MAX_HEADERS_BYTES, io), "--headers-from"),
     }),

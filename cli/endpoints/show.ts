@@ -100,7 +100,7 @@ function show(endpoint: EndpointWithHealth, patterns: readonly string[], io: Io)
   const others = Object.entries(endpoint).filter(([name]) => !SAID.has(name));
   sayFields(io, [
     ["damaged", damaged ? `${damaged.reason}; nothing is sent to it, and its deliveries wait` : null],
-    ["to repair", damaged ? repairOf(endpoint.id, damaged.parts) : null],
+    ["to repair", damaged ? repairOf(endpoint.id, damaged.parts, endpoint.tenant) : null],
     ["to enable", endpoint.enabled || damaged ? null : `webhookd endpoints enable ${endpoint.id}`],
     ["types", fieldText(endpoint.events)],
     ...patterns.map((line) => ["", line] as const),

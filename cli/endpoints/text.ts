@@ -31,7 +31,8 @@ export function healthText(
 }
 
 /** Returns the command that repairs the damaged parts. */
-export function repairOf(id: string, parts: readonly EndpointPart[]): string {
+export function repairOf(id: string, parts: readonly EndpointPart[], tenant: string): string {
+  if (parts.includes("signing_key")) return `webhookd signing-keys rotate --overlap 0s --tenant ${tenant}`;
   if (parts.some((part) => part.endsWith("signing_secret"))) return `webhookd doctor --repair-secret ${id}`;
   if (parts.includes("tenant")) return `webhookd endpoints rm ${id}, then add it again`;
   const flags = parts.map((part) => FLAGS[part]).filter((flag) => flag !== undefined);
@@ -47,6 +48,7 @@ const FLAGS: { readonly [P in EndpointPart]?: string } = {
   events: "--events TYPES",
   metadata: "--metadata JSON",
   when_disabled: "--when-disabled hold",
+  signatures: "--signatures hmac",
   rate_per_second: "--rate none",
   max_in_flight: "--max-in-flight none",
 };

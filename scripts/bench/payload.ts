@@ -54,6 +54,8 @@ export function targetOf(url: string): Target {
     signingSecret: SECRET,
     secretVersion: 1,
     nextSigningSecret: null,
+    signatures: ["hmac"],
+    privateKeys: [],
     ratePerSecond: null,
     maxInFlight: null,
   };

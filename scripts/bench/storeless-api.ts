@@ -38,6 +38,7 @@ export async function openStorelessApi(
       accept: ({ fresh }) => onPublished(fresh),
       released: async () => {},
       refresh: () => Promise.resolve(),
+      refreshAll: () => Promise.resolve(),
       drop: () => Promise.resolve(),
       attempt() {},
       withdraw: () => Promise.resolve(),

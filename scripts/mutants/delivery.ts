@@ -132,7 +132,7 @@ export const DELIVERY: readonly Mutant[] = [
     name: "signed-with-the-wrong-secret-in-a-rotation",
     file: "src/delivery/send/signer.ts",
     find: "this.#key.signBody(body)",
-    replace: "(this.#nextKey ?? this.#key).signBody(body)",
+    replace: "((this.#standardKeys[1] as SigningKey | undefined) ?? this.#key).signBody(body)",
     tests: ["test/delivery/send/signer.test.ts"],
   },
   {

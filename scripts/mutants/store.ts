@@ -188,8 +188,8 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-rotation-is-lost-to-a-new-key",
     file: "src/store/sqlite/secrets/sealed-rows.ts",
-    find: "one.secret === other.secret && one.next_secret === other.next_secret && one.headers",
-    replace: "one.secret === other.secret && one.headers",
+    find: "this.#columns.every(([column]) => one[column] === other[column])",
+    replace: 'this.#columns.every(([column]) => column === "next_secret" || one[column] === other[column])',
     tests: ["test/store/sqlite/secrets/key-change.test.ts"],
   },
   {

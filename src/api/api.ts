@@ -12,6 +12,7 @@ import { attemptRoutes } from "./deliveries/attempts.ts";
 import { deliveryRoutes } from "./deliveries/deliveries.ts";
 import { endpointRoutes } from "./endpoints/routes.ts";
 import { secretRoutes } from "./endpoints/secrets.ts";
+import { signingKeyRoutes } from "./endpoints/signing-keys.ts";
 import { testEventRoutes } from "./endpoints/test-events.ts";
 import { eventTypeRoutes } from "./event-types/catalogue.ts";
 import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
@@ -66,6 +67,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...streamRoutes(parts),
     ...endpointRoutes(parts),
     ...secretRoutes(parts),
+    ...signingKeyRoutes(parts),
     ...testEventRoutes(parts),
     ...keyRoutes(parts),
     ...portalLinkRoutes(parts),

@@ -11,6 +11,7 @@ import type * as tenant from "../api/daemon/status.ts";
 import type * as delivery from "../api/deliveries/deliveries.ts";
 import type * as endpoint from "../api/endpoints/schemas.ts";
 import type * as secret from "../api/endpoints/secrets.ts";
+import type * as signingKey from "../api/endpoints/signing-keys.ts";
 import type * as eventType from "../api/event-types/catalogue.ts";
 import type * as event from "../api/events/schemas.ts";
 import type * as jobDraft from "../api/jobs/draft.ts";
@@ -45,6 +46,12 @@ export const OPERATIONS = {
   rotateSecret: "POST /v1/webhooks/{id}/rotate-secret",
   completeRotation: "POST /v1/webhooks/{id}/rotate-secret/complete",
   abandonRotation: "DELETE /v1/webhooks/{id}/rotate-secret",
+  getSigningKeys: "GET /v1/webhooks/keys",
+  changeSigningKeys: "PATCH /v1/webhooks/keys",
+  rotateSigningKey: "POST /v1/webhooks/keys/rotate",
+  completeKeyRotation: "POST /v1/webhooks/keys/rotate/complete",
+  abandonKeyRotation: "DELETE /v1/webhooks/keys/rotate",
+  getSigningKeySet: "GET /v1/webhooks/keys/jwks.json",
 
   listDeliveries: "GET /v1/webhooks/deliveries",
   getDelivery: "GET /v1/webhooks/deliveries/{id}",
@@ -125,6 +132,7 @@ export type Portal = Out<typeof portal.Portal>;
 export type Publication = Out<typeof publication.Publication>;
 export type Rekeyed = Out<typeof secretKey.Rekeyed>;
 export type ReplayedEvent = Out<typeof event.ReplayedEvent>;
+export type SigningKeys = Out<typeof signingKey.SigningKeys>;
 export type SigningSecrets = Out<typeof secret.SigningSecrets>;
 export type Statistics = Out<typeof statistics.Statistics>;
 export type Status = Out<typeof status.Status>;
@@ -167,6 +175,12 @@ export interface Answers {
   rotateSecret: SigningSecrets;
   completeRotation: SigningSecrets;
   abandonRotation: null;
+  getSigningKeys: SigningKeys;
+  changeSigningKeys: SigningKeys;
+  rotateSigningKey: SigningKeys;
+  completeKeyRotation: SigningKeys;
+  abandonKeyRotation: SigningKeys;
+  getSigningKeySet: Out<typeof signingKey.SigningKeySet>;
 
   listDeliveries: Page<Delivery>;
   getDelivery: Delivery;

@@ -5,11 +5,12 @@
 import { Cron } from "croner";
 import type { Alerts } from "../alerts/alerts.ts";
 import type { Clock } from "../clock.ts";
+import { refreshAll } from "../delivery/deliveries.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import type { Log } from "../log.ts";
 import { WebhookdError } from "../domain/errors.ts";
-import type { StatisticsStore, Store, UpkeepStore } from "../store/store.ts";
+import type { StatisticsStore, Store, SwitchedKey, UpkeepStore } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
 import { Retention } from "../upkeep/retention.ts";
 import { ClockWatch, type DamagedEndpoints, type MemoryWatch, SpaceWatch } from "../upkeep/watches.ts";
@@ -90,15 +91,15 @@ interface MendingParts {
 }
 
 export interface SecretSwitchParts {
-  readonly store: Pick<Store, "secrets">;
+  readonly store: Pick<Store, "secrets" | "signingKeys">;
   readonly clock: Clock;
-  /** Resolves once nothing is signed with the endpoint's old secret. */
+  /** Resolves once nothing is signed with the endpoint's old secret, or its tenant's old key. */
   readonly refresh: (endpoint: string) => Promise<void>;
 }
 
 /**
- * Ends the overlaps of rotations: the next secret takes over in the store first, and then in the senders. Also runs
- * before the first send after a start. Until it has run, the old secret goes on signing.
+ * Ends the overlaps of rotations: the next secret, or the next key of a tenant, takes over in the store first, and then
+ * in the senders. Also runs before the first send after a start. Until it has run, the old one goes on signing.
  */
 export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts): Promise<void> {
   await unlessFull(async () => {
@@ -106,6 +107,13 @@ export async function switchSecrets({ store, clock, refresh }: SecretSwitchParts
     do {
       switched = await store.secrets.switchDue(clock.now());
       await Promise.all(switched.map(refresh));
+    } while (switched.length > 0);
+  });
+  await unlessFull(async () => {
+    let switched: readonly SwitchedKey[];
+    do {
+      switched = await store.signingKeys.switchDue(clock.now());
+      for (const { endpoints } of switched) await refreshAll(endpoints, refresh);
     } while (switched.length > 0);
   });
 }

@@ -16,6 +16,8 @@ export interface Deliveries {
    * `isHeard` is true if another node made the change and has notified the watchers.
    */
   refresh(endpoint: string, isHeard?: boolean): Promise<void>;
+  /** Does the same for each of these endpoints. */
+  refreshAll(endpoints: readonly string[]): Promise<void>;
   /**
    * Resolves when memory has released the delivery (its attempt was recorded, or there will be none for now), or when
    * `enough` aborts. Only one caller at a time may wait for a delivery.
@@ -68,4 +70,17 @@ export interface DeliveryWatcher {
   changed?(endpoint: string): void;
   /** The daemon itself disabled the endpoint. */
   disabled?(endpoint: string, reason: DisabledReason): void;
+}
+
+/** Reading thousands of endpoints at once would make everything else wait for them. */
+const REFRESHED_AT_ONCE = 100;
+
+/** Calls `refresh` for each endpoint. Resolves once nothing is sent with their old settings and secrets. */
+export async function refreshAll(
+  endpoints: readonly string[],
+  refresh: (endpoint: string) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < endpoints.length; at += REFRESHED_AT_ONCE) {
+    await Promise.all(endpoints.slice(at, at + REFRESHED_AT_ONCE).map((endpoint) => refresh(endpoint)));
+  }
 }

@@ -14,7 +14,7 @@ import { CarefulSending, Trial } from "./careful-mode.ts";
 import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
 import { hasRoom, published, stopping, tick } from "./core/way.ts";
-import type { Deliveries, DeliveryWatcher } from "./deliveries.ts";
+import { refreshAll, type Deliveries, type DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
 import { findOwed, HorizonSweep } from "./horizon-sweep.ts";
 import { Lease } from "./lease.ts";
@@ -210,6 +210,10 @@ export class Dispatcher implements Deliveries {
     await this.#withdraw(taken.filter((_, at) => !owed[at]));
     if (!target.enabled) await this.#executor.sift(endpoint);
     this.#executor.do(endpointReadable(this.#memory, endpoint));
+  }
+
+  refreshAll(endpoints: readonly string[]): Promise<void> {
+    return refreshAll(endpoints, (endpoint) => this.refresh(endpoint));
   }
 
   async drop(endpoint: string, isHeard = false): Promise<void> {

@@ -19,12 +19,13 @@ export interface FoldRule {
  * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. The
  * first three changes a minute get rows, which is more than anybody makes by hand.
  */
-export function foldRuleOf({ actor, uid, action, object, outcome }: AuditEntry): FoldRule {
+export function foldRuleOf({ actor, uid, action, object, outcome, tenant }: AuditEntry): FoldRule {
   const kind = `${actor} ${uid ?? ""} ${action} ${outcome}`;
   if (outcome !== "ok" && outcome !== "repeated") return { kind, rows: 3, windowMs: MINUTE_MS };
   const isIdle = outcome === "repeated" || action === "secret.read";
   return {
-    kind: `${kind} ${object ?? ""}`,
+    // An act on a tenant as a whole has no object.
+    kind: `${kind} ${object ?? tenant ?? ""}`,
     ...(isIdle ? { rows: 1, windowMs: HOUR_MS } : { rows: 3, windowMs: MINUTE_MS }),
   };
 }

@@ -11,7 +11,7 @@
  */
 import type { AuditStore, IdempotencyStore, KeyStore } from "./contract/callers.ts";
 import type { DeliveryStore, EventStore } from "./contract/events.ts";
-import type { EndpointStore, SecretStore } from "./contract/endpoints.ts";
+import type { EndpointStore, SecretStore, SigningKeyStore } from "./contract/endpoints.ts";
 import type { JobStore } from "./contract/jobs.ts";
 import type { OperationsStore, UpkeepStore } from "./contract/operations.ts";
 import type { OwnershipStore, RecoveryStore } from "./contract/processes.ts";
@@ -32,6 +32,7 @@ export interface Store {
   readonly deliveries: DeliveryStore;
   readonly endpoints: EndpointStore;
   readonly secrets: SecretStore;
+  readonly signingKeys: SigningKeyStore;
   readonly keys: KeyStore;
   readonly jobs: JobStore;
   readonly reads: ReadStore;

@@ -193,6 +193,10 @@ export class ApiServer {
         this.refreshed.push(endpoint);
         await this.refreshing(endpoint);
       },
+      refreshAll: async (endpoints) => {
+        this.refreshed.push(...endpoints);
+        await Promise.all(endpoints.map((endpoint) => this.refreshing(endpoint)));
+      },
       drop: async (endpoint) => void this.dropped.push(endpoint),
       attempt: (requested) => void this.requested.push(requested),
       withdraw: async (deliveries) => void this.withdrawn.push(...deliveries),

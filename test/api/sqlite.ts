@@ -29,6 +29,14 @@ export function damage(of: Store, endpoint: string): void {
   db.close();
 }
 
+/** Makes the private keys of all tenants so that they cannot be read, behind the store's back. */
+export function damageKeys(of: Store): void {
+  const { dir } = open.find(({ store }) => store === of)!;
+  const db = openFile(join(dir, "webhookd.db"), { timeout: 5000, nativeBinding: undefined });
+  db.prepare("UPDATE signing_key SET private_key = 'x', next_private_key = 'x', switches_at = 0").run();
+  db.close();
+}
+
 /** Publishes an event and ends the attempts of all its deliveries. */
 export async function anEvent(
   store: Store,

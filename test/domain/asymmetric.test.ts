@@ -4,6 +4,7 @@ import {
   AsymmetricSigningKey,
   AsymmetricVerifyingKey,
   isPublicKey,
+  jwkOf,
   newPrivateKey,
   publicKeyOf,
 } from "../../src/domain/endpoints/asymmetric.ts";
@@ -31,8 +32,18 @@ describe("asymmetric signatures", () => {
     expect(publicKeyOf(`whsk_${base64(secret)}`)).toBe(`whpk_${base64(open)}`);
   });
 
+  it("show a public key as a JSON Web Key with the thumbprint that RFC 8037 gives for it", () => {
+    expect(jwkOf(`whpk_${base64(RFC_8032[0][1])}`)).toEqual({
+      kty: "OKP",
+      crv: "Ed25519",
+      x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+      use: "sig",
+      kid: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+    });
+  });
+
   it.each(RFC_8032)("cover id, timestamp and body, as node:crypto sees them, for %s", (secret, open) => {
-    const entry = new AsymmetricSigningKey(`whsk_${base64(secret)}`).sign("evt_1", 1_700_000_000, '{"ü":1}');
+    const entry = new AsymmetricSigningKey(`whsk_${base64(secret)}`).signStandard("evt_1", 1_700_000_000, '{"ü":1}');
     expect(entry).toMatch(/^v1a,[A-Za-z0-9+/]{86}==$/);
     const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(open, "hex").toString("base64url") };
     const key = createPublicKey({ key: jwk, format: "jwk" });
@@ -43,15 +54,15 @@ describe("asymmetric signatures", () => {
   it("verify one entry among others, and nothing that differs", () => {
     const secret = newPrivateKey(randomBytes);
     const key = new AsymmetricVerifyingKey(publicKeyOf(secret));
-    const entry = new AsymmetricSigningKey(secret).sign("evt_1", 1, "{}");
-    const other = new AsymmetricSigningKey(newPrivateKey(randomBytes)).sign("evt_1", 1, "{}");
-    expect(key.verify("evt_1", 1, "{}", `v1,AAAA ${other} ${entry}`)).toBe(true);
-    expect(key.verify("evt_1", 1, Buffer.from("{}"), entry)).toBe(true);
-    expect(key.verify("evt_2", 1, "{}", entry)).toBe(false);
-    expect(key.verify("evt_1", 2, "{}", entry)).toBe(false);
-    expect(key.verify("evt_1", 1, "{ }", entry)).toBe(false);
+    const entry = new AsymmetricSigningKey(secret).signStandard("evt_1", 1, "{}");
+    const other = new AsymmetricSigningKey(newPrivateKey(randomBytes)).signStandard("evt_1", 1, "{}");
+    expect(key.verifyStandard("evt_1", 1, "{}", `v1,AAAA ${other} ${entry}`)).toBe(true);
+    expect(key.verifyStandard("evt_1", 1, Buffer.from("{}"), entry)).toBe(true);
+    expect(key.verifyStandard("evt_2", 1, "{}", entry)).toBe(false);
+    expect(key.verifyStandard("evt_1", 2, "{}", entry)).toBe(false);
+    expect(key.verifyStandard("evt_1", 1, "{ }", entry)).toBe(false);
     for (const header of [other, "", "v1a,", entry.replace("v1a,", "v1,"), entry.slice(0, 20)]) {
-      expect(key.verify("evt_1", 1, "{}", header)).toBe(false);
+      expect(key.verifyStandard("evt_1", 1, "{}", header)).toBe(false);
     }
   });
 

@@ -11,6 +11,7 @@ export const EVERY_SETTING: EndpointSettings = {
   description: "changed",
   enabled: false,
   whenDisabled: "skip",
+  signatures: ["ed25519", "hmac"],
   headers: { "X-Changed": "yes" },
   ratePerSecond: 7,
   maxInFlight: 5,

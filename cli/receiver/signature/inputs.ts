@@ -13,7 +13,7 @@ export const BODY = {
 export const SECRET_FILE = {
   type: "string",
   valueHint: "FILE",
-  description: "File with the signing secret; one per line during a rotation",
+  description: "File with the signing secret or, to verify v1a, the public key; one per line during a rotation",
 } as const;
 export const STAMP = {
   id: { type: "string", valueHint: "evt_…", description: "The webhook-id header, for a webhook-signature" },

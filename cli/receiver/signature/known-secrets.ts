@@ -22,6 +22,13 @@ export async function secretsOf(client: Client, endpoint: string, isStandard: bo
   return { secrets: [signing_secret], others: [{ whose, secret: next }] };
 }
 
+/** Returns the public keys of the endpoint's tenant, which verify the entries `v1a` of `webhook-signature`. */
+export async function publicKeysOf(client: Client, endpoint: string): Promise<string[]> {
+  const { tenant } = await client.call("getEndpoint", { id: endpoint });
+  const { public_key, next_public_key } = await client.call("getSigningKeys", { query: { tenant } });
+  return [public_key, next_public_key ?? null].filter((key) => key !== null);
+}
+
 /** Returns the secrets of other endpoints that this caller may read. */
 export async function otherSecrets(client: Client, but: string | undefined): Promise<OtherSecret[]> {
   const others: OtherSecret[] = [];

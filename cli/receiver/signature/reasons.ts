@@ -23,7 +23,7 @@ const REASONS: Readonly<Record<Fault, string>> = {
   cut: "the signature is too short: it should have 64 characters",
   too_long: "the signature is too long: it should have 64 characters",
   base64: "the signature is base64 where webhookd sends hex",
-  without_version: "the signature lacks its v1,",
+  without_version: "the signature lacks its version, such as v1,",
   key_as_shown: "the key was the secret as shown: webhook-signature needs the part after whsec_, base64-decoded",
   key_decoded: "the key was the decoded secret: X-Service-Signature needs it as shown, with whsec_",
   key_without_prefix: "the key was the secret without its whsec_",

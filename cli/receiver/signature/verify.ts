@@ -13,7 +13,7 @@ import { count } from "../../output/words.ts";
 import { connect } from "../../target.ts";
 import { readId } from "../../values.ts";
 import { BODY, SECRET_FILE, STAMP, readBody, readSecretsToVerify, readStamp } from "./inputs.ts";
-import { otherSecrets, secretsOf } from "./known-secrets.ts";
+import { otherSecrets, publicKeysOf, secretsOf } from "./known-secrets.ts";
 import { reasonsOf } from "./reasons.ts";
 
 /** Receivers commonly allow this much, as the libraries of Standard Webhooks do. */
@@ -65,7 +65,9 @@ async function present(args: Args, stamp: Stamp | null, client: Client | null, i
   const body =
     event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
   const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
-  return { signature, body, secrets, others, standard: stamp ?? undefined };
+  // Without them the secrets would be blamed for an entry that no secret makes.
+  const keys = fromFile === null && /\bv1a,/.test(signature) ? await publicKeysOf(client!, endpoint!) : [];
+  return { signature, body, secrets: [...keys, ...secrets], others, standard: stamp ?? undefined };
 }
 
 /** Requires one source for the secret, at most one for the body, and valid ids. */

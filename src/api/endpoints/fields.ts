@@ -10,6 +10,7 @@ import {
   ENDPOINT_PARTS,
   type Endpoint,
   type EndpointSettings,
+  SIGNATURES,
 } from "../../domain/endpoints/endpoint.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
 import { patternFault } from "../../domain/events/pattern.ts";
@@ -146,6 +147,23 @@ const ASKED = {
     shape: v.picklist(["hold", "skip"]),
     show: ({ whenDisabled }) => whenDisabled,
     example: "hold",
+  }),
+  signatures: asked({
+    wire: "signatures",
+    reads: () =>
+      v.pipe(
+        v.array(v.picklist(SIGNATURES)),
+        v.minLength(1, "too_few: must name at least one signature"),
+        v.check((names) => new Set(names).size === names.length, "out_of_range: must name each signature once"),
+        v.metadata({
+          uniqueItems: true,
+          description:
+            "The signatures in `webhook-signature`: `hmac` is `v1`, made with the endpoint's secret, and `ed25519` is `v1a`, made with its tenant's private key. With `ed25519` the headers of Standard Webhooks are sent even if the daemon does not send them otherwise. `X-Service-Signature` is sent in any case.",
+        }),
+      ),
+    shape: v.array(v.picklist(SIGNATURES)),
+    show: ({ signatures }) => signatures,
+    example: ["hmac"],
   }),
   uid: asked({
     wire: "uid",

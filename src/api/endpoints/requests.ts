@@ -165,7 +165,8 @@ function isMended(part: EndpointPart, patch: EndpointPatch, headerNames: readonl
   switch (part) {
     case "signing_secret":
     case "next_signing_secret":
-      // A change does not touch the secrets, so it cannot make them worse.
+    case "signing_key":
+      // A change does not touch secrets and keys, so it cannot make them worse.
       return true;
     case "headers": {
       if (patch.headers === null) return true;

@@ -26,13 +26,19 @@ const ROTATION = `${PATH}/rotate-secret`;
 const DAY_SECONDS = 86_400;
 const NOTHING = Buffer.from("{}");
 
-const RotateBody = v.strictObject({
-  overlap_seconds: v.optional(
+/** The overlap of a rotation, in seconds. */
+export const Overlap = (description: string) =>
+  v.optional(
     described(
       v.pipe(v.number(), v.integer("invalid_type: must be a whole number"), v.minValue(0), v.maxValue(7 * DAY_SECONDS)),
-      "How long the current secret keeps signing, so that you can give receivers the next one. 0 switches at once.",
+      description,
     ),
     DAY_SECONDS,
+  );
+
+const RotateBody = v.strictObject({
+  overlap_seconds: Overlap(
+    "How long the current secret keeps signing, so that you can give receivers the next one. 0 switches at once.",
   ),
   secret: v.optional(
     described(

@@ -75,7 +75,8 @@ export class AuditTrail {
     const outcome = headerOf(reply, "idempotency-replayed") === undefined ? "ok" : "repeated";
     const location = headerOf(reply, "location");
     const made = location?.slice(location.lastIndexOf("/") + 1);
-    await this.#note(entryOf({ ...act, action: reply.audit ?? act.action }, outcome, act.object() ?? made), act.now);
+    const entry = entryOf({ ...act, action: reply.audit ?? act.action }, outcome, act.object() ?? made);
+    await this.#note({ ...entry, tenant: entry.tenant ?? reply.tenant ?? null }, act.now);
     return reply;
   }
 

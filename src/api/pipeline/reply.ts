@@ -179,6 +179,8 @@ export interface Reply {
   /** A stream continues until it ends by itself, or until the client disconnects, which destroys it. */
   readonly body: string | Uint8Array | Readable | null;
   readonly headers?: readonly Header[];
+  /** The tenant of the entry in the audit log, if the caller's key is for every tenant and there is no object. */
+  readonly tenant?: string;
   /** The `Cache-Control` value. Without one, nothing may be cached. */
   readonly cache?: string;
   /** False if nothing was changed, so that an audited route leaves no entry. */

@@ -153,6 +153,7 @@ export const SENDING = [
     key: "standard_webhooks",
     kind: "bool",
     default: true,
-    sentence: "Adds the headers of standardwebhooks.com.",
+    sentence:
+      "Adds the headers of standardwebhooks.com. Endpoints whose signatures include ed25519 get them in any case.",
   },
 ] as const satisfies readonly SettingShape[];

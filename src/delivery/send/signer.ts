@@ -1,5 +1,6 @@
 /** Builds the signed request of an attempt. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
+import { AsymmetricSigningKey } from "../../domain/endpoints/asymmetric.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import { signingKey, type SigningKey } from "../../domain/endpoints/secret.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
@@ -8,6 +9,7 @@ import type { SignedRequest } from "../http/exchange.ts";
 export interface SignatureOptions {
   /** The name of the body signature's header, sent in exactly this case. */
   readonly header: string;
+  /** True sends the headers of Standard Webhooks to every endpoint, not only to those that chose `ed25519`. */
   readonly standardWebhooks: boolean;
   /** webhookd's version, for the user agent. */
   readonly version: string;
@@ -17,7 +19,8 @@ export interface SignatureOptions {
 export class Signer {
   readonly #path: string;
   readonly #key: SigningKey;
-  readonly #nextKey: SigningKey | null;
+  /** The keys of `webhook-signature`, in the order of its entries; empty if the header is not sent. */
+  readonly #standardKeys: readonly Pick<SigningKey, "signStandard">[];
   readonly #options: SignatureOptions;
   readonly #userAgent: string;
   readonly #ownHeaders: readonly string[];
@@ -27,7 +30,8 @@ export class Signer {
     // Includes a question mark that nothing follows, which `search` would leave out.
     this.#path = href.slice(origin.length);
     this.#key = signingKey(target.signingSecret);
-    this.#nextKey = target.nextSigningSecret === null ? null : signingKey(target.nextSigningSecret);
+    const isSent = options.standardWebhooks || target.privateKeys.length > 0;
+    this.#standardKeys = isSent ? this.#keysOf(target) : [];
     this.#options = options;
     this.#userAgent = `webhookd/${options.version}`;
     this.#ownHeaders = Object.entries(target.headers).filter(isSendable).flat();
@@ -45,7 +49,7 @@ export class Signer {
       this.#options.header,
       this.#key.signBody(body),
     ];
-    if (this.#options.standardWebhooks) this.#signStandard(headers, send, nowSeconds);
+    if (this.#standardKeys.length > 0) this.#signStandard(headers, send, nowSeconds);
     headers.push("x-webhookd-delivery", send.delivery, "x-webhookd-attempt", String(send.number));
     if (send.trigger === "test") headers.push("x-webhookd-test", "1");
     if (send.trace !== undefined) pushTrace(headers, send.trace);
@@ -53,11 +57,19 @@ export class Signer {
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }
 
-  /** Standard Webhooks 1.0.0: during a rotation both secrets sign, and a space separates the signatures. */
+  /** During a rotation both secrets sign, and both private keys. */
+  #keysOf({ nextSigningSecret, privateKeys, signatures }: Target): Pick<SigningKey, "signStandard">[] {
+    const next = nextSigningSecret === null ? [] : [signingKey(nextSigningSecret)];
+    const hmac = signatures.includes("hmac") ? [this.#key, ...next] : [];
+    return [...hmac, ...privateKeys.map((key) => new AsymmetricSigningKey(key))];
+  }
+
+  /** Standard Webhooks 1.0.0: a space separates the signatures. */
   #signStandard(headers: string[], send: Send, nowSeconds: number): void {
-    let signatures = this.#key.signStandard(send.event, nowSeconds, send.body);
-    if (this.#nextKey !== null) {
-      signatures += ` ${this.#nextKey.signStandard(send.event, nowSeconds, send.body)}`;
+    let signatures = "";
+    for (const key of this.#standardKeys) {
+      const signature = key.signStandard(send.event, nowSeconds, send.body);
+      signatures = signatures === "" ? signature : `${signatures} ${signature}`;
     }
     headers.push("webhook-id", send.event, "webhook-timestamp", String(nowSeconds), "webhook-signature", signatures);
   }

@@ -1,9 +1,9 @@
 /**
  * Asymmetric signatures of Standard Webhooks 1.0.0, version `v1a`: Ed25519 over `id.timestamp.body`. The private key is
- * `whsk_` and base64, the public key `whpk_` and base64. The source is "Signature scheme" in spec/standard-webhooks.md
- * of github.com/standard-webhooks/standard-webhooks.
+ * `whsk_` and base64, the public key `whpk_` and base64. The source is "Signature scheme" in the specification at
+ * github.com/standard-webhooks/standard-webhooks.
  */
-import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
+import { createPrivateKey, createPublicKey, hash, sign, verify, type KeyObject } from "node:crypto";
 
 const PRIVATE_PREFIX = "whsk_";
 const PUBLIC_PREFIX = "whpk_";
@@ -29,6 +29,25 @@ export function publicKeyOf(privateKey: string): string {
   return PUBLIC_PREFIX + spki.subarray(SPKI.length).toString("base64");
 }
 
+/** A JSON Web Key (RFC 8037). Its id is the thumbprint of RFC 7638. */
+export interface PublicJwk {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+  readonly use: "sig";
+  readonly kid: string;
+}
+
+/** @param publicKey `whpk_` and base64 */
+export function jwkOf(publicKey: string): PublicJwk {
+  const x = Buffer.from(publicKey.slice(PUBLIC_PREFIX.length), "base64").toString("base64url");
+  const kid = hash("sha256", JSON.stringify({ crv: "Ed25519", kty: "OKP", x }), "base64url");
+  return { kty: "OKP", crv: "Ed25519", x, use: "sig", kid };
+}
+
+/** Text for people, to follow "a key is". */
+export const PUBLIC_KEY_FORM = "whpk_ followed by the base64 of 32 bytes";
+
 export function isPublicKey(text: string): boolean {
   return text.startsWith(PUBLIC_PREFIX) && KEY.test(text.slice(PUBLIC_PREFIX.length));
 }
@@ -42,23 +61,30 @@ export class AsymmetricSigningKey {
   }
 
   /** One entry of `webhook-signature`. */
-  sign(id: string, timestampSeconds: number, body: Bytes): string {
+  signStandard(id: string, timestampSeconds: number, body: Bytes): string {
     return `v1a,${sign(null, signedContent(id, timestampSeconds, body), this.#key).toString("base64")}`;
   }
 }
 
 /** Verifies with one public key. The caller checks freshness. */
 export class AsymmetricVerifyingKey {
+  readonly version = "v1a";
+  readonly signs = null;
   readonly #key: KeyObject;
 
   constructor(publicKey: string) {
-    if (!isPublicKey(publicKey)) throw new TypeError("a public key is whpk_ followed by the base64 of 32 bytes");
+    if (!isPublicKey(publicKey)) throw new TypeError(`a public key is ${PUBLIC_KEY_FORM}`);
     const bytes = Buffer.from(publicKey.slice(PUBLIC_PREFIX.length), "base64");
     this.#key = createPublicKey({ key: Buffer.concat([SPKI, bytes]), format: "der", type: "spki" });
   }
 
+  /** `X-Service-Signature` is never made with a private key. */
+  verifyBody(): boolean {
+    return false;
+  }
+
   /** True if an entry of the header fits. Entries of other versions are ignored. */
-  verify(id: string, timestampSeconds: number, body: Bytes, header: string): boolean {
+  verifyStandard(id: string, timestampSeconds: number, body: Bytes, header: string): boolean {
     const content = signedContent(id, timestampSeconds, body);
     return header.split(" ").some((entry) => {
       const given = entry.startsWith("v1a,") ? Buffer.from(entry.slice(4), "base64") : null;

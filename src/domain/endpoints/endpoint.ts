@@ -8,9 +8,11 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const ENDPOINT_PARTS = [
   "signing_secret",
   "next_signing_secret",
+  "signing_key",
   "headers",
   "url",
   "events",
+  "signatures",
   "metadata",
   "when_disabled",
   "rate_per_second",
@@ -28,6 +30,13 @@ export interface Damage {
   readonly reason: string;
 }
 
+/**
+ * The signatures that `webhook-signature` may carry: `v1` with the endpoint's secret, `v1a` with its tenant's private
+ * key. `X-Service-Signature` does not depend on them.
+ */
+export const SIGNATURES = ["hmac", "ed25519"] as const;
+export type Signature = (typeof SIGNATURES)[number];
+
 /** The attempts that an endpoint may have in flight before anything is known about its receiver. */
 export const INITIAL_CAP = 16;
 
@@ -44,6 +53,7 @@ export interface Endpoint {
   readonly disabledReason: DisabledReason | null;
   /** While the endpoint is disabled, `hold` keeps its deliveries and `skip` creates none. */
   readonly whenDisabled: "hold" | "skip";
+  readonly signatures: readonly Signature[];
   /** Names only, because values are secrets and leave the store only in a `Target`. */
   readonly headerNames: readonly string[];
   readonly ratePerSecond: number | null;
@@ -67,6 +77,7 @@ export interface EndpointSettings {
   readonly description: string;
   readonly enabled: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly signatures: readonly Signature[];
   readonly headers: Readonly<Record<string, string>>;
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
@@ -79,6 +90,7 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   description: "",
   enabled: true,
   whenDisabled: "hold",
+  signatures: ["hmac"],
   headers: {},
   ratePerSecond: null,
   maxInFlight: null,
@@ -95,7 +107,10 @@ export interface NewEndpoint extends EndpointSettings {
 /** An endpoint registered by its uid, before it has settings. */
 export type NamedEndpoint = Pick<NewEndpoint, "id" | "tenant" | "signingSecret"> & { readonly uid: string };
 
-/** The secrets of an endpoint in the clear: never logged, returned only in scope `secrets`. */
+/**
+ * The secrets of an endpoint, or the private keys of a tenant, in the clear: never logged. Secrets are returned only in
+ * scope `secrets`, private keys never.
+ */
 export interface SigningSecrets {
   readonly current: string;
   /** Null unless a rotation is under way. */
@@ -120,6 +135,9 @@ export interface Target {
   readonly secretVersion: number;
   /** The secret that will take over; null unless a rotation is under way. */
   readonly nextSigningSecret: string | null;
+  readonly signatures: readonly Signature[];
+  /** The tenant's private keys, which all sign; empty unless the endpoint chose `ed25519`. */
+  readonly privateKeys: readonly string[];
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
 }

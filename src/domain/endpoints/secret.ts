@@ -5,6 +5,7 @@
  * commands follow from the row. The store needs no column, because it seals the text.
  */
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
+import { AsymmetricVerifyingKey, isPublicKey, PUBLIC_KEY_FORM } from "./asymmetric.ts";
 
 type Bytes = Uint8Array | string;
 
@@ -127,6 +128,7 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
 export const SECRET_FORMS = KINDS.map(({ secret }) => secret.words).join(", or ");
 export const VERIFYING_FORMS = KINDS.flatMap(({ secret, publicKey }) => [secret, publicKey ?? []].flat())
   .map(({ words }) => words)
+  .concat(`${PUBLIC_KEY_FORM}, which verifies a webhook-signature only`)
   .join(", or ");
 
 /** The headers with which receivers verify the signatures of each kind. */
@@ -174,7 +176,9 @@ function isRepeated(bytes: Uint8Array): boolean {
 export function canVerify(text: string): boolean {
   const { publicKey } = kindOf(text);
   return (
-    isSigningSecret(text) || (publicKey !== undefined && text.startsWith(publicKey.prefix) && publicKey.fits(text))
+    isPublicKey(text) ||
+    isSigningSecret(text) ||
+    (publicKey !== undefined && text.startsWith(publicKey.prefix) && publicKey.fits(text))
   );
 }
 
@@ -187,8 +191,9 @@ export function signingKey(secret: string): SigningKey {
   return kindOf(secret).signingKey(secret);
 }
 
-/** Takes the shown key, or the secret itself. */
+/** Takes the shown key, or the secret itself, or a tenant's public key. */
 export function verifyingKey(text: string): VerifyingKey {
+  if (isPublicKey(text)) return new AsymmetricVerifyingKey(text);
   const kind = kindOf(text);
   return kind.verifyingKey(text.startsWith(kind.secret.prefix) ? shownOf(text) : text);
 }

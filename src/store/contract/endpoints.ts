@@ -125,3 +125,43 @@ export interface SecretStore {
 export type Rotation =
   | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" | "damaged" }
   | { readonly result: "done"; readonly secrets: SigningSecrets };
+
+/** The private keys of tenants, one each and a second one during a rotation: `docs/interface.md` §5. */
+export interface SigningKeyStore {
+  /** Null if the tenant has none: an endpoint that chooses `ed25519` makes it, in the same transaction. */
+  get(tenant: string): Promise<SigningKeys | "damaged" | null>;
+  /**
+   * Stores the next private key beside the current one. It takes over at once if it is due by `now`, even from keys that
+   * cannot be read, and if the tenant has none.
+   */
+  rotate(tenant: string, next: NextSecret, now: number, once?: Once<KeyRotation>): Promise<KeyRotation>;
+  /** Makes the next key the current one. */
+  complete(tenant: string, now: number, once?: Once<KeyRotation>): Promise<KeyRotation>;
+  /** Removes the next key. */
+  abandon(tenant: string): Promise<KeyRotation>;
+  /** Says whether anyone may read the public keys. Returns false if the tenant has no key. */
+  publish(tenant: string, published: boolean): Promise<boolean>;
+  /**
+   * Makes at most 500 next keys current that are due by `now`. A later call with an earlier `now` takes nothing back.
+   */
+  switchDue(now: number): Promise<readonly SwitchedKey[]>;
+}
+
+export interface SigningKeys extends SigningSecrets {
+  /** True if the public keys may be read without an API key. */
+  readonly published: boolean;
+}
+
+export type KeyRotation =
+  | { readonly result: "not_found" | "rotation_in_progress" | "not_rotating" | "damaged" }
+  | {
+      readonly result: "done";
+      readonly keys: SigningKeys;
+      /** The endpoints that the tenant's keys sign for. The sender must be notified of each. */
+      readonly endpoints: readonly string[];
+    };
+
+export interface SwitchedKey {
+  readonly tenant: string;
+  readonly endpoints: readonly string[];
+}

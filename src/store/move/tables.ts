@@ -97,6 +97,7 @@ export const TABLES: readonly Table[] = [
      deleted_at cancel_to`,
     { names: OF_TENANT, onlyPostgres: "slot" },
   ),
+  table("signing_key", "tenant", "tenant private_key next_private_key switches_at published", { names: OF_TENANT }),
   table("health", "endpoint", "endpoint last_success_at last_failure_at consecutive_failures failing_since"),
   table("subscription", "tenant type endpoint", "tenant type endpoint", { names: OF_TYPE }),
   table("api_key", "number", "number id name hash scopes tenant created_at expires_at last_used_at revoked_at portal", {

@@ -5,6 +5,7 @@ import { statfs as systemStatfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Clock } from "../../clock.ts";
+import { newPrivateKey } from "../../domain/endpoints/asymmetric.ts";
 import { newSigningSecret } from "../../domain/endpoints/secret.ts";
 import { syncDirectory, syncFile } from "../files/durable-file.ts";
 import { readSecretKey } from "../files/key-files.ts";
@@ -75,7 +76,11 @@ export async function reissueSecrets(
     const box = new Box(key, random);
     stageKey(options, key);
     store.commit(() => {
-      rows.reissue(box, () => newSigningSecret(random));
+      rows.reissue(
+        box,
+        () => newSigningSecret(random),
+        () => newPrivateKey(random),
+      );
       meta.setKey(box);
       meta.keepMarks(null);
       meta.pause ??= { reason: "every endpoint has a new signing secret", by: "secrets reissue", at: clock.now() };

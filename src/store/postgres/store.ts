@@ -25,6 +25,7 @@ import { requireHere } from "./engine/moved.ts";
 import { migrateBesideOthers } from "./engine/migrate.ts";
 import { META } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
+import { PostgresSigningKeys } from "./endpoints/signing-keys.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
 import { PostgresUpkeep } from "./upkeep.ts";
 import type { Box } from "../rows/box.ts";
@@ -124,6 +125,7 @@ export class PostgresStore implements Store {
   readonly deliveries: PostgresDeliveries;
   readonly endpoints: PostgresEndpoints;
   readonly secrets: PostgresSecrets;
+  readonly signingKeys: PostgresSigningKeys;
   readonly keys: PostgresKeys;
   readonly jobs: PostgresJobs;
   readonly reads: PostgresReads;
@@ -157,6 +159,7 @@ export class PostgresStore implements Store {
     this.audit = new PostgresAudit(engine);
     this.endpoints = new PostgresEndpoints(engine, { health, idempotency, pending });
     this.secrets = new PostgresSecrets(engine, idempotency);
+    this.signingKeys = new PostgresSigningKeys(engine, idempotency);
     const { maxPendingPerTenant, shares } = options;
     this.events = new PostgresEvents(engine, { counters, idempotency, pending, maxPendingPerTenant, shares });
     this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency, pending });

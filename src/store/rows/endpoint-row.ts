@@ -7,9 +7,12 @@ import {
   type Endpoint,
   type EndpointPart,
   type EndpointSettings,
+  SIGNATURES,
+  type Signature,
   type Target,
 } from "../../domain/endpoints/endpoint.ts";
 import type { Box } from "./box.ts";
+import { nextPrivateKeyPlace, privateKeyPlace } from "./signing-key-row.ts";
 import type { EndpointSort } from "../store.ts";
 
 export interface EndpointRow {
@@ -29,6 +32,10 @@ export interface EndpointRow {
   readonly secret_version: number;
   readonly next_secret: string | null;
   readonly switches_at: number | null;
+  readonly signatures: string;
+  /** The tenant's keys, NULL unless the endpoint chose `ed25519`; from `KEYS` of the query. */
+  readonly private_key: string | null;
+  readonly next_private_key: string | null;
   readonly rate_per_second: number | null;
   readonly max_in_flight: number | null;
   readonly metadata: string;
@@ -57,6 +64,7 @@ const COLUMNS: {
   description: ["description"],
   enabled: ["enabled", Number],
   whenDisabled: ["when_disabled"],
+  signatures: ["signatures", JSON.stringify],
   ratePerSecond: ["rate_per_second"],
   maxInFlight: ["max_in_flight"],
   metadata: ["metadata", JSON.stringify],
@@ -88,6 +96,7 @@ export interface ReadRow {
   readonly headers: Readonly<Record<string, string>>;
   readonly signingSecret: string;
   readonly nextSigningSecret: string | null;
+  readonly privateKeys: readonly string[];
 }
 
 /**
@@ -108,6 +117,8 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
       ? null
       : opened("next_signing_secret", secretOf(row.next_secret, nextSecretPlace(row.id), box), null);
   const headers = headersOf(row, box);
+  const signatures = or("signatures", signaturesOf(row.signatures), ["hmac"] as const);
+  const privateKeys = signatures.includes("ed25519") ? opened("signing_key", privateKeysOf(row, tenant, box), []) : [];
   const endpoint = {
     id: row.id,
     tenant: or("tenant", tenant, "unknown"),
@@ -122,6 +133,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
       WHEN_DISABLED.find((word) => word === row.when_disabled),
       "hold",
     ),
+    signatures,
     headerNames: headers === null ? (stringsOf(row.header_names) ?? []) : Object.keys(headers),
     ratePerSecond: limit(row.rate_per_second) ? row.rate_per_second : or("rate_per_second", null, null),
     maxInFlight: limit(row.max_in_flight) ? row.max_in_flight : or("max_in_flight", null, null),
@@ -131,10 +143,10 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-  const read = { headers: opened("headers", headers, {}), signingSecret: secret, nextSigningSecret: next };
+  const sealed = { headers: opened("headers", headers, {}), signingSecret: secret, nextSigningSecret: next };
   const parts = [...damage.keys()];
   const reason = [...damage].map(([part, why]) => `its ${part.replaceAll("_", " ")} ${why}`).join("; ");
-  return { ...read, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
+  return { ...sealed, privateKeys, endpoint: { ...endpoint, damaged: parts.length === 0 ? null : { parts, reason } } };
 }
 
 /**
@@ -149,8 +161,8 @@ function revisionOf(row: AnyRow): string {
 
 /** Returns the endpoint as the sender needs it. The endpoint must not be deleted. */
 export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
-  const { endpoint, headers, signingSecret, nextSigningSecret } = read;
-  const { id, tenant, url, enabled, damaged, ratePerSecond, maxInFlight } = endpoint;
+  const { endpoint, headers, signingSecret, nextSigningSecret, privateKeys } = read;
+  const { id, tenant, url, enabled, damaged, signatures, ratePerSecond, maxInFlight } = endpoint;
   if (damaged !== null) return { endpoint: id, tenant, url, enabled: false, damaged };
   return {
     endpoint: id,
@@ -161,6 +173,8 @@ export function targetOf(row: AnyRow, read: ReadRow): Target | DamagedTarget {
     signingSecret,
     secretVersion: row.secret_version,
     nextSigningSecret,
+    signatures,
+    privateKeys,
     ratePerSecond,
     maxInFlight,
   };
@@ -171,6 +185,19 @@ const WHEN_DISABLED = ["hold", "skip"] as const;
 /** Returns null if there is no text, or if it does not open. */
 export function secretOf(sealed: string | null, place: string, box: Box): string | null {
   return sealed === null ? null : box.open(sealed, place);
+}
+
+function signaturesOf(text: string): readonly Signature[] | null {
+  const found = stringsOf(text)?.map((word) => SIGNATURES.find((one) => one === word));
+  return found === undefined || found.length === 0 || found.includes(undefined) ? null : (found as Signature[]);
+}
+
+/** Null if the tenant has no key, or one of its keys does not open. */
+function privateKeysOf(row: AnyRow, tenant: string | undefined, box: Box): string[] | null {
+  if (tenant === undefined || row.private_key === null) return null;
+  const keys = [box.open(row.private_key, privateKeyPlace(tenant))];
+  if (row.next_private_key !== null) keys.push(box.open(row.next_private_key, nextPrivateKeyPlace(tenant)));
+  return keys.every((key) => key !== null) ? keys : null;
 }
 
 export function stringsOf(text: string): string[] | null {

@@ -19,6 +19,7 @@ import { RecordAttempts, SqliteDeliveries } from "./deliveries/delivery-store.ts
 import { SqliteRecovery } from "./deliveries/recovery-store.ts";
 import { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
+import { FirstKeys } from "./endpoints/first-keys.ts";
 import { Health } from "./endpoints/health.ts";
 import { OldEndpoints, Sweep } from "./endpoints/sweep.ts";
 import { Engine, type EngineOptions } from "./engine/engine.ts";
@@ -36,6 +37,7 @@ import { ReaderThreadPort, type StartReader } from "./questions/reader-thread-po
 import { answersFrom, namesIn, type Rows } from "./reads/answers.ts";
 import { SqliteReads } from "./reads/read-store.ts";
 import { SqliteSecrets } from "./secrets/secret-store.ts";
+import { SqliteSigningKeys } from "./secrets/signing-keys.ts";
 import { Counters } from "./statistics/counters.ts";
 import { SqliteStatistics } from "./statistics/statistics-store.ts";
 import { SqliteUpkeep } from "./upkeep-store.ts";
@@ -84,6 +86,7 @@ export class SqliteStore implements Store {
   readonly deliveries: SqliteDeliveries;
   readonly endpoints: SqliteEndpoints;
   readonly secrets: SqliteSecrets;
+  readonly signingKeys: SqliteSigningKeys;
   readonly keys: SqliteKeys;
   readonly jobs: SqliteJobs;
   readonly reads: SqliteReads;
@@ -122,7 +125,7 @@ export class SqliteStore implements Store {
     const responses = new Responses(db, engine.meta);
     const attempts = new Attempts(db, { index, urls, responses });
 
-    const rows = new Endpoints(db, { ...names, box: engine.box });
+    const rows = new Endpoints(db, { ...names, box: engine.box, firstKeys: new FirstKeys(db, tenants, engine) });
     const health = new Health(db, index);
     const sweep = new Sweep(db, { index, fresh, manual });
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
@@ -135,6 +138,7 @@ export class SqliteStore implements Store {
       idempotency,
     }));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
+    this.signingKeys = new SqliteSigningKeys(engine, { tenants, idempotency });
     const counters = engine.mirror(new Counters(db, names));
     this.statistics = new SqliteStatistics(engine, { ...names, counters, endpoints: rows, health, reader });
     const jobs = engine.mirror(new JobSteps(db, { fresh, index, manual }));

@@ -132,6 +132,8 @@ describe("the receivers' part", () => {
         headers: {},
         signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
         nextSigningSecret: null,
+        signatures: ["hmac"],
+        privateKeys: [],
         secretVersion: 1,
         ratePerSecond: null,
         maxInFlight: null,

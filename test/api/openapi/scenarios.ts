@@ -210,6 +210,56 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     return { id };
   },
 
+  async getSigningKeys(walk) {
+    await walk.call("getSigningKeys", { query: "tenant=nobody" });
+    await walk.call("rotateSigningKey");
+    await walk.call("getSigningKeys");
+    await damagedKeys(walk, "getSigningKeys");
+    return {};
+  },
+  async changeSigningKeys(walk) {
+    const step = { body: { published: true } };
+    await walk.call("changeSigningKeys", { ...step, query: "tenant=nobody" });
+    await walk.call("rotateSigningKey");
+    await walk.call("changeSigningKeys", step);
+    await damagedKeys(walk, "changeSigningKeys", step);
+    return step;
+  },
+  async rotateSigningKey(walk) {
+    const step = { body: { overlap_seconds: 60 } };
+    await walk.call("rotateSigningKey");
+    await twice(walk, "rotateSigningKey", step);
+    await walk.call("rotateSigningKey", step);
+    await damagedKeys(walk, "rotateSigningKey", step);
+    return step;
+  },
+  async completeKeyRotation(walk) {
+    await walk.call("completeKeyRotation", { query: "tenant=nobody" });
+    await walk.call("rotateSigningKey");
+    await walk.call("rotateSigningKey");
+    await twice(walk, "completeKeyRotation", {});
+    await walk.call("completeKeyRotation");
+    await damagedKeys(walk, "completeKeyRotation");
+    return {};
+  },
+  async abandonKeyRotation(walk) {
+    await walk.call("abandonKeyRotation", { query: "tenant=nobody" });
+    await walk.call("rotateSigningKey");
+    await walk.call("rotateSigningKey");
+    await walk.call("abandonKeyRotation");
+    await walk.call("abandonKeyRotation");
+    await damagedKeys(walk, "abandonKeyRotation");
+    return {};
+  },
+  async getSigningKeySet(walk) {
+    await walk.call("getSigningKeySet", { key: null, query: "tenant=nobody" });
+    await walk.call("rotateSigningKey");
+    await walk.call("changeSigningKeys", { body: { published: true } });
+    await walk.call("getSigningKeySet", { key: null });
+    await damagedKeys(walk, "getSigningKeySet", { key: null });
+    return {};
+  },
+
   async listEventTypes(walk) {
     await walk.call("listEventTypes");
     return {};
@@ -476,6 +526,13 @@ async function damaged(walk: Walk, operation: string, step: Step = {}): Promise<
   const id = await walk.endpoint();
   walk.damage(id);
   await walk.call(operation, { ...step, id });
+}
+
+/** Calls the operation while the keys cannot be read, and repairs them afterwards. */
+async function damagedKeys(walk: Walk, operation: string, step: Step = {}): Promise<void> {
+  walk.damageKeys();
+  await walk.call(operation, step);
+  await walk.call("rotateSigningKey", { body: { overlap_seconds: 0 } });
 }
 
 /** Runs on a store that claims to have a node. */

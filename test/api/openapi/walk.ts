@@ -5,7 +5,7 @@ import type { Scope } from "../../../src/domain/caller.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { Description } from "./described.ts";
 import { aConfig, ApiServer, type Answer } from "../server.ts";
-import { anEnd, anEvent, aStore, damage } from "../sqlite.ts";
+import { anEnd, anEvent, aStore, damage, damageKeys } from "../sqlite.ts";
 import { around } from "../../harness/store.ts";
 
 /** A request to an operation. */
@@ -37,6 +37,8 @@ export class Walk {
   failing: { error: Error; keysToo: boolean } | null = null;
   /** Makes a part of the endpoint unreadable. */
   damage!: (endpoint: string) => void;
+  /** Makes the private keys of all tenants unreadable. */
+  damageKeys!: () => void;
   /** Publishes wait until this resolves. */
   gate: Promise<void> = Promise.resolve();
 
@@ -45,6 +47,7 @@ export class Walk {
     const settings = { LIMITS_COMMIT_QUEUE: "1", ENDPOINTS_MAX_PER_TENANT: "100" };
     const store = await aStore();
     walk.damage = (endpoint) => damage(store, endpoint);
+    walk.damageKeys = () => damageKeys(store);
     walk.api = await ApiServer.start(walk.#over(store), { config: aConfig(settings) });
     walk.description = new Description((await walk.api.get("/openapi.json")).body);
     return walk;

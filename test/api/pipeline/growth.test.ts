@@ -112,6 +112,25 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
       return api.request("DELETE", path);
     };
   },
+  "PATCH /v1/webhooks/keys": async (api) => {
+    await api.post("/v1/webhooks/keys/rotate", {});
+    return (at) => api.request("PATCH", "/v1/webhooks/keys", { body: JSON.stringify({ published: at % 2 === 0 }) });
+  },
+  "POST /v1/webhooks/keys/rotate": post(fixed("/v1/webhooks/keys/rotate"), { overlap_seconds: 0 }),
+  "POST /v1/webhooks/keys/rotate/complete": async (api) => {
+    await api.post("/v1/webhooks/keys/rotate", {});
+    return async () => {
+      await api.post("/v1/webhooks/keys/rotate", { overlap_seconds: 3600 });
+      return api.request("POST", "/v1/webhooks/keys/rotate/complete");
+    };
+  },
+  "DELETE /v1/webhooks/keys/rotate": async (api) => {
+    await api.post("/v1/webhooks/keys/rotate", {});
+    return async () => {
+      await api.post("/v1/webhooks/keys/rotate", { overlap_seconds: 3600 });
+      return api.request("DELETE", "/v1/webhooks/keys/rotate");
+    };
+  },
   "POST /v1/webhooks/:id/test": post(async (api) => `${await endpoint(api)}/test`, {}),
   "POST /v1/keys": post(fixed("/v1/keys"), { name: "k", scopes: ["read"], tenant: "a" }),
   "DELETE /v1/keys/:id": async (api) => {

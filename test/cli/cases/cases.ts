@@ -10,7 +10,7 @@ import { ENDPOINTS_CASES } from "./endpoints.ts";
 import { EVENTS_CASES } from "./events.ts";
 import { FAILURES_CASES, STATS_CASES } from "./failures.ts";
 import { JOBS_CASES } from "./jobs.ts";
-import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, TENANTS_CASES } from "./keys.ts";
+import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, SIGNING_KEYS_CASES, TENANTS_CASES } from "./keys.ts";
 import { NODES_CASES } from "./nodes.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
@@ -33,6 +33,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...RECEIVER_CASES,
   ...NODES_CASES,
   ...KEYS_CASES,
+  ...SIGNING_KEYS_CASES,
   ...PORTAL_CASES,
   ...TENANTS_CASES,
   ...AUDIT_CASES,

@@ -26,6 +26,28 @@ export const KEYS_CASES: Cases<"keys"> = {
   },
 };
 
+export const SIGNING_KEYS_CASES: Cases<"signing-keys"> = {
+  "signing-keys show": {
+    words: ["--tenant", "acme"],
+    asks: ["getSigningKeys"],
+    out: /^ +public key +whpk_\S+\n +published +no\n$/,
+    json: { published: false },
+  },
+  "signing-keys rotate": {
+    words: ["--tenant", "acme", "--overlap=24h"],
+    asks: ["rotateSigningKey"],
+    out: /^whpk_PU\S+\n$/,
+    err: /^This is the next public key\. It takes over at 2026-\S+; until then both keys sign\.\n.+ --tenant acme --complete\n$/,
+    json: { next_public_key: /^whpk_PU/ },
+  },
+  "signing-keys publish": {
+    words: ["--tenant", "acme"],
+    asks: ["changeSigningKeys"],
+    out: /^Anyone can read the public keys now: \S+jwks\.json\?tenant=acme\n$/,
+    json: { published: true },
+  },
+};
+
 export const TENANTS_CASES: Cases<"tenants"> = {
   "tenants list": {
     words: [],

@@ -1,8 +1,10 @@
+import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { EXIT } from "../../../cli/exit-code.ts";
+import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../../src/domain/endpoints/asymmetric.ts";
 import { newSigningSecret, signingKey } from "../../../src/domain/endpoints/secret.ts";
 import { fakeDaemon, problem } from "../fake-daemon.ts";
 import { FakeIo } from "../fake-io.ts";
@@ -48,6 +50,31 @@ describe("webhookd verify", () => {
     const { code, io } = await verify("757107ea", null, "--secret-file", SECRETS);
     expect(code).toBe(EXIT.answer_is_no);
     expect(io.out).toContain("  the signature has 8 characters, and should have 64\n");
+  });
+
+  it("verifies v1a with a public key of the file, or of the endpoint's tenant, and explains a mismatch", async () => {
+    const [key, next] = [newPrivateKey(randomBytes), newPrivateKey(randomBytes)] as const;
+    const signed = (body: string) => new AsymmetricSigningKey(next).signStandard("evt_1", 1_795_168_000, body);
+    const keys = file("public", `${publicKeyOf(key)}\n${publicKeyOf(next)}\n`);
+    const stamp = ["--id", "evt_1", "--timestamp", "1795168000"];
+    const good = await verify(`v1,AAAA ${signed(BODY)}`, null, "--secret-file", keys, ...stamp);
+    expect([good.code, good.io.out]).toEqual([EXIT.ok, "OK\n"]);
+    const changed = await verify(signed(`${BODY}\n`), null, "--secret-file", keys, ...stamp);
+    expect([changed.code, changed.io.out]).toEqual([
+      EXIT.answer_is_no,
+      expect.stringContaining("ended with a newline"),
+    ]);
+    const bare = await verify(signed(BODY).slice("v1a,".length), null, "--secret-file", keys, ...stamp);
+    expect(bare.io.out).toContain("lacks its version, such as v1,");
+
+    const id = "ep_01m7w8bx02jeyjr53r14y5rmma";
+    const shown = { public_key: publicKeyOf(key), next_public_key: publicKeyOf(next), published: false };
+    const daemon = await fakeDaemon(({ path }) => {
+      if (path.endsWith("/secret")) return { status: 200, body: { signing_secret: SECRET } };
+      return { status: 200, body: path === "/v1/webhooks/keys?tenant=acme" ? shown : { id, tenant: "acme" } };
+    });
+    const known = await verify(signed(BODY), null, "--endpoint", id, "--socket", daemon.socket, ...stamp);
+    expect([known.code, known.io.out]).toEqual([EXIT.ok, "OK\n"]);
   });
 
   it("says OK for the exact bytes and any of the secrets", async () => {

@@ -24,6 +24,8 @@ describe("one exchange with a receiver", () => {
         signingSecret: secret,
         secretVersion: 1,
         nextSigningSecret: null,
+        signatures: ["hmac"] as const,
+        privateKeys: [],
         ratePerSecond: null,
         maxInFlight: null,
       },
@@ -57,6 +59,8 @@ describe("one exchange with a receiver", () => {
       signingSecret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
       secretVersion: 1,
       nextSigningSecret: null,
+      signatures: ["hmac"] as const,
+      privateKeys: [],
     };
     const signer = new Signer(
       { ...target, ...secrets, ratePerSecond: null, maxInFlight: null },

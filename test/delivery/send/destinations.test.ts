@@ -6,6 +6,7 @@ import type { Send } from "../../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { answered } from "../../store/fixtures.ts";
+import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
 
 const [CAP, ENDPOINTS, EACH] = [20, 200, 5];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -56,8 +57,7 @@ async function setUp(urlOf: (at: number) => string, addressOf: (url: string) => 
 
 function targetAt(endpoint: string, url: string): Target {
   const limits = { maxInFlight: null, ratePerSecond: null };
-  const secrets = { signingSecret: `whsec_${"A".repeat(43)}=`, secretVersion: 1, nextSigningSecret: null };
-  return { endpoint, url, tenant: "default", enabled: true, headers: {}, ...limits, ...secrets };
+  return { endpoint, url, tenant: "default", enabled: true, headers: {}, ...limits, ...HMAC_SECRETS };
 }
 
 function sendOf(endpoint: string, event: string): Send {

@@ -5,6 +5,7 @@ import { noResponse, type Outcome } from "../../../src/domain/deliveries/attempt
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { ManualClock } from "../../harness/clock.ts";
 import { claim } from "../../harness/egress.ts";
+import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
 
 /** A wire whose receiver never answers. */
 class HangingWire implements Wire {
@@ -43,8 +44,7 @@ function setUp() {
 
 function targetAt(url: string): Target {
   const limits = { maxInFlight: 2, ratePerSecond: 5 };
-  const secrets = { signingSecret: `whsec_${"A".repeat(43)}=`, secretVersion: 1, nextSigningSecret: null };
-  return { endpoint: "ep_01", url, tenant: "default", enabled: true, headers: {}, ...limits, ...secrets };
+  return { endpoint: "ep_01", url, tenant: "default", enabled: true, headers: {}, ...limits, ...HMAC_SECRETS };
 }
 
 it("ends at a stop also what is on its way to a URL that the endpoint has left", async () => {

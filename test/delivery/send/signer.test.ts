@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
+import { AsymmetricVerifyingKey, newPrivateKey, publicKeyOf } from "../../../src/domain/endpoints/asymmetric.ts";
 import type { Send } from "../../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../../src/domain/endpoints/endpoint.ts";
 import { Signer, type SignatureOptions } from "../../../src/delivery/send/signer.ts";
@@ -19,6 +21,8 @@ function target(more: Partial<Target> = {}): Target {
     signingSecret: SECRET,
     secretVersion: 1,
     nextSigningSecret: null,
+    signatures: ["hmac"],
+    privateKeys: [],
     ratePerSecond: null,
     maxInFlight: null,
     ...more,
@@ -72,6 +76,39 @@ describe("a signed request", () => {
       expect(new Webhook(secret).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
     }
     expect(sent["X-Service-Signature"]).toBe(Object.fromEntries(pairs(before.headers))["X-Service-Signature"]);
+  });
+
+  it("carries a v1a entry beside v1 for each private key, and the given header stays as it is", () => {
+    const keys = [newPrivateKey(randomBytes), newPrivateKey(randomBytes)] as const;
+    const signed = (more: Partial<Target>, options = OPTIONS) =>
+      Object.fromEntries(pairs(new Signer(target(more), options).sign(claim(), 1_795_168_000).headers));
+    const entries = (headers: Record<string, string>) => headers["webhook-signature"]?.split(" ");
+    const plain = signed({});
+    const both = signed({ signatures: ["hmac", "ed25519"], privateKeys: keys });
+    expect(entries(both)?.map((entry) => entry.split(",")[0])).toEqual(["v1", "v1a", "v1a"]);
+    expect(entries(both)?.[0]).toBe(plain["webhook-signature"]);
+    for (const [at, key] of keys.entries()) {
+      const verifying = new AsymmetricVerifyingKey(publicKeyOf(key));
+      const verifies = (header: string) => verifying.verifyStandard("evt_01", 1_795_168_000, claim().body, header);
+      expect(verifies(both["webhook-signature"]!)).toBe(true);
+      expect(verifies(entries(both)![at + 1]!)).toBe(true);
+      expect(verifies(entries(both)![2 - at]!)).toBe(false);
+    }
+    // A library that knows v1 alone passes over the rest.
+    const now = Math.floor(Date.now() / 1000);
+    const fresh = new Signer(target({ signatures: ["ed25519", "hmac"], privateKeys: keys }), OPTIONS);
+    const body = Buffer.from(`{"amount":1.10}`);
+    const sent = Object.fromEntries(pairs(fresh.sign(claim({ body }), now).headers));
+    expect(new Webhook(SECRET).verify(body.toString(), sent)).toEqual({ amount: 1.1 });
+    const alone = signed({ signatures: ["ed25519"], privateKeys: keys.slice(0, 1), nextSigningSecret: NEXT });
+    expect(entries(alone)).toEqual([entries(both)![1]]);
+    for (const headers of [both, alone]) {
+      expect(headers["X-Service-Signature"]).toBe(plain["X-Service-Signature"]);
+    }
+    // Choosing it turns the headers on for this endpoint alone.
+    const off = { ...OPTIONS, standardWebhooks: false };
+    expect(signed({ signatures: ["ed25519"], privateKeys: keys.slice(0, 1) }, off)).toEqual(alone);
+    expect(entries(signed({}, off))).toBeUndefined();
   });
 
   it("passes on the trace that its event belongs to, and none where there is none", () => {

@@ -13,6 +13,7 @@ import { claim, testEgress } from "../../harness/egress.ts";
 import { addEndpoint, answered, publishOne } from "../../store/fixtures.ts";
 import { openSqlite } from "../../store/stores.ts";
 import { dispatcherOn } from "../house.ts";
+import { HMAC_SECRETS } from "../../harness/hmac-secrets.ts";
 
 const [ENDPOINTS, DIAL_MS] = [2000, 0.25];
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -40,7 +41,6 @@ async function setUp() {
     onEnded: () => {},
   });
   const limits = { maxInFlight: null, ratePerSecond: null };
-  const secrets = { signingSecret: `whsec_${"A".repeat(43)}=`, secretVersion: 1, nextSigningSecret: null };
   for (let at = 0; at < ENDPOINTS; at++) {
     const url = "https://receiver.example.com/h";
     await sender.setTarget({
@@ -50,7 +50,7 @@ async function setUp() {
       enabled: true,
       headers: {},
       ...limits,
-      ...secrets,
+      ...HMAC_SECRETS,
     });
   }
   const sends = Array.from({ length: ENDPOINTS }, (_, at) => claim({ endpoint: `ep_${at}`, delivery: `dlv_${at}` }));

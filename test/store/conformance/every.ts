@@ -27,6 +27,7 @@ import { recording } from "./deliveries/record.ts";
 import { replaying } from "./events/replay.ts";
 import { retention } from "./upkeep.ts";
 import { rotating } from "./secrets.ts";
+import { signingKeys } from "./signing-keys.ts";
 import { sorts } from "./reads/sorts.ts";
 import { statistics } from "./statistics/statistics.ts";
 import { totals } from "./reads/totals.ts";
@@ -53,7 +54,10 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
     endpoints(open);
     health(open);
   });
-  describe("its secrets", () => rotating(open));
+  describe("its secrets", () => {
+    rotating(open);
+    signingKeys(open);
+  });
   describe("its jobs", () => jobs(open));
   describe("its reads", () => {
     lists(open);

@@ -72,6 +72,7 @@ async function shown(daemon: TestDaemon): Promise<Record<string, unknown>> {
   const paths = [
     "/v1/webhooks?limit=100",
     "/v1/webhooks/deliveries?limit=100",
+    "/v1/webhooks/keys?tenant=acme",
     "/v1/webhooks/jobs",
     "/v1/webhooks/failures?since=2026-01-01T00:00:00Z",
     "/v1/webhooks/stats?window=6h",
@@ -99,7 +100,7 @@ async function fill(clock: ManualClock) {
     headers: { "x-secret": "a\\t" },
     description: "Ä\\N",
   });
-  const other = { url: receiver.url, events: ["goal.achieved"] };
+  const other = { url: receiver.url, events: ["goal.achieved"], signatures: ["ed25519"] };
   const { id: held } = (await daemon.request("POST", "/v1/webhooks?tenant=acme", other)).body;
   const due = await daemon.publish('{"text":"\\u0000\\t\\\\x41 – \u{1f980}"}');
   await daemon.daemon.idle();
@@ -110,6 +111,8 @@ async function fill(clock: ManualClock) {
   for (let left = 5; left > 0; left--) await daemon.publish({ left });
   await daemon.daemon.idle();
   await daemon.request("POST", `/v1/webhooks/${endpoint}/rotate-secret`, { overlap_seconds: 3600 });
+  await daemon.request("POST", "/v1/webhooks/keys/rotate?tenant=acme", { overlap_seconds: 3600 });
+  await daemon.request("PATCH", "/v1/webhooks/keys?tenant=acme", { published: true });
   await daemon.request("PATCH", `/v1/webhooks/${held}?tenant=acme`, { enabled: false, when_disabled: "hold" });
   await daemon.request("POST", `${EVENTS}?tenant=acme`, { type: "goal.achieved", data: { held: true } });
   const job = { action: "replay", filter: { status: "delivered" }, rate_per_second: 0.01 };

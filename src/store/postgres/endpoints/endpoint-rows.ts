@@ -13,6 +13,8 @@ import {
   type EndpointRow as AnyEndpointRow,
   type ReadRow,
 } from "../../rows/endpoint-row.ts";
+import { KEYS } from "../../rows/signing-key-row.ts";
+import { makeFirstKey } from "./signing-keys.ts";
 
 /** The number of slots, by which endpoints are divided among nodes. */
 export const SLOTS = 1024;
@@ -30,7 +32,7 @@ export type EndpointRow = Omit<AnyEndpointRow, "tenant"> & { readonly tenant: st
  */
 export const KEPT = "FOR KEY SHARE OF e";
 
-export const LIVE_ENDPOINT = "SELECT * FROM endpoint WHERE id = $1 AND deleted_at IS NULL";
+export const LIVE_ENDPOINT = `SELECT e.*, ${KEYS} FROM endpoint e WHERE e.id = $1 AND e.deleted_at IS NULL`;
 
 /**
  * Failures from before an endpoint was enabled tell nothing about now. Writes this to the disk, because another node
@@ -59,6 +61,7 @@ export class EndpointRows {
       throw new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
     }
     await requireFree(tx, uid, tenant, id);
+    await makeFirstKey(tx, this.#engine, endpoint, tenant);
     const columns = columnsOf(id, endpoint, this.#engine.box);
     const secret = this.#engine.box.seal(endpoint.signingSecret, secretPlace(id));
     const own = ["number", "slot", "id", "tenant", "secret", "created_at", "updated_at"];
@@ -84,6 +87,7 @@ export class EndpointRows {
     const { endpoint, headers } = this.read(row);
     const changed = change({ ...endpoint, headers }, endpoint);
     await requireFree(tx, changed.uid, row.tenant, id);
+    await makeFirstKey(tx, this.#engine, changed, row.tenant);
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;
     const [last] = await tx.rows<{ key: number | null }>("SELECT max(key) AS key FROM event");

@@ -21,6 +21,7 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Pending } from "../deliveries/pending.ts";
 import { cancelOpen, pruneDeleted, type Swept } from "./sweep.ts";
 import { SORTED_BY, stringsOf, targetOf } from "../../rows/endpoint-row.ts";
+import { KEYS } from "../../rows/signing-key-row.ts";
 
 const CANCEL_AGAIN_MS = 1000;
 /** The time before the first background step, and between steps, so that the commits of others come first. */
@@ -111,7 +112,7 @@ export class PostgresEndpoints implements EndpointStore {
           return isStart ? `${last} IS NOT NULL` : `(${HOST}, e.number) ${compare} (${there})`;
         };
         return this.#engine.database.lists.rows<EndpointRow & { readonly place: number | null }>(
-          `SELECT e.*, ${byNumbers ? `(${SORTED_BY[sort]})::bigint` : "NULL"} AS place
+          `SELECT e.*, ${KEYS}, ${byNumbers ? `(${SORTED_BY[sort]})::bigint` : "NULL"} AS place
            FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
            WHERE ${beyond()} AND e.deleted_at IS NULL
            ${query.tenant === null ? "" : `AND e.tenant = ${values.add(query.tenant)}`}

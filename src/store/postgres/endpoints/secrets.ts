@@ -3,6 +3,14 @@
  * that nothing reverts, so that signing needs no clock.
  */
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
+import {
+  abandoned,
+  begun,
+  completed,
+  readable,
+  type HeldSecrets,
+  type RotationRefusal,
+} from "../../../domain/endpoints/rotation.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { Rotation, SecretStore } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
@@ -40,22 +48,12 @@ export class PostgresSecrets implements SecretStore {
 
   complete(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation> {
     return this.#idempotency.commit(once, now, (tx) =>
-      this.#end(tx, tenant, id, async (row) => {
-        const next = this.#next(row);
-        if (next !== null) await this.#takeOver(tx, row.id, next);
-        return next !== null;
-      }),
+      this.#change(tx, tenant, id, completed, ({ current }) => this.#takeOver(tx, id, current)),
     );
   }
 
   abandon(tenant: string | null, id: string): Promise<Rotation> {
-    return this.#engine.write((tx) =>
-      this.#end(tx, tenant, id, async (row) => {
-        if (this.#current(row) === null) return false;
-        await this.#setNext(tx, id, null, null);
-        return true;
-      }),
-    );
+    return this.#engine.write((tx) => this.#change(tx, tenant, id, abandoned, () => this.#setNext(tx, id, null, null)));
   }
 
   async switchDue(now: number): Promise<readonly string[]> {
@@ -87,25 +85,29 @@ export class PostgresSecrets implements SecretStore {
     }
   }
 
-  async #begin(tx: Queries, tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotation> {
-    const row = await find(tx, tenant, id, "FOR UPDATE");
-    if (row === null) return { result: "not_found" };
-    const atOnce = next.switchesAt <= now;
-    // Nothing is signed with a damaged secret beside the next one, so only a change at once may replace it.
-    const isDamaged = this.#read(row) === "damaged";
-    if (isDamaged && !atOnce) return { result: "damaged" };
-    if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
-    if (atOnce) await this.#takeOver(tx, id, next.secret);
-    else await this.#setNext(tx, id, this.#engine.box.seal(next.secret, nextSecretPlace(id)), next.switchesAt);
-    return this.#done(tx, id);
+  #begin(tx: Queries, tenant: string | null, id: string, next: NextSecret, now: number): Promise<Rotation> {
+    const decide = (held: HeldSecrets) => begun(held, next, now);
+    return this.#change(tx, tenant, id, decide, async (after) => {
+      if (after.next === null) return this.#takeOver(tx, id, after.current);
+      const sealed = this.#engine.box.seal(after.next.secret, nextSecretPlace(id));
+      return this.#setNext(tx, id, sealed, after.next.switchesAt);
+    });
   }
 
-  /** `end` returns false if it cannot proceed because secrets cannot be read. */
-  async #end(tx: Queries, tenant: string | null, id: string, end: (row: Row) => Promise<boolean>): Promise<Rotation> {
+  /** Writes what `decide` returns, unless that is a refusal. */
+  async #change(
+    tx: Queries,
+    tenant: string | null,
+    id: string,
+    decide: (held: HeldSecrets) => SigningSecrets | RotationRefusal,
+    write: (after: SigningSecrets) => Promise<void>,
+  ): Promise<Rotation> {
     const row = await find(tx, tenant, id, "FOR UPDATE");
     if (row === null) return { result: "not_found" };
-    if (row.next_secret === null) return { result: "not_rotating" };
-    return (await end(row)) ? this.#done(tx, id) : { result: "damaged" };
+    const after = decide(this.#held(row));
+    if (typeof after === "string") return { result: after };
+    await write(after);
+    return this.#done(tx, id);
   }
 
   async #takeOver(tx: Queries, id: string, secret: string): Promise<void> {
@@ -129,15 +131,13 @@ export class PostgresSecrets implements SecretStore {
   }
 
   #read(row: Row): SigningSecrets | "damaged" {
-    const current = this.#current(row);
-    if (current === null) return "damaged";
-    if (row.next_secret === null || row.switches_at === null) return { current, next: null };
-    const secret = this.#next(row);
-    return secret === null ? "damaged" : { current, next: { secret, switchesAt: row.switches_at } };
+    return readable(this.#held(row));
   }
 
-  #current({ id, secret }: Row): string | null {
-    return secretOf(secret, secretPlace(id), this.#engine.box);
+  #held(row: Row): HeldSecrets {
+    const current = secretOf(row.secret, secretPlace(row.id), this.#engine.box);
+    if (row.next_secret === null || row.switches_at === null) return { current, next: null };
+    return { current, next: { secret: this.#next(row), switchesAt: row.switches_at } };
   }
 
   /** Also returns null if the secret cannot be read. */

@@ -82,6 +82,8 @@ const SCHEMA = `
     secret_version integer NOT NULL DEFAULT 1,
     next_secret text,
     switches_at bigint,
+    -- The signatures that it gets, as a JSON array.
+    signatures text NOT NULL,
     rate_per_second double precision,
     max_in_flight integer,
     metadata text NOT NULL,
@@ -101,6 +103,19 @@ const SCHEMA = `
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
   CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+
+  -- The private keys of tenants, sealed. An endpoint that chooses ed25519 makes the first one in the same transaction.
+  CREATE TABLE signing_key (
+    tenant text PRIMARY KEY,
+    private_key text NOT NULL,
+    -- These two are set only during a rotation.
+    next_private_key text,
+    switches_at bigint,
+    -- Anyone may read the public keys.
+    published smallint NOT NULL DEFAULT 0 CHECK (published IN (0, 1)),
+    CHECK ((next_private_key IS NULL) = (switches_at IS NULL))
+  );
+  CREATE INDEX signing_key_switch ON signing_key (switches_at) WHERE switches_at IS NOT NULL;
 
   CREATE TABLE health (
     endpoint integer PRIMARY KEY,

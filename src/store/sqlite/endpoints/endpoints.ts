@@ -25,6 +25,8 @@ import {
   type ReadRow,
 } from "../../rows/endpoint-row.ts";
 import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
+import { KEYS } from "../../rows/signing-key-row.ts";
+import type { FirstKeys } from "./first-keys.ts";
 
 /** The number of endpoints that are named if a type is still in use. */
 const NAMED = 3;
@@ -42,6 +44,14 @@ const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column
   disabled_reason = @disabled_reason, cancel_to = @cancel_to, updated_at = @now
   WHERE number = @number`;
 
+interface Parts {
+  readonly tenants: Interned;
+  readonly types: Interned;
+  readonly index: EndpointIndex;
+  readonly box: Box;
+  readonly firstKeys: FirstKeys;
+}
+
 interface ListedRow extends EndpointRow {
   readonly place: number | string | null;
 }
@@ -52,6 +62,7 @@ export class Endpoints {
   readonly #types: Interned;
   readonly #index: EndpointIndex;
   readonly #box: Box;
+  readonly #firstKeys: FirstKeys;
   readonly #insert: Statement<[Record<string, unknown>]>;
   readonly #update: Statement<[Record<string, unknown>]>;
   readonly #subscribe: Statement<[number, number, number]>;
@@ -66,12 +77,13 @@ export class Endpoints {
   readonly #leaveUrl: Statement<[string]>;
   readonly #lists = new Map<string, Statement<unknown[], ListedRow>>();
 
-  constructor(db: Database, parts: { tenants: Interned; types: Interned; index: EndpointIndex; box: Box }) {
+  constructor(db: Database, parts: Parts) {
     this.#db = db;
     this.#tenants = parts.tenants;
     this.#types = parts.types;
     this.#index = parts.index;
     this.#box = parts.box;
+    this.#firstKeys = parts.firstKeys;
     this.#insert = db.prepare(INSERT);
     this.#update = db.prepare(UPDATE);
     this.#subscribe = db.prepare("INSERT INTO subscription (tenant, type, endpoint) VALUES (?, ?, ?)");
@@ -82,7 +94,7 @@ export class Endpoints {
     this.#selectUid = db
       .prepare<[string, number], string>("SELECT id FROM endpoint WHERE uid = ? AND tenant = ? AND deleted_at IS NULL")
       .pluck();
-    this.#select = db.prepare("SELECT * FROM endpoint WHERE id = ? AND deleted_at IS NULL");
+    this.#select = db.prepare(`SELECT e.*, ${KEYS} FROM endpoint e WHERE e.id = ? AND e.deleted_at IS NULL`);
     this.#selectEver = db.prepare("SELECT number, tenant FROM endpoint WHERE id = ?");
     this.#lastEvent = db.prepare<[], number | null>("SELECT max(key) FROM event").pluck();
     this.#disable = db.prepare("UPDATE endpoint SET enabled = 0, disabled_reason = ?, updated_at = ? WHERE number = ?");
@@ -101,6 +113,7 @@ export class Endpoints {
     }
     const taken = this.#otherOfUid(endpoint.uid, tenant, endpoint.id);
     if (taken !== null) return taken;
+    this.#firstKeys.makeFor(endpoint, endpoint.tenant);
     const { lastInsertRowid } = this.#insert.run({
       ...columnsOf(endpoint.id, endpoint, this.#box),
       id: endpoint.id,
@@ -128,6 +141,7 @@ export class Endpoints {
     if (changed instanceof WebhookdError) return changed;
     const taken = this.#otherOfUid(changed.uid, row.tenant, id);
     if (taken !== null) return taken;
+    this.#firstKeys.makeFor(changed, this.#tenants.name(row.tenant));
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;
     const disabled_reason = changed.enabled === enabled ? endpoint.disabledReason : null;
@@ -240,7 +254,7 @@ export class Endpoints {
         : sort === "host"
           ? `(@key IN (0, ${Number.MAX_SAFE_INTEGER}) OR (${place}, e.number) ${compare} (${last.replaceAll("e.url", "l.url")}))`
           : `(${place}, e.number) ${compare} (@place, @key)`;
-    const sql = `SELECT e.*, ${place} AS place FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
+    const sql = `SELECT e.*, ${KEYS}, ${place} AS place FROM endpoint e LEFT JOIN health h ON h.endpoint = e.number
       WHERE ${beyond} AND e.deleted_at IS NULL
       ${tenant === null ? "" : "AND e.tenant = @tenant"} ${uid === undefined ? "" : "AND e.uid = @uid"}
       ORDER BY ${sort === undefined ? "" : `place ${way},`} e.number ${way} LIMIT @limit`;

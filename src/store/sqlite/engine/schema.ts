@@ -65,6 +65,8 @@ const ENDPOINTS = `
     -- These two are set only during a rotation.
     next_secret TEXT,
     switches_at INTEGER,
+    -- The signatures that it gets, as a JSON array.
+    signatures TEXT NOT NULL,
     rate_per_second REAL,
     max_in_flight INTEGER,
     metadata TEXT NOT NULL,
@@ -84,6 +86,19 @@ const ENDPOINTS = `
   CREATE INDEX endpoint_disabled ON endpoint (updated_at) WHERE enabled = 0 AND deleted_at IS NULL;
   CREATE INDEX endpoint_switch ON endpoint (switches_at) WHERE switches_at IS NOT NULL;
   CREATE INDEX endpoint_deleted ON endpoint (number) WHERE deleted_at IS NOT NULL;
+
+  -- The private keys of tenants, sealed. An endpoint that chooses ed25519 makes the first one in the same commit.
+  CREATE TABLE signing_key (
+    tenant INTEGER PRIMARY KEY REFERENCES tenant,
+    private_key TEXT NOT NULL,
+    -- These two are set only during a rotation.
+    next_private_key TEXT,
+    switches_at INTEGER,
+    -- Anyone may read the public keys.
+    published INTEGER NOT NULL DEFAULT 0 CHECK (published IN (0, 1)),
+    CHECK ((next_private_key IS NULL) = (switches_at IS NULL))
+  ) STRICT;
+  CREATE INDEX signing_key_switch ON signing_key (switches_at) WHERE switches_at IS NOT NULL;
 
   -- The outcome of the latest attempts. It is written each second, so a crash forgets the last second.
   CREATE TABLE health (

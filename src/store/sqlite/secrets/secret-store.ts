@@ -4,6 +4,14 @@
  */
 import type { Statement } from "better-sqlite3";
 import type { NextSecret, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
+import {
+  abandoned,
+  begun,
+  completed,
+  readable,
+  type HeldSecrets,
+  type RotationRefusal,
+} from "../../../domain/endpoints/rotation.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { Rotation, SecretStore } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
@@ -65,22 +73,12 @@ export class SqliteSecrets implements SecretStore {
   }
 
   complete(tenant: string | null, id: string, now: number, once?: Once<Rotation>): Promise<Rotation> {
-    const work = () =>
-      this.#end(tenant, id, (row) => {
-        const next = this.#next(row);
-        if (next !== null) this.#takeOver(row, next);
-        return next !== null;
-      });
+    const work = () => this.#change(tenant, id, completed, (row, { current }) => this.#takeOver(row, current));
     return this.#idempotency.commit(once, now, work);
   }
 
   async abandon(tenant: string | null, id: string): Promise<Rotation> {
-    const work = () =>
-      this.#end(tenant, id, (row) => {
-        const isReadable = this.#current(row) !== null;
-        if (isReadable) this.#setNext.run(null, null, id);
-        return isReadable;
-      });
+    const work = () => this.#change(tenant, id, abandoned, () => this.#setNext.run(null, null, id));
     return this.#engine.commit.run(work);
   }
 
@@ -96,19 +94,29 @@ export class SqliteSecrets implements SecretStore {
 
   #secrets(tenant: string | null, id: string): SigningSecrets | "damaged" | null {
     const row = this.#find(tenant, id);
-    return row === null ? null : this.#read(row);
+    return row === null ? null : readable(this.#held(row));
   }
 
   #begin(tenant: string | null, id: string, next: NextSecret, now: number): Rotation {
+    const decide = (held: HeldSecrets) => begun(held, next, now);
+    return this.#change(tenant, id, decide, (row, after) => {
+      if (after.next === null) this.#takeOver(row, after.current);
+      else this.#setNext.run(this.#box.seal(after.next.secret, nextSecretPlace(id)), after.next.switchesAt, id);
+    });
+  }
+
+  /** Writes what `decide` returns, unless that is a refusal. */
+  #change(
+    tenant: string | null,
+    id: string,
+    decide: (held: HeldSecrets) => SigningSecrets | RotationRefusal,
+    write: (row: Row, after: SigningSecrets) => void,
+  ): Rotation {
     const row = this.#find(tenant, id);
     if (row === null) return { result: "not_found" };
-    const atOnce = next.switchesAt <= now;
-    // Nothing is signed with a damaged secret beside the next one, so only a change at once may replace it.
-    const isDamaged = this.#read(row) === "damaged";
-    if (isDamaged && !atOnce) return { result: "damaged" };
-    if (!isDamaged && row.next_secret !== null) return { result: "rotation_in_progress" };
-    if (atOnce) this.#takeOver(row, next.secret);
-    else this.#setNext.run(this.#box.seal(next.secret, nextSecretPlace(id)), next.switchesAt, id);
+    const after = decide(this.#held(row));
+    if (typeof after === "string") return { result: after };
+    write(row, after);
     return this.#done(id);
   }
 
@@ -128,29 +136,15 @@ export class SqliteSecrets implements SecretStore {
     return tenant === null || this.#tenants.nameIfAny(row.tenant) === tenant ? row : null;
   }
 
-  #read(row: Row): SigningSecrets | "damaged" {
-    const current = this.#current(row);
-    if (current === null) return "damaged";
+  #held(row: Row): HeldSecrets {
+    const current = secretOf(row.secret, secretPlace(row.id), this.#box);
     if (row.next_secret === null || row.switches_at === null) return { current, next: null };
-    const secret = this.#next(row);
-    return secret === null ? "damaged" : { current, next: { secret, switchesAt: row.switches_at } };
-  }
-
-  #current({ id, secret }: Row): string | null {
-    return secretOf(secret, secretPlace(id), this.#box);
+    return { current, next: { secret: this.#next(row), switchesAt: row.switches_at } };
   }
 
   /** Also returns null if the secret cannot be read. */
   #next({ id, next_secret }: Row): string | null {
     return secretOf(next_secret, nextSecretPlace(id), this.#box);
-  }
-
-  /** `end` returns false if it cannot proceed because secrets cannot be read. */
-  #end(tenant: string | null, id: string, end: (row: Row) => boolean): Rotation {
-    const row = this.#find(tenant, id);
-    if (row === null) return { result: "not_found" };
-    if (row.next_secret === null) return { result: "not_rotating" };
-    return end(row) ? this.#done(id) : { result: "damaged" };
   }
 
   #takeOver({ id, tenant }: Row, secret: string): void {

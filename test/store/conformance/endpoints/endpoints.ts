@@ -57,6 +57,8 @@ export function endpoints(openFresh: OpenFresh): void {
         signingSecret: "whsec_abc",
         secretVersion: 1,
         nextSigningSecret: null,
+        signatures: ["hmac"],
+        privateKeys: [],
         ratePerSecond: null,
         maxInFlight: null,
       });

@@ -10,9 +10,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { newPrivateKey } from "../../../../src/domain/endpoints/asymmetric.ts";
 import { reissueSecrets, rekeyStore } from "../../../../src/store/opening/maintenance.ts";
 import { isKeyOf } from "../../../../src/store/sqlite/secrets/key-change.ts";
 import { openStore } from "../../../../src/store/opening/open.ts";
@@ -57,11 +59,13 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 const clock = new ManualClock();
 const [before, dir] = [join(home, "before"), join(home, "data")];
 const secretKeyFile = join(dir, "secret.key");
+const NEXT_KEY = newPrivateKey(randomBytes);
 const HEADERS = { "x-token": "header-canary" };
 const once = { key: "once", fingerprint: Buffer.alloc(32, 1), expiresAt: START + 86_400_000 };
 const another = { ...once, fingerprint: Buffer.alloc(32, 2) };
 let plain: string;
 let headed: string;
+let signed: string;
 let secrets: readonly unknown[];
 
 beforeAll(async () => {
@@ -69,6 +73,9 @@ beforeAll(async () => {
   plain = await addEndpoint(store);
   headed = await addEndpoint(store, { headers: HEADERS });
   await store.secrets.rotate(null, headed, { secret: "the one that comes next", switchesAt: START + 60_000 }, START);
+  signed = await addEndpoint(store, { tenant: "signed", signatures: ["ed25519"] });
+  await store.signingKeys.rotate("signed", { secret: NEXT_KEY, switchesAt: START + 60_000 }, START);
+  await store.signingKeys.publish("signed", true);
   secrets = await secretsOf(store);
   await store.events.publish([draft({ idempotency: once })], START, room);
   await store.close();
@@ -82,7 +89,11 @@ function prepare(without?: "secret.key"): void {
 }
 
 async function secretsOf(store: Store) {
-  return [await store.secrets.get(null, plain), await store.secrets.get(null, headed)];
+  return [
+    await store.secrets.get(null, plain),
+    await store.secrets.get(null, headed),
+    await store.signingKeys.get("signed"),
+  ];
 }
 
 const key = () => readFileSync(secretKeyFile, "utf8");
@@ -186,7 +197,7 @@ describe("changing secret.key under a store in use", () => {
     await store.secrets.rotate(null, rotating, next, START);
     await store.endpoints.update(null, headed, (settings) => ({ ...settings, headers: { "x-new": "1" } }), START);
     expect(isDone).toBe(false);
-    expect(await changing).toMatchObject({ keyFile: secretKeyFile, resealed: 203, damaged: [] });
+    expect(await changing).toMatchObject({ keyFile: secretKeyFile, resealed: 204, damaged: [] });
     expect(turns).toBeGreaterThan(5);
     const look = async (at: Store) => {
       expect(await at.secrets.get(null, plain)).toMatchObject({ current: "another one" });
@@ -318,12 +329,19 @@ describe("reissuing secrets", () => {
     expect(reissued!.endpoints.map(({ endpoint, lostHeaders }) => [endpoint, lostHeaders])).toEqual([
       [plain, []],
       [headed, ["x-token"]],
+      [signed, []],
     ]);
     const { store } = await again();
     const now = await store.secrets.get(null, plain);
     expect(now).toEqual({ current: expect.stringMatching(/^whsec_.{44}$/), next: null });
     expect(now).not.toEqual(secrets[0]);
     expect(await store.endpoints.target(headed)).toMatchObject({ damaged: { parts: ["headers"] } });
+    const keys = await store.signingKeys.get("signed");
+    expect(keys).toEqual({ current: expect.stringMatching(/^whsk_.{44}$/), next: null, published: true });
+    expect(keys).not.toMatchObject({ current: (secrets[2] as { current: string }).current });
+    expect(await store.endpoints.target(signed)).toMatchObject({
+      privateKeys: [(keys as { current: string }).current],
+    });
     expect(await store.operations.getPause()).toMatchObject({ by: "secrets reissue" });
     await store.endpoints.update(null, headed, (settings) => ({ ...settings, headers: HEADERS }), START);
     expect(await store.endpoints.target(headed)).toMatchObject({ headers: HEADERS, nextSigningSecret: null });

@@ -1,0 +1,10 @@
+import type { Target } from "../../src/domain/endpoints/endpoint.ts";
+
+/** Secrets of an endpoint that is signed for by HMAC alone, for tests that look at something else. */
+export const HMAC_SECRETS = {
+  signingSecret: `whsec_${"A".repeat(43)}=`,
+  secretVersion: 1,
+  nextSigningSecret: null,
+  signatures: ["hmac"],
+  privateKeys: [],
+} satisfies Partial<Target>;
