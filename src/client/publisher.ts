@@ -12,7 +12,7 @@ import type { BatchedPublication, BatchItem, EventDraft, Publication } from "./o
 export type * from "./client.ts";
 export type * from "./operations.ts";
 export { ClientError } from "./error.ts";
-export { verify, type Reason, type Verdict } from "./verification.ts";
+export { verify, verifyStandard, type GivenHeaders, type Reason, type Verdict } from "./verification.ts";
 
 export interface Publisher extends Client {
   /** Resolves once the event and its deliveries are on the daemon's disk. Throws a `PublishError`. */

@@ -1,5 +1,6 @@
 /** Verifies, in a receiver, that a request came from webhookd, and names the most likely mistake if it fails. */
-import { SIGNED_HEADERS, verifyingKey } from "../domain/endpoints/secret.ts";
+import { systemClock } from "../clock.ts";
+import { canVerify, SIGNED_HEADERS, verifyingKey } from "../domain/endpoints/secret.ts";
 
 export type Reason =
   | "no_secret"
@@ -8,6 +9,7 @@ export type Reason =
   | "malformed_signature"
   | "secret_has_spaces"
   | "body_changed"
+  | "not_fresh"
   | "mismatch";
 
 /** `detail` is for your log; do not send it in a response. */
@@ -21,6 +23,7 @@ const DETAILS: Readonly<Record<Reason, string>> = {
   secret_has_spaces: "it matches without the white space around the secret",
   body_changed:
     "the body was changed on its way to verify: pass the bytes as they arrived, before anything parses them",
+  not_fresh: "webhook-timestamp is missing, or more than five minutes off",
   mismatch: "the body was changed, or the secret is wrong",
 };
 
@@ -51,7 +54,43 @@ export function verify(
   return fault(formsOf(body).some((form) => matches(form, trimmed)) ? "body_changed" : "mismatch");
 }
 
-function fault(reason: Reason): Verdict {
+const TOLERANCE_SECONDS = 300;
+
+/** Headers as Node or fetch give them; names in any case. */
+export type GivenHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Verifies `webhook-signature` of Standard Webhooks, and that the request is fresh. `keys` are signing secrets, which
+ * verify `v1`, and public keys (`whpk_`), which verify `v1a`; one that matches is enough. `now` is epoch milliseconds.
+ */
+export function verifyStandard(
+  body: Uint8Array | string,
+  headers: GivenHeaders,
+  keys: string | readonly string[],
+  now: number = systemClock.now(),
+): Verdict {
+  const usable = (typeof keys === "string" ? [keys] : keys).map((key) => key.trim()).filter(canVerify);
+  if (usable.length === 0) return fault("no_secret");
+  const signature = headerOf(headers, "webhook-signature");
+  const id = headerOf(headers, "webhook-id");
+  if (signature === "" || id === "") return { ...fault("no_signature"), detail: NO_STANDARD };
+  const timestamp = headerOf(headers, "webhook-timestamp");
+  const seconds = /^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN;
+  // Negated, so that a timestamp that is no number is refused.
+  if (!(Math.abs(now / 1000 - seconds) <= TOLERANCE_SECONDS)) return fault("not_fresh");
+  const matches = usable.some((key) => verifyingKey(key).verifyStandard(id, seconds, body, signature));
+  return matches ? { ok: true } : fault("mismatch");
+}
+
+const NO_STANDARD = "the request has no webhook-signature and webhook-id";
+
+function headerOf(headers: GivenHeaders, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? "";
+  const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  return (typeof found === "string" ? found : (found?.[0] ?? "")).trim();
+}
+
+function fault(reason: Reason): Verdict & { readonly ok: false } {
   return { ok: false, reason, detail: DETAILS[reason] };
 }
 

@@ -11,6 +11,9 @@ def tell(asked):
     if "verify" in asked:
         body, header, secrets = asked["verify"]
         return {"reason": webhookd.verify(base64.b64decode(body), header, secrets).reason}
+    if "standard" in asked:
+        body, headers, keys, now = asked["standard"]
+        return {"reason": webhookd.verify_standard(base64.b64decode(body), headers, keys, now).reason}
     place = {"socket_path": asked["socket"]} if "socket" in asked else {"url": asked["url"], "key": sys.argv[2]}
     with webhookd.Client(**place, give_up_after=asked.get("giveUpAfterMs", 10_000) / 1000) as client:
         try:

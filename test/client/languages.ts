@@ -2,7 +2,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { connect, PublishError, verify, type BatchItem, type EventDraft } from "../../src/client/publisher.ts";
+import {
+  connect,
+  PublishError,
+  verify,
+  verifyStandard,
+  type BatchItem,
+  type EventDraft,
+} from "../../src/client/publisher.ts";
 
 export const PYTHON_CLIENT = resolve(import.meta.dirname, "../../src/client/python");
 const DRIVER = resolve(import.meta.dirname, "driver.py");
@@ -16,6 +23,13 @@ export interface Asked {
   readonly batch?: readonly BatchItem[];
   /** The body is base64. */
   readonly verify?: readonly [body: string, header: string | null, secrets: readonly string[]];
+  /** The body is base64, the time in seconds. */
+  readonly standard?: readonly [
+    body: string,
+    headers: Readonly<Record<string, string>>,
+    keys: readonly string[],
+    now: number,
+  ];
 }
 
 /** The result of a publish or its error, or the `reason` why `verify` refused the body: null if it did not. */
@@ -41,6 +55,11 @@ async function askHere({ url, socket, giveUpAfterMs = 10_000, ...asked }: Asked)
   if (asked.verify !== undefined) {
     const [body, header, secrets] = asked.verify;
     const verdict = verify(Buffer.from(body, "base64"), header, secrets);
+    return { reason: verdict.ok ? null : verdict.reason };
+  }
+  if (asked.standard !== undefined) {
+    const [body, headers, keys, now] = asked.standard;
+    const verdict = verifyStandard(Buffer.from(body, "base64"), headers, keys, now * 1000);
     return { reason: verdict.ok ? null : verdict.reason };
   }
   const client = connect({ ...(socket === undefined ? { url: url!, key: KEY } : { socket }), giveUpAfterMs });

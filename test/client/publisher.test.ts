@@ -1,9 +1,12 @@
+import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
+import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { aDirectory, TestDaemon } from "../harness/daemon.ts";
 import { KEY, python, typescript, type Language } from "./languages.ts";
 
@@ -54,7 +57,7 @@ const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/ho
 const languages = [typescript(), python()].filter((language) => language !== null);
 afterAll(() => languages.forEach((language) => language.end()));
 
-describe.each(languages)("the client in $name", ({ ask }: Language) => {
+describe.each(languages)("the client in $name", ({ ask, name }: Language) => {
   it("publishes under the path that the daemon is mounted at, with its key and an idempotency key of its own", async () => {
     script = [OK, OK];
     expect(await ask({ url: url(), publish: EVENT })).toEqual({ answer: PUBLISHED });
@@ -167,4 +170,45 @@ describe.each(languages)("the client in $name", ({ ask }: Language) => {
     const base64 = Buffer.from(body).toString("base64");
     expect(await ask({ verify: [base64, header, secrets] })).toEqual({ reason });
   });
+
+  const knowsEd25519 = name !== "Python" || hasCryptography();
+  const NOW = 1_795_168_000;
+  const [PRIVATE, OTHER] = [1, 2].map((byte) => newPrivateKey(() => new Uint8Array(32).fill(byte))) as [string, string];
+  const v1 = signingKey(SECRET).signStandard("evt_1", NOW, BODY);
+  const v1a = new AsymmetricSigningKey(PRIVATE).signStandard("evt_1", NOW, BODY);
+  const KEYS = [publicKeyOf(PRIVATE)];
+  const empty = createHmac("sha256", "").update(`evt_1.${NOW}.${BODY}`).digest("base64");
+  it.for([
+    ["genuine by v1", v1, [SECRET], NOW, null],
+    ["genuine by v1a", v1a, KEYS, NOW, null],
+    ["genuine by v1a behind v1", `v1,AAAA ${v1a}`, KEYS, NOW + 300, null],
+    ["genuine by the second key", v1a, [publicKeyOf(OTHER), ...KEYS], NOW, null],
+    ["genuine by either", `${v1} ${v1a}`, [SECRET, publicKeyOf(OTHER)], NOW, null],
+    ["signed by another key", v1a, [publicKeyOf(OTHER)], NOW, "mismatch"],
+    ["of a version that the key does not verify", v1, KEYS, NOW, "mismatch"],
+    ["cut short", v1a.slice(0, 40), KEYS, NOW, "mismatch"],
+    ["no base64", "v1a,!!!!", KEYS, NOW, "mismatch"],
+    ["old", v1a, KEYS, NOW + 301, "not_fresh"],
+    ["of the future", v1a, KEYS, NOW - 301, "not_fresh"],
+    ["without a key", v1a, [" "], NOW, "no_secret"],
+    ["without a signature", "", KEYS, NOW, "no_signature"],
+  ] as const)("judges a request that is %s", async ([, signature, keys, now, reason], { skip }) => {
+    if (keys.some((key) => key.startsWith("whpk_"))) skip(!knowsEd25519, "Python lacks the package cryptography");
+    const headers = { "Webhook-Id": "evt_1", "webhook-timestamp": String(NOW), "webhook-signature": signature };
+    const body = Buffer.from(BODY).toString("base64");
+    expect(await ask({ standard: [body, headers, keys, now] })).toEqual({ reason });
+  });
+
+  it("verifies nothing with a malformed secret or a private key", async () => {
+    const headers = { "webhook-id": "evt_1", "webhook-timestamp": String(NOW), "webhook-signature": `v1,${empty}` };
+    const body = Buffer.from(BODY).toString("base64");
+    for (const key of ["whsec_!!!!", "whsec_", PRIVATE]) {
+      const { reason } = await ask({ standard: [body, headers, [key], NOW] });
+      expect(reason, key).toBeOneOf(["mismatch", "no_secret"]);
+    }
+  });
 });
+
+function hasCryptography(): boolean {
+  return spawnSync("python3", ["-c", "import cryptography"]).status === 0;
+}
