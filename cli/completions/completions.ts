@@ -1,4 +1,4 @@
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";

@@ -1,5 +1,5 @@
 /** The conditions of `--fail-on`, under which `status` answers no although the daemon is well. */
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
 import { count, span } from "../output/words.ts";

@@ -1,6 +1,6 @@
 /** Reads the event types of a command line, and checks them against the daemon's catalogue where that helps. */
 import { ClientError, type Client } from "../../src/client/client.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
 import { Failure } from "../failure.ts";
 

@@ -1,4 +1,4 @@
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { mayBeReplaced } from "../../src/domain/utf8.ts";
 import { TARGET, JSON_FLAG, type ArgsOf, type Definitions } from "../command.ts";
 import { ALIASES, COMMANDS, GROUPS, type CommandName } from "../commands.ts";

@@ -3,7 +3,7 @@
  * --dry-rnu` would replay, and finding out what it ignored takes a second parser. Here every doubt ends the command
  * before anything is done.
  */
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import type { ArgDef, Definitions, Positional } from "../command.ts";
 import { Failure } from "../failure.ts";
 

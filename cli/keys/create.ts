@@ -1,5 +1,5 @@
 import { parseDuration } from "../../src/config/units.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { SCOPES, type Scope } from "../../src/domain/caller.ts";
 import { CLIENT, command } from "../command.ts";
 import { EXIT } from "../exit-code.ts";

@@ -1,7 +1,7 @@
 /** Shows lists for every command: a table for people, or fields, ids or JSON for programs. */
 import type { Client, Item, Listing, Query } from "../../src/client/client.ts";
 import type { Page } from "../../src/client/operations.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { counted } from "../../src/domain/wording.ts";
 import type { ArgsOf, LIST } from "../command.ts";

@@ -1,4 +1,4 @@
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { parseDuration } from "../../src/config/units.ts";
 import { PORTAL_SCOPES, type PortalScope } from "../../src/domain/caller.ts";
 import { CLIENT, command } from "../command.ts";

@@ -1,6 +1,6 @@
 /** Makes the data of a sample event: a type's sample, or the caller's own data, with fields changed. */
 import type { Client } from "../../src/client/client.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { readData } from "../events/data.ts";
 import { usage } from "../failure.ts";

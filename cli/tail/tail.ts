@@ -1,6 +1,6 @@
 import type { Client } from "../../src/client/client.ts";
 import { DELIVERY_WORDS, type FilterWord } from "../../src/client/filter.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { type ArgsOf, CLIENT, command, FILTER, TENANT } from "../command.ts";
 import { withWholeIds } from "../endpoints/find.ts";
 import { EXIT } from "../exit-code.ts";

@@ -4,7 +4,7 @@
  */
 import type { Client } from "../../src/client/client.ts";
 import type { Tenant } from "../../src/client/operations.ts";
-import { nearest } from "../../src/config/mistake.ts";
+import { nearest } from "../../src/domain/nearest.ts";
 import { Failure } from "../failure.ts";
 
 export async function findTenant(name: string, client: Client): Promise<Tenant> {

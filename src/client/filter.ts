@@ -3,7 +3,7 @@
  * are the parameters of the API's lists, so a filter that is shown in one place can be typed in any other. Conditions
  * on the events' data are one parameter, but each is typed as its own word: `data.customer_id:cus_123`.
  */
-import { nearest } from "../config/mistake.ts";
+import { nearest } from "../domain/nearest.ts";
 import { parseDuration } from "../config/units.ts";
 import { ATTEMPT_ERRORS } from "../domain/deliveries/attempt.ts";
 import type { EventStatus } from "../domain/deliveries/delivery.ts";

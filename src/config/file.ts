@@ -1,7 +1,8 @@
 import { parse, TomlError } from "smol-toml";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { EventType } from "../domain/events/event-type.ts";
-import { type Mistake, nearest } from "./mistake.ts";
+import { type Mistake } from "./mistake.ts";
+import { nearest } from "../domain/nearest.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { EGRESS_TENANTS, readEgressTenants, EVENT_TYPES, readEventTypes, readTenants, TENANTS } from "./tables.ts";
 import { nameOf, SETTINGS, type SettingName } from "./schema.ts";

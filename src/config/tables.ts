@@ -7,7 +7,8 @@ import { isTenant } from "../domain/id.ts";
 import type { TenantNetworks } from "../domain/network/address.ts";
 import type { TenantShare } from "../domain/time/timetable.ts";
 import { listed } from "../domain/wording.ts";
-import { type Mistake, nearest } from "./mistake.ts";
+import { type Mistake } from "./mistake.ts";
+import { nearest } from "../domain/nearest.ts";
 import { KINDS, ValueFault } from "./kinds.ts";
 
 type Table = Readonly<Record<string, unknown>>;

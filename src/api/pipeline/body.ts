@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
-import { nearest } from "../../config/mistake.ts";
+import { nearest } from "../../domain/nearest.ts";
 import { FIELD_CODES, type FieldCode, type FieldError, WebhookdError } from "../../domain/errors.ts";
 import { parseJson } from "../../domain/json/json.ts";
 import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";

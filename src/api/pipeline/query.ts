@@ -1,5 +1,5 @@
 /** Query parameters: how each is described and read. */
-import { nearest } from "../../config/mistake.ts";
+import { nearest } from "../../domain/nearest.ts";
 import { WebhookdError, type FieldCode } from "../../domain/errors.ts";
 import { idPattern, isId } from "../../domain/id.ts";
 import { parseInstant } from "../../domain/time/instant.ts";

@@ -1,7 +1,7 @@
 /** Turns a completed form into a request, or into its mistakes. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import { patternFault } from "../../../src/domain/events/pattern.ts";
-import { nearest } from "../../../src/config/mistake.ts";
+import { nearest } from "../../../src/domain/nearest.ts";
 import { parseDuration } from "../../../src/config/units.ts";
 import type { FormDialog } from "../../model/dialog.ts";
 import { shortId } from "../../draw/numbers.ts";
