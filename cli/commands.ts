@@ -71,6 +71,10 @@ export const COMMANDS = {
     "Send a test event and show the answer; exits 0 for a 2xx, else 8",
     async () => (await import("./endpoints/test.ts")).endpointsTest,
   ),
+  "endpoints filter-test": listed(
+    "Say whether a filter takes an event, and why; exits 0 if it does, else 8",
+    async () => (await import("./endpoints/filter-test.ts")).endpointsFilterTest,
+  ),
   "endpoints rotate-secret": listed(
     "Replace the signing secret: begin a rotation, complete it or abandon it",
     async () => (await import("./endpoints/rotate-secret.ts")).endpointsRotateSecret,

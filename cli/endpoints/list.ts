@@ -31,6 +31,7 @@ function fieldsWith(healths: Healths): readonly Field<Endpoint>[] {
     },
     { name: "description", rank: 9, least: 12, text: ({ description }) => fieldText(description) },
     { name: "events", title: "TYPES", rank: 3, least: 12, text: ({ events }) => events.join(",") },
+    { name: "filter", text: ({ filter }) => fieldText(filter), hidden: true },
     { name: "uid", text: ({ uid }) => fieldText(uid), hidden: true },
     { name: "max_in_flight", text: (endpoint) => fieldText(endpoint.max_in_flight), hidden: true },
     { name: "metadata", text: ({ metadata }) => fieldText(metadata), hidden: true },

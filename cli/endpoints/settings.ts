@@ -5,9 +5,17 @@ import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
 
+/** The flag of a filter, for the commands that take one. */
+export const FILTER = {
+  type: "string",
+  valueHint: "JSON",
+  description: "Which events of those types it receives: a JSON filter, @FILE, or none for all",
+} as const;
+
 /** The settings of an endpoint beside its URL and types. `none` removes a limit or a name. */
 export const SETTINGS = {
   description: { type: "string", valueHint: "TEXT", description: "One-line description" },
+  filter: FILTER,
   uid: { type: "string", valueHint: "UID", description: "Your own name for it, unique in the tenant, or none" },
   rate: { type: "string", valueHint: "N", description: "Start at most N attempts per second, or none for no limit" },
   "max-in-flight": {
@@ -34,14 +42,26 @@ export const SETTINGS = {
 } as const;
 
 const MAX_HEADERS_BYTES = 128 * 1024;
+/** More than any daemon accepts. */
+const MAX_FILTER_BYTES = 64 * 1024;
 const NONE = "none";
 
 /** Returns only the fields that were given. Throws a Failure with exit code 2 if a value is not valid. */
 export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promise<Readonly<Record<string, unknown>>> {
-  const { description, uid, rate, "max-in-flight": most, "when-disabled": whenDisabled, signatures, metadata } = args;
+  const {
+    description,
+    filter,
+    uid,
+    rate,
+    "max-in-flight": most,
+    "when-disabled": whenDisabled,
+    signatures,
+    metadata,
+  } = args;
   const file = args["headers-from"];
   return {
     ...(description !== undefined && { description }),
+    ...(filter !== undefined && { filter: await readFilter(filter, io) }),
     ...(uid !== undefined && { uid: uid === NONE ? null : uid }),
     ...(rate !== undefined && { rate_per_second: rate === NONE ? null : readRate(rate) }),
     ...(most !== undefined && {
@@ -54,6 +74,13 @@ export async function readSettings(args: ArgsOf<typeof SETTINGS>, io: Io): Promi
     }),
     ...(metadata !== undefined && { metadata: readObject(metadata, "--metadata") }),
   };
+}
+
+/** Reads a filter from a flag; null for `none`. */
+export async function readFilter(typed: string, io: Io): Promise<object | null> {
+  if (typed === NONE) return null;
+  const text = typed.startsWith("@") ? await readInputText(typed.slice(1), "--filter", MAX_FILTER_BYTES, io) : typed;
+  return readObject(text, "--filter");
 }
 
 function readRate(text: string): number {

@@ -46,6 +46,7 @@ const FLAGS: { readonly [P in EndpointPart]?: string } = {
   headers: "--headers-from FILE",
   url: "--to URL",
   events: "--events TYPES",
+  filter: "--filter none",
   metadata: "--metadata JSON",
   when_disabled: "--when-disabled hold",
   signatures: "--signatures hmac",

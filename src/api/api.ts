@@ -13,6 +13,7 @@ import { deliveryRoutes } from "./deliveries/deliveries.ts";
 import { endpointRoutes } from "./endpoints/routes.ts";
 import { secretRoutes } from "./endpoints/secrets.ts";
 import { signingKeyRoutes } from "./endpoints/signing-keys.ts";
+import { filterTestRoutes } from "./endpoints/filter-test.ts";
 import { testEventRoutes } from "./endpoints/test-events.ts";
 import { eventTypeRoutes } from "./event-types/catalogue.ts";
 import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
@@ -69,6 +70,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...secretRoutes(parts),
     ...signingKeyRoutes(parts),
     ...testEventRoutes(parts),
+    ...filterTestRoutes(parts),
     ...keyRoutes(parts),
     ...portalLinkRoutes(parts),
     ...portalPageRoutes(parts),

@@ -9,6 +9,7 @@ import type * as secretKey from "../api/daemon/backups.ts";
 import type * as status from "../api/daemon/status.ts";
 import type * as tenant from "../api/daemon/status.ts";
 import type * as delivery from "../api/deliveries/deliveries.ts";
+import type * as filterTest from "../api/endpoints/filter-test.ts";
 import type * as endpoint from "../api/endpoints/schemas.ts";
 import type * as secret from "../api/endpoints/secrets.ts";
 import type * as signingKey from "../api/endpoints/signing-keys.ts";
@@ -21,6 +22,8 @@ import type * as portal from "../api/portal/links.ts";
 import type * as publication from "../api/publishing/schemas.ts";
 import type * as failure from "../api/reports/failures.ts";
 import type * as statistics from "../api/reports/statistics.ts";
+
+export type FilterResult = Out<typeof filterTest.FilterResult>;
 
 /** The method and path of each operation. */
 export const OPERATIONS = {
@@ -42,6 +45,7 @@ export const OPERATIONS = {
   deleteEndpoint: "DELETE /v1/webhooks/{id}",
   listEndpointAttempts: "GET /v1/webhooks/{id}/attempts",
   sendTestEvent: "POST /v1/webhooks/{id}/test",
+  testFilter: "POST /v1/webhooks/{id}/filter/test",
   getSecret: "GET /v1/webhooks/{id}/secret",
   rotateSecret: "POST /v1/webhooks/{id}/rotate-secret",
   completeRotation: "POST /v1/webhooks/{id}/rotate-secret/complete",
@@ -171,6 +175,7 @@ export interface Answers {
   listEndpointAttempts: Page<Attempt>;
   /** The attempt with `wait`, otherwise the publication. */
   sendTestEvent: Attempt | Publication;
+  testFilter: FilterResult;
   getSecret: SigningSecrets;
   rotateSecret: SigningSecrets;
   completeRotation: SigningSecrets;

@@ -64,6 +64,7 @@ export const FIELD_CODES = [
   "invalid_secret",
   "fan_out_too_large",
   "invalid_events",
+  "invalid_filter",
   "unknown_event_type",
   "unknown_endpoint",
   "unknown_event",

@@ -30,7 +30,13 @@ function types(): string[] {
 function fields(): string[] {
   const schemas = new Schemas();
   schemas.of(
-    registrationSchema({ types: catalogue(), signatureHeader: "", urlPolicy: aUrlPolicy(), namesSettings: true }),
+    registrationSchema({
+      types: catalogue(),
+      signatureHeader: "",
+      urlPolicy: aUrlPolicy(),
+      seesTags: true,
+      namesSettings: true,
+    }),
   );
   const { properties, required } = schemas.components()["Registration"] as {
     readonly properties: Readonly<Record<string, JsonObject>>;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
+import { CompiledFilters } from "../../src/domain/events/filter/compiled.ts";
 import { IdempotencyMismatch } from "../../src/domain/events/idempotency.ts";
 import {
   type Backlog,
@@ -10,6 +11,7 @@ import {
   recipientsOf,
   route,
   startsAtOnce,
+  filteredRecipients,
 } from "../../src/domain/events/routing.ts";
 
 const START = Date.parse("2026-11-20T09:55:00.000Z");
@@ -22,9 +24,9 @@ function keyed(key: string, fill = 0, more: Partial<EventDraft> = {}): EventDraf
   return draft({ idempotency: { key, fingerprint: new Uint8Array(32).fill(fill), expiresAt: START + 1 }, ...more });
 }
 
-const most = Array.from({ length: 20_000 }, (_, at) => at);
-const some = new Map<number, readonly number[]>();
-function many(count: number): readonly number[] {
+const most = Array.from({ length: 20_000 }, (_, at) => ({ number: at, filter: null }));
+const some = new Map<number, typeof most>();
+function many(count: number): typeof most {
   if (!some.has(count)) some.set(count, most.slice(0, count));
   return some.get(count)!;
 }
@@ -39,6 +41,39 @@ describe("who receives an event", () => {
       { id: 4, enabled: false, whenDisabled: "skip" },
     ] as const;
     expect(recipientsOf(subscribers).map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it("are those whose filter takes it, and a test goes to its endpoint whatever the filter says", () => {
+    const filters = new CompiledFilters();
+    const texts = [
+      '{"data":{"x":{"$gt":1}}}',
+      '{"data":{"x":1}}',
+      null,
+      '{"data":{"x":{"$gt":1}}}',
+      '{"tags":"vip"}',
+      "{",
+    ];
+    const endpoints = texts.map((text, number) => ({ number, filter: filters.of(text) }));
+    const numbers = (more: Partial<EventDraft>) =>
+      filteredRecipients(draft(more), endpoints).map(({ number }) => number);
+    expect(numbers({ data: Buffer.from('{"x":2}') })).toEqual([0, 2, 3, 5]);
+    const labels = { publisherId: null, tags: ["vip"] };
+    expect(numbers({ data: Buffer.from('{"x":1}'), labels })).toEqual([1, 2, 4, 5]);
+    expect(numbers({ testFor: "ep_1" })).toHaveLength(6);
+    expect(endpoints[0]!.filter).toBe(endpoints[3]!.filter);
+    const routed = route([draft({ data: Buffer.from('{"x":2}') })], {
+      recipients: [endpoints],
+      remembered: null,
+      backlogs: new Map([["default", { pending: 6, limit: 10 }]]),
+    });
+    expect(routed).toEqual([{ recipients: [0, 2, 3, 5].map((at) => endpoints[at]) }]);
+  });
+
+  it("are all without a filter, and the data is then not read", () => {
+    const endpoints = many(3);
+    expect(filteredRecipients(draft({ data: Buffer.from("not JSON") }), endpoints)).toBe(endpoints);
+    const byType = [{ filter: new CompiledFilters().of('{"type":"budget.exceeded"}') }];
+    expect(filteredRecipients(draft({ data: Buffer.from("not JSON") }), byType)).toEqual(byType);
   });
 
   it("get it at once if they are enabled and have room; a test always goes out", () => {
@@ -80,16 +115,16 @@ describe("a publish", () => {
 
   it("knows the same key of two tenants apart", () => {
     const drafts = [keyed("a", 1), keyed("a", 2, { tenant: "other" })];
-    const recipients = [[7], [8]];
+    const recipients = [many(7), many(8)];
     const routed = route(drafts, { recipients, remembered: [null, null], backlogs: NONE });
-    expect(routed).toEqual([{ recipients: [7] }, { recipients: [8] }]);
+    expect(routed).toEqual([{ recipients: many(7) }, { recipients: many(8) }]);
   });
 
   it("leaves tests out of what a tenant may have pending", () => {
     const backlogs = new Map([["default", { pending: 5, limit: 5 }]]);
     const test = draft({ testFor: "ep_1" });
-    expect(route([test], { recipients: [[1]], remembered: null, backlogs })).toEqual([{ recipients: [1] }]);
-    const refused = route([test, draft()], { recipients: [[1], [1]], remembered: null, backlogs });
+    expect(route([test], { recipients: [many(1)], remembered: null, backlogs })).toEqual([{ recipients: many(1) }]);
+    const refused = route([test, draft()], { recipients: [many(1), many(1)], remembered: null, backlogs });
     expect(refused).toMatchObject({ code: "overloaded", retryAfterSeconds: 10 });
   });
 

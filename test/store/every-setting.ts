@@ -8,6 +8,7 @@ export const EVERY_SETTING: EndpointSettings = {
   uid: "changed",
   url: "https://changed.example.com/",
   events: ["goal.achieved"],
+  filter: { data: { goal: { $gt: 5 } } },
   description: "changed",
   enabled: false,
   whenDisabled: "skip",

@@ -44,6 +44,8 @@ function headOf(state: State, id: string, width: number): string[] {
     ...whyRows(state, endpoint, width),
     row("url", { text: endpoint.url }),
     row("types", { text: typesText(state, endpoint) }),
+    // An older daemon has no filters.
+    ...(endpoint.filter ? [row("filter", { text: JSON.stringify(endpoint.filter) })] : []),
     row("waiting", { text: waitingText(state, id) }),
     row("last", { text: lastText(state, id) }),
     row("attempts", ...attemptSpans(look, known.lastAttempts.get(id)?.value, width - 12)),

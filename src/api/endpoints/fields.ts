@@ -13,11 +13,23 @@ import {
   SIGNATURES,
 } from "../../domain/endpoints/endpoint.ts";
 import type { EventType } from "../../domain/events/event-type.ts";
+import { FILTER_LIMITS, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { patternFault } from "../../domain/events/pattern.ts";
 import { formatInstant, formatInstantOrNull } from "../../domain/time/instant.ts";
 import { checkEndpointUrl, MAX_URL_BYTES, wholeDetail, type UrlPolicy } from "../../domain/network/url.ts";
 import { type JsonObject, unknownType } from "../pipeline/body.ts";
-import { AnyObject, Count, described, id, Instant, isSeenWhole, line, rate, Tenant } from "../pipeline/shapes.ts";
+import {
+  AnyObject,
+  anObject,
+  Count,
+  described,
+  id,
+  Instant,
+  isSeenWhole,
+  line,
+  rate,
+  Tenant,
+} from "../pipeline/shapes.ts";
 import { headers, mergeHeaders } from "./headers.ts";
 import { mergePatch, metadata } from "./metadata.ts";
 
@@ -30,6 +42,8 @@ export interface RegistrationRules {
   readonly signatureHeader: string;
   /** The rules of the tenant that owns the endpoint. */
   readonly urlPolicy: UrlPolicy;
+  /** True if a filter may look at tags, which the customers of a portal link do not see. */
+  readonly seesTags: boolean;
   /** True if a refusal may name the setting that decided. */
   readonly namesSettings: boolean;
 }
@@ -89,6 +103,13 @@ const ASKED = {
     shape: v.array(v.string()),
     show: ({ events }) => events,
     example: ["budget.exceeded"],
+  }),
+  filter: asked({
+    wire: "filter",
+    reads: filter,
+    shape: v.nullable(AnyObject),
+    show: (endpoint) => endpoint.filter,
+    example: null,
   }),
   description: asked({
     wire: "description",
@@ -273,6 +294,41 @@ function chosenName(types: ReadonlyMap<string, EventType>) {
       },
     }),
   );
+}
+
+/** Null takes every event. A change replaces the whole filter, because null is a value that a filter may ask for. */
+export function filter({ seesTags }: Pick<RegistrationRules, "seesTags">) {
+  return v.pipe(
+    v.nullable(anObject()),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed || dataset.value === null) return;
+      const { value } = dataset;
+      const refuse = (pointer: string, detail: string) => {
+        const path = pathOf(value, pointer);
+        addIssue({ message: `invalid_filter: ${detail}`, ...(path.length > 0 && { path: path as [v.IssuePathItem] }) });
+      };
+      const read = parseFilter(value);
+      if (!isFilter(read)) for (const { pointer, detail } of read) refuse(pointer, detail);
+      else if (!seesTags && read.parts.has("tags")) refuse("", "looks at tags, which this key does not see");
+    }),
+    v.metadata({
+      description: `Which events of those types are sent to it: a filter of at most ${FILTER_LIMITS.characters} characters of JSON, or null for all. A change replaces the whole filter.`,
+    }),
+  );
+}
+
+function pathOf(root: unknown, pointer: string): readonly v.IssuePathItem[] {
+  let input = root;
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((token) => {
+      const key = token.replaceAll("~1", "/").replaceAll("~0", "~");
+      const value = (input as Readonly<Record<string, unknown>>)[key];
+      const item = { type: "object", origin: "value", input, key, value } as v.IssuePathItem;
+      input = value;
+      return item;
+    });
 }
 
 function address({ urlPolicy, namesSettings }: RegistrationRules) {

@@ -31,7 +31,13 @@ export function rulesFor(
   { isPortal }: Pick<Principal, "isPortal">,
 ): RegistrationRules {
   const { header: signatureHeader } = config.signature;
-  return { types: catalogue.types, signatureHeader, urlPolicy: urlPolicy(tenant), namesSettings: !isPortal };
+  return {
+    types: catalogue.types,
+    signatureHeader,
+    urlPolicy: urlPolicy(tenant),
+    seesTags: !isPortal,
+    namesSettings: !isPortal,
+  };
 }
 
 export function registrationSchema(rules: RegistrationRules) {

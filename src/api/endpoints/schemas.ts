@@ -127,7 +127,7 @@ export const changeEndpoint: Operation = {
   tag: "Endpoints",
   summary: "Change, disable or enable an endpoint",
   description:
-    "A merge-patch (RFC 7396) of the registration: fields that are left out stay as they are, null resets a field to its default, and `headers` and `metadata` are merged. Waiting deliveries use the settings at the moment of the attempt; a change of `events` affects only later events. With `enabled: false` the answer comes once nothing more " +
+    "A merge-patch (RFC 7396) of the registration: fields that are left out stay as they are, null resets a field to its default, and `headers` and `metadata` are merged; `filter` is replaced as a whole. Waiting deliveries use the settings at the moment of the attempt; a change of `events` or `filter` affects only later events. With `enabled: false` the answer comes once nothing more " +
     'starts for the endpoint. From then on its deliveries are held or, with `when_disabled: "skip"`, not made. ' +
     "With `enabled: true`, what was held is sent, slowly at first, unless `held` is `cancel`. What is `damaged` must be " +
     "set again in the same change: each of its `headers` by name, or `headers` to null.",

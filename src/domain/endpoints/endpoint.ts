@@ -1,4 +1,5 @@
 /** An endpoint: a registered HTTPS URL, the event types it chose, and the secrets that sign for it. */
+import type { FilterDocument } from "../events/filter/filter.ts";
 
 /** The daemon itself disables an endpoint if its receiver answers 410, or if nothing has succeeded for too long. */
 export const DISABLED_REASONS = ["gone", "failing"] as const;
@@ -13,6 +14,7 @@ export const ENDPOINT_PARTS = [
   "url",
   "events",
   "signatures",
+  "filter",
   "metadata",
   "when_disabled",
   "rate_per_second",
@@ -47,6 +49,8 @@ export interface Endpoint {
   /** The WHATWG form of the URL that was registered. */
   readonly url: string;
   readonly events: readonly string[];
+  /** Chooses among the events of those types. Null takes them all. */
+  readonly filter: FilterDocument | null;
   readonly description: string;
   readonly enabled: boolean;
   /** Null unless the daemon itself disabled it. */
@@ -74,6 +78,7 @@ export interface EndpointSettings {
   readonly uid: string | null;
   readonly url: string;
   readonly events: readonly string[];
+  readonly filter: FilterDocument | null;
   readonly description: string;
   readonly enabled: boolean;
   readonly whenDisabled: "hold" | "skip";
@@ -87,6 +92,7 @@ export interface EndpointSettings {
 /** Defaults for settings that a registration leaves out. */
 export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   uid: null,
+  filter: null,
   description: "",
   enabled: true,
   whenDisabled: "hold",

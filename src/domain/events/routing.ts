@@ -5,6 +5,8 @@
  */
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
+import { matches, subjectOf } from "./filter/evaluate.ts";
+import type { Filter } from "./filter/filter.ts";
 import { IdempotencyMismatch } from "./idempotency.ts";
 
 /** An endpoint that subscribes to the type of an event. */
@@ -19,6 +21,30 @@ export interface Subscriber {
  */
 export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
   return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
+}
+
+/** An endpoint that an event is for, unless its filter says otherwise. */
+export interface Filtered {
+  readonly filter: Filter | null;
+}
+
+/**
+ * The endpoints whose filter takes the event. Equal filters are evaluated once. A test is sent whatever the filter says:
+ * it shows that the endpoint can be reached.
+ */
+export function filteredRecipients<Endpoint extends Filtered>(
+  { type, data, labels, testFor }: EventDraft,
+  endpoints: readonly Endpoint[],
+): readonly Endpoint[] {
+  if (testFor !== undefined || endpoints.every(({ filter }) => filter === null)) return endpoints;
+  const subject = subjectOf(type, data, (labels?.tags ?? []).toSorted());
+  const known = new Map<string, boolean>();
+  return endpoints.filter(({ filter }) => {
+    if (filter === null) return true;
+    const isMatch = known.get(filter.text) ?? matches(filter, subject);
+    known.set(filter.text, isMatch);
+    return isMatch;
+  });
 }
 
 /**
@@ -48,7 +74,7 @@ export interface Backlog {
 
 /** The facts on which a publish is decided. */
 export interface Facts<Endpoint, Answer> {
-  /** The recipients of each draft, by its index. */
+  /** The endpoints that each draft is for before filters, by the index of the draft. */
   readonly recipients: readonly (readonly Endpoint[])[];
   /** The use that each draft's key is remembered for, by the draft's index. Null if no draft has a key. */
   readonly remembered: readonly (Remembered<Answer> | null)[] | null;
@@ -66,7 +92,7 @@ export type Routed<Endpoint, Answer> =
  * Decides what each draft of a request becomes, or why the whole request is refused. Only new events count against the
  * limits: a repeated request gets the same answer as the first one, whatever has been registered since.
  */
-export function route<Endpoint, Answer extends object>(
+export function route<Endpoint extends Filtered, Answer extends object>(
   drafts: readonly EventDraft[],
   { recipients, remembered, backlogs }: Facts<Endpoint, Answer>,
 ): readonly Routed<Endpoint, Answer>[] | WebhookdError {
@@ -76,8 +102,9 @@ export function route<Endpoint, Answer extends object>(
   const routed = recipients.map((to, at): Routed<Endpoint, Answer> => {
     const repeated = repeats?.[at] ?? null;
     if (repeated !== null) return { repeats: repeated };
-    deliveries += to.length;
-    return { recipients: to };
+    const filtered = filteredRecipients(drafts[at]!, to);
+    deliveries += filtered.length;
+    return { recipients: filtered };
   });
   const refusal = refusedFanOut(deliveries) ?? (backlogs.size === 0 ? null : overfull(drafts, routed, backlogs));
   return refusal ?? routed;

@@ -11,6 +11,7 @@ import {
   type Signature,
   type Target,
 } from "../../domain/endpoints/endpoint.ts";
+import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import type { Box } from "./box.ts";
 import { nextPrivateKeyPlace, privateKeyPlace } from "./signing-key-row.ts";
 import type { EndpointSort } from "../store.ts";
@@ -22,6 +23,7 @@ export interface EndpointRow {
   readonly uid: string | null;
   readonly url: string;
   readonly events: string;
+  readonly filter: string | null;
   readonly description: string;
   readonly enabled: number;
   readonly disabled_reason: DisabledReason | null;
@@ -56,11 +58,15 @@ type Plain = Omit<EndpointSettings, "headers">;
 
 /** The column of each setting that is not sealed, and how its value is written. */
 const COLUMNS: {
-  readonly [Setting in keyof Plain]: readonly [keyof EndpointRow, write?: (value: Plain[Setting]) => string | number];
+  readonly [Setting in keyof Plain]: readonly [
+    keyof EndpointRow,
+    write?: (value: Plain[Setting]) => string | number | null,
+  ];
 } = {
   uid: ["uid"],
   url: ["url"],
   events: ["events", JSON.stringify],
+  filter: ["filter", (filter) => (filter === null ? null : JSON.stringify(filter))],
   description: ["description"],
   enabled: ["enabled", Number],
   whenDisabled: ["when_disabled"],
@@ -125,6 +131,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
     uid: row.uid,
     url: or("url", isAddress(row.url) ? row.url : null, String(row.url)),
     events: or("events", stringsOf(row.events), []),
+    filter: row.filter === null ? null : or("filter", filterOf(row.filter), null),
     description: row.description,
     enabled: row.enabled === 1,
     disabledReason: DISABLED_REASONS.find((reason) => reason === row.disabled_reason) ?? null,
@@ -203,6 +210,11 @@ function privateKeysOf(row: AnyRow, tenant: string | undefined, box: Box): strin
 export function stringsOf(text: string): string[] | null {
   const found = jsonOf(text);
   return Array.isArray(found) && found.every((one) => typeof one === "string") ? found : null;
+}
+
+function filterOf(text: string): FilterDocument | null {
+  const found = objectOf(text);
+  return found !== null && isFilter(parseFilter(found)) ? found : null;
 }
 
 function headersOf(row: AnyRow, box: Box): Record<string, string> | null {

@@ -179,6 +179,15 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     return { id };
   },
 
+  async testFilter(walk) {
+    const id = await walk.endpoint();
+    const body = { filter: { data: { x: 1 } }, type: "goal.achieved", data: { x: 2 } };
+    await walk.call("testFilter", { id, body });
+    await walk.call("testFilter", { id, body: { type: "goal.achieved", data: {} } });
+    await walk.call("testFilter", { id, body: { event: "evt_06fbqxwbd21qccbzvcs4v8x7pt" } });
+    await damaged(walk, "testFilter", { body: { type: "goal.achieved", data: {} } });
+    return { id, body };
+  },
   async getSecret(walk) {
     const id = await walk.endpoint();
     await walk.call("getSecret", { id });

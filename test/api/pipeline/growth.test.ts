@@ -132,6 +132,10 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
     };
   },
   "POST /v1/webhooks/:id/test": post(async (api) => `${await endpoint(api)}/test`, {}),
+  "POST /v1/webhooks/:id/filter/test": post(async (api) => `${await endpoint(api)}/filter/test`, {
+    type: "goal.achieved",
+    data: {},
+  }),
   "POST /v1/keys": post(fixed("/v1/keys"), { name: "k", scopes: ["read"], tenant: "a" }),
   "DELETE /v1/keys/:id": async (api) => {
     const keys = await many(CALLS, async () => id(await api.post("/v1/keys", { scopes: ["read"], tenant: "a" })));

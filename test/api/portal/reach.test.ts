@@ -47,6 +47,7 @@ const TABLE: Readonly<Record<string, readonly [Needs, ForSome]>> = {
   deleteEndpoint: ["manage", "id"],
   listEndpointAttempts: ["read", "id"],
   sendTestEvent: ["replay", "id"],
+  testFilter: ["read", "id"],
   getSecret: ["secrets", "id"],
   rotateSecret: ["secrets", "id"],
   completeRotation: ["secrets", "id"],

@@ -53,6 +53,13 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
     out: /^ep_\S+ is disabled: .+\nIts waiting deliveries are held, and so are its new events\. .+\n$/,
     json: { id },
   },
+  "endpoints filter-test": {
+    words: [id, "--type=budget.exceeded", '--data={"amount":250}', '--filter={"data":{"amount":{"$gt":1000}}}'],
+    asks: ["testFilter"],
+    exit: 8,
+    out: /^The filter of ep_\S+ does not take the event\.\n {2}\/data\/amount\/\$gt fails: \/data\/amount is 250\n$/,
+    json: { matches: false },
+  },
   "endpoints test": {
     words: [id, "--type=budget.exceeded"],
     asks: ["sendTestEvent"],

@@ -18,6 +18,7 @@ import { lists } from "./reads/lists.ts";
 import { manualAttempts } from "./deliveries/manual.ts";
 import { operating } from "./operations.ts";
 import { ownership } from "./ownership.ts";
+import { filters } from "./events/filters.ts";
 import { patterns } from "./events/patterns.ts";
 import { pending } from "./events/pending.ts";
 import { puttingOff } from "./recovery/put-off.ts";
@@ -40,6 +41,7 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
   describe("its events", () => {
     publishing(open);
     patterns(open);
+    filters(open);
     pending(open);
     largeBatches(open);
     replaying(open);

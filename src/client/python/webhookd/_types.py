@@ -69,7 +69,7 @@ class BatchedPublication(_BatchedPublication, total=False):
 class FieldProblem(TypedDict):
     # A JSON pointer (RFC 6901) into the body, `""` for all of it; `?name` for a parameter.
     pointer: str
-    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "unknown_event_type", "unknown_endpoint", "unknown_event", "invalid_header", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
+    code: Literal["invalid_utf8", "duplicate_key", "too_deep", "too_many_values", "unsupported_content_encoding", "missing_field", "unknown_field", "invalid_type", "invalid_syntax", "out_of_range", "conflicting_fields", "invalid_body", "too_long", "too_few", "forbidden_char", "invalid_secret", "fan_out_too_large", "invalid_events", "invalid_filter", "unknown_event_type", "unknown_endpoint", "unknown_event", "invalid_header", "invalid_idempotency_key", "url_invalid", "url_too_long", "url_scheme", "url_userinfo", "url_fragment", "url_forbidden_char", "host_invalid", "host_noncanonical", "host_single_label", "host_special_use", "host_metadata", "host_trailing_dot", "host_is_ip", "port_not_allowed", "address_not_public", "address_metadata", "address_denied", "address_self"]
     detail: str
 
 

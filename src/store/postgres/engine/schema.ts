@@ -72,6 +72,8 @@ const SCHEMA = `
     uid text,
     url text NOT NULL,
     events text NOT NULL,
+    -- NULL takes every event of those types.
+    filter text,
     description text NOT NULL,
     enabled smallint NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason text,

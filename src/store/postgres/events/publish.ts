@@ -4,6 +4,8 @@ import type { Trigger } from "../../../domain/deliveries/attempt.ts";
 import type { Claim } from "../../../domain/deliveries/delivery.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import { envelope, type EventDraft } from "../../../domain/events/event.ts";
+import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
+import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import {
   type Backlog,
@@ -49,8 +51,11 @@ interface Recipient {
   readonly id: string;
   readonly enabled: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly filter: Filter | null;
   readonly cancelTo: number | null;
 }
+
+type RecipientRow = Omit<Recipient, "filter"> & { readonly filter: string | null };
 
 /** The facts that a batch reads before it writes. */
 interface Known {
@@ -75,6 +80,7 @@ export class Publish {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #random: RandomChars;
+  readonly #filters = new CompiledFilters();
   /** Tenants and types whose names are known to be stored. */
   readonly #names = new Set<string>();
 
@@ -126,13 +132,13 @@ export class Publish {
     const tests = drafts.flatMap(({ testFor }) => testFor ?? []);
     const limited = [...new Set(drafts.map(({ tenant }) => tenant))].filter((tenant) => this.#limitOf(tenant) > 0);
     const columns = `e.number, e.slot, e.tenant, e.id, e.enabled = 1 AS enabled, e.when_disabled AS "whenDisabled",
-      e.cancel_to AS "cancelTo"`;
+      e.filter, e.cancel_to AS "cancelTo"`;
     const named = [...routes].flatMap(([route, { tenant, type }]) =>
       namesThatMatch(type).map((name) => ({ route, tenant, name })),
     );
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
-      tx.rows<Recipient & { route: string }>(
+      tx.rows<RecipientRow & { route: string }>(
         `SELECT r.route, ${columns}
          FROM unnest($1::text[], $2::text[], $3::text[]) AS r (route, tenant, name)
          JOIN subscription s ON s.tenant = r.tenant AND s.type = r.name
@@ -142,7 +148,7 @@ export class Publish {
       ),
       tests.length === 0
         ? []
-        : tx.rows<Recipient>(
+        : tx.rows<RecipientRow>(
             `SELECT ${columns} FROM endpoint e WHERE e.id = ANY($1::text[]) AND e.deleted_at IS NULL ${kept}`,
             [tests],
           ),
@@ -151,14 +157,16 @@ export class Publish {
     ]);
     const subscribers = [...Map.groupBy(found, (each) => each.route)];
     return {
-      recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(onceEach(some))])),
-      tested: new Map(tested.map((one) => [one.id, one])),
+      recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(onceEach(some).map(this.#compiled))])),
+      tested: new Map(tested.map((one) => [one.id, this.#compiled(one)])),
       keys,
       backlogs: new Map(
         limited.map((tenant) => [tenant, { pending: pending.get(tenant) ?? 0, limit: this.#limitOf(tenant) }]),
       ),
     };
   }
+
+  readonly #compiled = (row: RecipientRow): Recipient => ({ ...row, filter: this.#filters.of(row.filter) });
 
   /** Adds to the rows, or refuses the request as a whole and adds nothing. */
   #publish({ drafts, now, hasRoom }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
@@ -249,7 +257,7 @@ function routeOf({ tenant, type }: EventDraft): string {
 }
 
 /** An endpoint that chose a type by more than one name comes more than once, one after the other. */
-function onceEach(subscribers: readonly Recipient[]): readonly Recipient[] {
+function onceEach(subscribers: readonly RecipientRow[]): readonly RecipientRow[] {
   return subscribers.filter(({ number }, at) => number !== subscribers[at - 1]?.number);
 }
 

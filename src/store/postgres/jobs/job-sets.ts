@@ -1,15 +1,20 @@
 /** Which deliveries a job would be over, found a page at a time. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { dataOf } from "../../../domain/events/event.ts";
+import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
+import { matches as takes, subjectOf } from "../../../domain/events/filter/evaluate.ts";
+import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { chooses, chosenOf, isPattern } from "../../../domain/events/pattern.ts";
 import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
 import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
+import { labelsOf } from "../reads/summaries.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
 import { matches, seeksResult } from "../../rows/filters.ts";
-import { FRESH, parseEventId } from "../../rows/codes.ts";
+import { eventId, FRESH, parseEventId } from "../../rows/codes.ts";
 
 export interface Selected {
   readonly event: number;
@@ -27,6 +32,7 @@ interface OfEndpoint {
   readonly enabled: number;
   readonly deleted: boolean;
   readonly cancelling: boolean;
+  readonly filter: string | null;
 }
 
 /** Each page is read when it is asked for. */
@@ -38,7 +44,7 @@ export async function* select(
   const { filter } = set;
   let endpoint: number | null = null;
   if (filter.endpoint !== undefined) {
-    const sql = `SELECT number, enabled, deleted_at IS NOT NULL AS deleted, cancel_to IS NOT NULL AS cancelling
+    const sql = `SELECT number, enabled, filter, deleted_at IS NOT NULL AS deleted, cancel_to IS NOT NULL AS cancelling
       FROM endpoint WHERE id = $1`;
     const [found] = await database.rows<OfEndpoint>(sql, [filter.endpoint]);
     if (found === undefined) return;
@@ -103,7 +109,10 @@ async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: re
   }));
 }
 
-/** Events of the types that the endpoint chose, and of which it has no delivery. */
+/** Bodies that are in memory at once while they are filtered. */
+const FILTERED = 16;
+
+/** Events of the types that the endpoint chose and that its filter takes now, and of which it has no delivery. */
 async function* selectMissing(
   database: Queries,
   { tenant, filter }: JobSet,
@@ -113,6 +122,7 @@ async function* selectMissing(
   if (tenant === null) return;
   const { low, high } = times.within(filter);
   const types = await chosenTypes(database, endpoint.number, filter.type);
+  const compiled = new CompiledFilters().of(endpoint.filter);
   for (let event = low, more = true; more;) {
     const rows = await database.rows<{ event: number }>(
       `SELECT e.key AS event FROM event e
@@ -123,10 +133,30 @@ async function* selectMissing(
       [tenant, event, high, endpoint.number, types],
     );
     const common = { endpoint: endpoint.number, id: filter.endpoint!, left: leftOf(endpoint), timedOut: false };
-    yield rows.map((row) => ({ ...common, event: row.event }));
+    const keys = rows.map((row) => row.event);
+    const taken = compiled === null ? keys : await takenBy(compiled, database, keys);
+    yield taken.map((key) => ({ ...common, event: key }));
     more = rows.length === CHUNK;
     if (more) ({ event } = rows.at(-1)!);
   }
+}
+
+async function takenBy(filter: Filter, database: Queries, keys: readonly number[]): Promise<readonly number[]> {
+  const taken: number[] = [];
+  for (let from = 0; from < keys.length; from += FILTERED) {
+    const some = keys.slice(from, from + FILTERED);
+    const rows = await database.rows<{ key: number; random: string; type: string; body: Buffer | null }>(
+      "SELECT key, random, type, body FROM event WHERE key = ANY($1::bigint[]) ORDER BY key",
+      [some],
+    );
+    const labels = await labelsOf(database, some);
+    for (const { key, random, type, body } of rows) {
+      if (body === null) continue;
+      const data = dataOf(body, eventId(key, random), type);
+      if (takes(filter, subjectOf(type, data, labels.get(key)?.tags ?? []))) taken.push(key);
+    }
+  }
+  return taken;
 }
 
 /** The types that the endpoint chose, or this one if it is among them. A pattern stands for the types stored so far. */
@@ -144,7 +174,7 @@ async function chosenTypes(database: Queries, endpoint: number, only: string | u
   ).filter((name) => !isPattern(name));
 }
 
-function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number">): LeftAlone["reason"] | null {
+function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number" | "filter">): LeftAlone["reason"] | null {
   if (deleted) return "endpoint_deleted";
   return enabled === 1 && !cancelling ? null : "endpoint_disabled";
 }

@@ -53,6 +53,8 @@ const ENDPOINTS = `
     uid TEXT,
     url TEXT NOT NULL,
     events TEXT NOT NULL,
+    -- NULL takes every event of those types.
+    filter TEXT,
     description TEXT NOT NULL,
     enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
     disabled_reason TEXT,

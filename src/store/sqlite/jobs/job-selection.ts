@@ -3,9 +3,12 @@ import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { matches, subjectOf } from "../../../domain/events/filter/evaluate.ts";
 import { chosenOf, isPattern } from "../../../domain/events/pattern.ts";
 import type { JobSet, LeftAlone } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
+import type { DataSearch } from "../attempts/data-search.ts";
+import type { Labels } from "../attempts/labels.ts";
 import { type EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { Selected } from "../questions/questions.ts";
@@ -50,6 +53,8 @@ interface Parts {
   readonly types: Interned;
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
+  readonly data: DataSearch;
+  readonly labels: Labels;
 }
 
 type Page = Statement<unknown[], Row>;
@@ -203,12 +208,23 @@ export class JobSelection {
     let event = sought.low;
     for (let rows: Row[] = []; ;) {
       rows = this.#missing.all({ endpoint, tenant, type, event, high });
-      const missing = rows.filter((row) => row.status === -1 && row.erased === 0 && row.test === 0);
+      const missing = rows.filter(
+        (row) => row.status === -1 && row.erased === 0 && row.test === 0 && this.#isTaken(row.event, type, endpoint),
+      );
       const selected = missing.map((row) => ({ event: row.event, endpoint, left: this.#leftOf(endpoint) }));
       yield { selected, looked: rows.length };
       if (rows.length < CHUNK) return;
       event = rows.at(-1)!.event;
     }
+  }
+
+  /** By the filter that the endpoint has now. */
+  #isTaken(event: number, type: number, endpoint: number): boolean {
+    const { index, types, data, labels } = this.#parts;
+    const { filter } = index.byNumber(endpoint);
+    if (filter === null) return true;
+    const bytes = data.data(event);
+    return bytes !== null && matches(filter, subjectOf(types.name(type), bytes, labels.of(event).tags));
   }
 
   #select(sought: Sought, rows: readonly Row[]): Selection {

@@ -3,6 +3,8 @@
  * disk.
  */
 import type { Database, Statement } from "better-sqlite3";
+import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
+import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { namesThatMatch } from "../../../domain/events/pattern.ts";
 import { recipientsOf } from "../../../domain/events/routing.ts";
 import type { Interned } from "./names.ts";
@@ -14,6 +16,7 @@ export interface EndpointEntry {
   readonly enabled: boolean;
   readonly deleted: boolean;
   readonly whenDisabled: "hold" | "skip";
+  readonly filter: Filter | null;
   readonly secretVersion: number;
   /** Open deliveries of events up to this key count as cancelled. Null once a sweep has rewritten them all. */
   readonly cancelTo: number | null;
@@ -33,6 +36,7 @@ interface Row {
   readonly enabled: number;
   readonly deleted_at: number | null;
   readonly when_disabled: "hold" | "skip";
+  readonly filter: string | null;
   readonly secret_version: number;
   readonly cancel_to: number | null;
 }
@@ -40,7 +44,8 @@ interface Row {
 /** The number of tenants whose routes are cached. */
 const MAX_TENANTS = 10_000;
 
-const COLUMNS = "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.secret_version, e.cancel_to";
+const COLUMNS =
+  "e.number, e.id, e.tenant, e.enabled, e.deleted_at, e.when_disabled, e.filter, e.secret_version, e.cancel_to";
 
 export class EndpointIndex {
   readonly #tenants: Interned;
@@ -49,6 +54,7 @@ export class EndpointIndex {
   readonly #selectByNumber: Statement<[number], Row>;
   readonly #selectRoute: Statement<[number, string], Row>;
   readonly #countRoute: Statement<[string, string], number>;
+  readonly #filters = new CompiledFilters();
   readonly #byId = new Map<string, EndpointEntry>();
   readonly #byNumber = new Map<number, EndpointEntry>();
   /** Routes by tenant, then by type. */
@@ -103,7 +109,7 @@ export class EndpointIndex {
     return route;
   }
 
-  /** Returns roughly how many endpoints an event would go to. May be called outside a transaction. */
+  /** Returns roughly the most endpoints that an event could go to, before filters. May be called outside a transaction. */
   about(tenant: string, type: string): number {
     const known = this.#routes.get(tenant)?.get(type);
     return known?.recipients.length ?? this.#countRoute.get(tenant, JSON.stringify(namesThatMatch(type)))!;
@@ -143,6 +149,7 @@ export class EndpointIndex {
       deleted: row.deleted_at !== null,
       // An unknown value must not lose events, so it counts as "hold".
       whenDisabled: row.when_disabled === "skip" ? "skip" : "hold",
+      filter: this.#filters.of(row.filter),
       secretVersion: row.secret_version,
       cancelTo: row.cancel_to,
     };
