@@ -263,6 +263,27 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await button("Close").click();
   });
 
+  it("sets a filter, and sees at once which of the newest events it takes", async () => {
+    await site.publish({ tonnes: 5 }, "carbon.threshold");
+    await site.publish({ tonnes: 50 }, "carbon.threshold");
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByText("Only some of these events").click();
+    await page.getByLabel("Filter").fill('{"data": {"tonnes": {"$gte2": 10}}}');
+    await page.getByText("/data/tonnes/$gte2 is not an operator; did you mean $gte?").waitFor();
+    await page.getByLabel("Filter").fill('{"data": {"tonnes": {"$gte": 10}}}');
+    const newest = page.getByRole("group", { name: "The newest events" });
+    await newest.getByText("data.tonnes is 5, by $gte").waitFor();
+    await newest.getByText("this endpoint would have received 1.").waitFor();
+    await button("Save").click();
+    await page.getByText("Saved", { exact: true }).waitFor();
+    const filterOf = async () => (await site.request("GET", `/v1/webhooks/${moved}`)).filter;
+    expect(await filterOf()).toEqual({ data: { tonnes: { $gte: 10 } } });
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByLabel("Filter").fill("");
+    await button("Save").click();
+    await expect.poll(filterOf).toBeNull();
+  });
+
   it("disables an endpoint, and enables it with what was held meanwhile", async () => {
     await page.evaluate(`location.hash = "#/${moved}"`);
     await button("Disable").click();

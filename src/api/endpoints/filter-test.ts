@@ -1,13 +1,8 @@
 /** The route that says whether a filter takes an event, and which conditions decide: `docs/interface.md` §3. */
 import * as v from "valibot";
-import {
-  type Decision,
-  explain,
-  type Explanation,
-  type Subject,
-  subjectOf,
-} from "../../domain/events/filter/evaluate.ts";
+import { type Decision, explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
+import { subjectOf } from "../../domain/events/filter/subject.ts";
 import { idPattern } from "../../domain/id.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";

@@ -5,8 +5,9 @@
  */
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
-import { matches, subjectOf } from "./filter/evaluate.ts";
+import { matches } from "./filter/evaluate.ts";
 import type { Filter } from "./filter/filter.ts";
+import { subjectOf } from "./filter/subject.ts";
 import { IdempotencyMismatch } from "./idempotency.ts";
 
 /** An endpoint that subscribes to the type of an event. */

@@ -61,7 +61,7 @@ function Back() {
 function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
   const [mayManage, mayReplay] = [useCan("manage"), useCan("replay")];
   const standing = standingWords(endpoint);
-  const { description, events, health, created_at: createdAt } = endpoint;
+  const { description, events, filter, health, created_at: createdAt } = endpoint;
   return (
     <div className="head">
       <div className="title">
@@ -102,16 +102,32 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
             <At at={createdAt} />
           </dd>
         </div>
-        <div className="wide">
-          <dt>Events</dt>
-          <dd className="type-list">
-            {events.map((type) => (
-              <code key={type}>{type}</code>
-            ))}
-          </dd>
-        </div>
+        <Chosen events={events} filter={filter} />
       </dl>
     </div>
+  );
+}
+
+function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter">) {
+  return (
+    <>
+      <div className="wide">
+        <dt>Events</dt>
+        <dd className="type-list">
+          {events.map((type) => (
+            <code key={type}>{type}</code>
+          ))}
+        </dd>
+      </div>
+      {filter && (
+        <div className="wide">
+          <dt>Filter</dt>
+          <dd>
+            <code>{JSON.stringify(filter)}</code>
+          </dd>
+        </div>
+      )}
+    </>
   );
 }
 

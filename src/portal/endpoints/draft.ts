@@ -1,6 +1,7 @@
 /** An endpoint as it is filled in by a person. */
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
+import { type Filter, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 
 export interface HeaderDraft {
   readonly name: string;
@@ -12,15 +13,23 @@ export interface HeaderDraft {
 export interface Draft {
   readonly url: string;
   readonly events: readonly string[];
+  /** JSON; empty without a filter. */
+  readonly filter: string;
   readonly description: string;
   readonly headers: readonly HeaderDraft[];
 }
 
-export const EMPTY: Draft = { url: "", events: [], description: "", headers: [] };
+export const EMPTY: Draft = { url: "", events: [], filter: "", description: "", headers: [] };
 
-export function draftOf({ url, events, description, headers }: Endpoint): Draft {
+export function draftOf({ url, events, filter, description, headers }: Endpoint): Draft {
   const names = Object.keys(headers);
-  return { url, events, description, headers: names.map((name) => ({ name, value: "", kept: true })) };
+  return {
+    url,
+    events,
+    filter: filterText(filter),
+    description,
+    headers: names.map((name) => ({ name, value: "", kept: true })),
+  };
 }
 
 /** Returns the body of the request: only the changes from `before`, which is null for a new endpoint. */
@@ -29,15 +38,43 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
   const url = draft.url.trim();
   if (before === null) {
     const { events, description } = draft;
-    return { url, events, ...(description !== "" && { description }), ...(headers !== null && { headers }) };
+    return {
+      url,
+      events,
+      ...(draft.filter.trim() !== "" && { filter: JSON.parse(draft.filter) as object }),
+      ...(description !== "" && { description }),
+      ...(headers !== null && { headers }),
+    };
   }
   const sameEvents = [...before.events].toSorted().join() === [...draft.events].toSorted().join();
   return {
     ...(url !== before.url && { url }),
     ...(!sameEvents && { events: draft.events }),
+    ...(draft.filter !== filterText(before.filter) && {
+      filter: draft.filter.trim() === "" ? null : (JSON.parse(draft.filter) as object),
+    }),
     ...(draft.description !== before.description && { description: draft.description }),
     ...(headers !== null && { headers }),
   };
+}
+
+function filterText(filter: Endpoint["filter"] | undefined): string {
+  return filter ? JSON.stringify(filter, null, 2) : "";
+}
+
+/** Returns the filter that was typed, null if there is none, or what is wrong with it, as a sentence. */
+export function filterIn(text: string): { readonly filter: Filter | null } | { readonly fault: string } {
+  if (text.trim() === "") return { filter: null };
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    return { fault: "This is not JSON yet. Check the quotes, commas and brackets." };
+  }
+  const read = parseFilter(document);
+  if (isFilter(read)) return { filter: read };
+  const [{ pointer, detail } = { pointer: "", detail: "" }] = read;
+  return { fault: `${pointer === "" ? "The filter" : pointer} ${detail}.`.replace(/\?\.$/, "?") };
 }
 
 /** Returns a merge patch, in which null removes a header, or null if nothing changes. */

@@ -8,7 +8,8 @@ import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
 import { faultText, useCall, useCan, useRead, useSession } from "../session/session.ts";
-import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
+import { bodyOf, draftOf, EMPTY, filterIn, refusalOf, type Draft } from "./draft.ts";
+import { FilterField } from "./filter-field.tsx";
 import { HeadersField } from "./headers-field.tsx";
 import { TypesField } from "./types-field.tsx";
 import { UrlField } from "./url-field.tsx";
@@ -75,31 +76,29 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // The field says what is wrong.
+    if ("fault" in filterIn(draft.filter)) return;
     unawaited(act.run(() => send(bodyOf(draft, first))));
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
-  const isElsewhere = act.fault !== undefined && !["/url", "/events", "/headers", "/description"].some(refused);
+  const isElsewhere =
+    act.fault !== undefined && !["/url", "/events", "/filter", "/headers", "/description"].some(refused);
   return (
     <form className="sheet" noValidate onSubmit={submit}>
       <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
       <TypesField chosen={draft.events} refusal={refused("/events")} change={(events) => change({ events })} />
-      <div className="field">
-        <label htmlFor="description">
-          Description <span className="quiet">(optional)</span>
-        </label>
-        <input
-          id="description"
-          dir="auto"
-          maxLength={256}
-          value={draft.description}
-          aria-invalid={refused("/description") !== undefined}
-          aria-describedby="description-help"
-          onChange={({ target }) => change({ description: target.value })}
-        />
-        <p id="description-help" className={refused("/description") ? "help wrong" : "help"}>
-          {refused("/description") ?? "For you and your colleagues, so that you can tell endpoints apart."}
-        </p>
-      </div>
+      <FilterField
+        text={draft.filter}
+        events={draft.events}
+        endpoint={first?.id ?? null}
+        refusal={refused("/filter")}
+        change={(filter) => change({ filter })}
+      />
+      <DescriptionField
+        text={draft.description}
+        refusal={refused("/description")}
+        change={(description) => change({ description })}
+      />
       {mayHeaders && (
         <HeadersField headers={draft.headers} refusal={refused("/headers")} change={(headers) => change({ headers })} />
       )}
@@ -117,6 +116,34 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
         </a>
       </div>
     </form>
+  );
+}
+
+interface DescriptionProps {
+  readonly text: string;
+  readonly refusal: string | undefined;
+  readonly change: (text: string) => void;
+}
+
+function DescriptionField({ text, refusal, change }: DescriptionProps) {
+  return (
+    <div className="field">
+      <label htmlFor="description">
+        Description <span className="quiet">(optional)</span>
+      </label>
+      <input
+        id="description"
+        dir="auto"
+        maxLength={256}
+        value={text}
+        aria-invalid={refusal !== undefined}
+        aria-describedby="description-help"
+        onChange={({ target }) => change(target.value)}
+      />
+      <p id="description-help" className={refusal ? "help wrong" : "help"}>
+        {refusal ?? "For you and your colleagues, so that you can tell endpoints apart."}
+      </p>
+    </div>
   );
 }
 

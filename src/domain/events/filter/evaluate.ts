@@ -1,5 +1,4 @@
 /** Evaluates filters: `matches` for each publish, and `explain` for people who ask why. */
-import { parseSpan } from "../../json/json.ts";
 import type { Condition, Each, Filter, Whole } from "./filter.ts";
 
 /** The parts of an event that a filter looks at. */
@@ -7,18 +6,6 @@ export interface Subject {
   readonly type: string;
   readonly data: unknown;
   readonly tags: readonly string[];
-}
-
-/** Parses the data, which was checked when it was published, once a filter looks at it. */
-export function subjectOf(type: string, data: Uint8Array, tags: readonly string[]): Subject {
-  let parsed: unknown;
-  return {
-    type,
-    tags,
-    get data() {
-      return (parsed ??= parseSpan(data, { start: 0, end: data.length }));
-    },
-  };
 }
 
 /**
