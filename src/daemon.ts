@@ -104,7 +104,7 @@ async function join(config: Config, parts: GivenParts) {
     reloaded,
   });
   const own = { store, clock, log, signal: ending.signal };
-  const catalogue = await openCatalogue(config, { store, fault });
+  const catalogue = await openCatalogue(config, { store, clock, fault });
   const senders = await loadSenders(config, { ...parts, isSuspicious: wasKilled || store.recovery.careful });
   const feed = new Feed(own);
   const alerts = new Alerts({ ...own, deliveries: () => dispatcher, isFirst: () => dispatcher.lease.isFirst });
@@ -139,7 +139,7 @@ async function join(config: Config, parts: GivenParts) {
     shares: reloaded.shares,
   });
   const memory = new MemoryWatch({ cpuMs, giveBack: () => giveBackMemory(config.data.dir) });
-  const chores = choresOf({ ...own, dispatcher, alerts, backups, damagedEndpoints, memory, reloaded });
+  const chores = choresOf({ ...own, dispatcher, alerts, backups, catalogue, damagedEndpoints, memory, reloaded });
   const opening = { startedAt, certificate, listenFd, created, adminKeyFile: adminKeyFile ?? null, fault, ending };
   return { ...rooms, ...opening, reloaded, alerts, dispatcher, phase, api, chores, schedule };
 }
@@ -244,9 +244,10 @@ function deliveryRules({ endpoints, limits, retry }: Config) {
   };
 }
 
-async function openCatalogue(config: Config, { fault, store }: { fault: FirstFault; store: Store }) {
+async function openCatalogue(config: Config, parts: { fault: FirstFault; store: Store; clock: Clock }) {
+  const { fault, store } = parts;
   try {
-    return await Catalogue.open(config, store);
+    return await Catalogue.open(config, parts);
   } catch (error) {
     await store.close();
     throw fault.first ?? (await refusalOf(error, config));

@@ -1,5 +1,4 @@
 /** The API: a table of all routes, and the pipeline that every request passes through. */
-import { catalogue } from "../domain/events/event-type.ts";
 import { pooledRandom } from "../domain/id.ts";
 import { auditRoutes } from "./daemon/audit.ts";
 import { backupRoutes, secretKeyRoutes } from "./daemon/backups.ts";
@@ -15,7 +14,8 @@ import { secretRoutes } from "./endpoints/secrets.ts";
 import { signingKeyRoutes } from "./endpoints/signing-keys.ts";
 import { filterTestRoutes } from "./endpoints/filter-test.ts";
 import { testEventRoutes } from "./endpoints/test-events.ts";
-import { eventTypeRoutes } from "./event-types/catalogue.ts";
+import { Catalogue, withNews } from "./event-types/catalogue.ts";
+import { eventTypeRoutes } from "./event-types/routes.ts";
 import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
 import { jobRoutes } from "./jobs/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
@@ -50,7 +50,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     damaged: () => [],
     portal: () => ({ ...given.config.portal, listening: "http://localhost" }),
     running: () => ({ settings: {}, tenants: given.config.tenants }),
-    catalogue: { types: catalogue(given.config.eventTypes), checkData: undefined },
+    catalogue: Catalogue.unread(given.config, given),
     ...given,
   };
   const routes: Route[] = [
@@ -84,11 +84,18 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...tenantRoutes(parts),
     ...descriptionRoutes(parts, () => routes),
   ];
-  const pipeline = new Pipeline(routes, parts);
+  const { catalogue } = parts;
+  const hearing = catalogue.isShared ? routes.map((route) => afterNews(route, catalogue)) : routes;
+  const pipeline = new Pipeline(hearing, parts);
   return {
     routes,
     plain: pipeline.plain(),
     reject: pipeline.reject(),
     handler: (trusted) => pipeline.handler(trusted),
   };
+}
+
+/** Refuses a type as unknown only once no other node has added it. */
+function afterNews(route: Route, catalogue: Catalogue): Route {
+  return { ...route, handle: (call) => withNews(catalogue, () => route.handle(call)) };
 }

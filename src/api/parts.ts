@@ -3,22 +3,14 @@ import type { Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Deliveries } from "../delivery/deliveries.ts";
 import type { Endpoint } from "../domain/endpoints/endpoint.ts";
-import type { EventType } from "../domain/events/event-type.ts";
 import type { TenantShare, TenantShares } from "../domain/time/timetable.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import type { Feed } from "../feed/feed.ts";
 import type { Log } from "../log.ts";
 import type { Census, Store } from "../store/store.ts";
 import type { Backups } from "../upkeep/backups.ts";
-import type { DataCheck } from "./event-types/data-check.ts";
+import type { Catalogue } from "./event-types/catalogue.ts";
 import type { Peers } from "./server/socket.ts";
-
-export interface EventTypes {
-  /** Event types by name. */
-  readonly types: ReadonlyMap<string, EventType>;
-  /** Undefined unless `[events] validate` is on. */
-  readonly checkData: DataCheck | undefined;
-}
 
 export interface ApiMetrics {
   /** Returns metrics in Prometheus's text format. With a tenant, only the series of that tenant. */
@@ -49,7 +41,7 @@ export interface ApiParts {
   readonly running: () => RunningConfig;
   readonly version: string;
   /** Read at each request, because the event types may change while the daemon runs. */
-  readonly catalogue: EventTypes;
+  readonly catalogue: Catalogue;
   /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
   readonly phase: { readonly now: "serving" | "draining" | "stopped" };
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;

@@ -13,7 +13,7 @@ import type * as filterTest from "../api/endpoints/filter-test.ts";
 import type * as endpoint from "../api/endpoints/schemas.ts";
 import type * as secret from "../api/endpoints/secrets.ts";
 import type * as signingKey from "../api/endpoints/signing-keys.ts";
-import type * as eventType from "../api/event-types/catalogue.ts";
+import type * as eventType from "../api/event-types/schemas.ts";
 import type * as event from "../api/events/schemas.ts";
 import type * as jobDraft from "../api/jobs/draft.ts";
 import type * as job from "../api/jobs/schemas.ts";
@@ -36,6 +36,10 @@ export const OPERATIONS = {
   cancelEvent: "POST /v1/webhooks/events/{id}/cancel",
   eraseEvent: "DELETE /v1/webhooks/events/{id}/data",
   listEventTypes: "GET /v1/webhooks/event-types",
+  createEventType: "POST /v1/webhooks/event-types",
+  getEventType: "GET /v1/webhooks/event-types/{id}",
+  putEventType: "PUT /v1/webhooks/event-types/{id}",
+  deleteEventType: "DELETE /v1/webhooks/event-types/{id}",
 
   registerEndpoint: "POST /v1/webhooks",
   listEndpoints: "GET /v1/webhooks",
@@ -164,6 +168,10 @@ export interface Answers {
   cancelEvent: Out<typeof event.CancelledEvent>;
   eraseEvent: null;
   listEventTypes: Page<EventType>;
+  createEventType: EventType;
+  getEventType: EventType;
+  putEventType: EventType;
+  deleteEventType: null;
 
   registerEndpoint: Out<typeof endpoint.RegisteredEndpoint>;
   listEndpoints: Page<Endpoint>;

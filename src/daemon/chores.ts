@@ -3,6 +3,7 @@
  * time.
  */
 import { Cron } from "croner";
+import type { Catalogue } from "../api/event-types/catalogue.ts";
 import type { Alerts } from "../alerts/alerts.ts";
 import type { Clock } from "../clock.ts";
 import { refreshAll } from "../delivery/deliveries.ts";
@@ -32,13 +33,14 @@ export interface ChoresParts {
   readonly dispatcher: Dispatcher;
   readonly alerts: Alerts;
   readonly backups: Backups;
+  readonly catalogue: Pick<Catalogue, "isShared" | "look">;
   readonly damagedEndpoints: DamagedEndpoints;
   readonly memory: MemoryWatch;
   readonly reloaded: Reloaded;
 }
 
 export function choresOf(parts: ChoresParts): readonly Chore[] {
-  const { alerts, backups, damagedEndpoints, dispatcher, memory, reloaded, store } = parts;
+  const { alerts, backups, catalogue, damagedEndpoints, dispatcher, memory, reloaded, store } = parts;
   const jobs = new JobRunner({ ...parts, deliveries: dispatcher });
   const retention = new Retention({ ...parts, rules: () => reloaded.retention });
   const space = new SpaceWatch({
@@ -59,6 +61,10 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "damaged endpoints", pattern: "* * * * * *", run: first(() => damagedEndpoints.run()) },
     { name: "alerts", pattern: "* * * * * *", run: () => alerts.run() },
     { name: "jobs", pattern: "* * * * * *", run: first(() => jobs.run()) },
+    // Nobody else changes the types of a store that is not shared.
+    ...(catalogue.isShared
+      ? [{ name: "event types", pattern: "* * * * * *", run: () => unlessFull(() => catalogue.look()) }]
+      : []),
     { name: "sweep", pattern: "30 * * * * *", run: () => dispatcher.sweep() },
     { name: "put off", pattern: "*/10 * * * * *", run: () => dispatcher.hasten() },
     { name: "health", pattern: "* * * * * *", run: () => store.upkeep.saveHealth() },

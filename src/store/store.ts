@@ -12,6 +12,7 @@
 import type { AuditStore, IdempotencyStore, KeyStore } from "./contract/callers.ts";
 import type { DeliveryStore, EventStore } from "./contract/events.ts";
 import type { EndpointStore, SecretStore, SigningKeyStore } from "./contract/endpoints.ts";
+import type { EventTypeStore } from "./contract/event-types.ts";
 import type { JobStore } from "./contract/jobs.ts";
 import type { OperationsStore, UpkeepStore } from "./contract/operations.ts";
 import type { OwnershipStore, RecoveryStore } from "./contract/processes.ts";
@@ -21,6 +22,7 @@ import type { StatisticsStore } from "./contract/statistics.ts";
 export type * from "./contract/callers.ts";
 export type * from "./contract/events.ts";
 export type * from "./contract/endpoints.ts";
+export type * from "./contract/event-types.ts";
 export type * from "./contract/jobs.ts";
 export type * from "./contract/reads.ts";
 export type * from "./contract/operations.ts";
@@ -33,6 +35,7 @@ export interface Store {
   readonly endpoints: EndpointStore;
   readonly secrets: SecretStore;
   readonly signingKeys: SigningKeyStore;
+  readonly types: EventTypeStore;
   readonly keys: KeyStore;
   readonly jobs: JobStore;
   readonly reads: ReadStore;

@@ -43,7 +43,9 @@ export class FakeStore {
       audit: { add: async (entry: AuditEntry) => void this.audited.push(entry) },
       upkeep: { condition: async () => ({ state: this.ready, trouble: null }) },
       operations: { damage: async () => null },
-      ownership: { stream: null },
+      ownership: { owns: null, stream: null },
+      endpoints: { typesInUse: async () => [] },
+      types: { list: async () => ({ revision: 0, types: [], deleted: [] }) },
     };
     return roles as object as Store;
   }

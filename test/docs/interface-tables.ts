@@ -5,7 +5,8 @@ import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { Schemas, type JsonObject } from "../../src/api/openapi/json-schema.ts";
 import { BY_ERROR } from "../../src/domain/advice/by-error.ts";
 import { ATTEMPT_ERRORS, causeText, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
-import { BUILT_IN_TYPES, catalogue } from "../../src/domain/events/event-type.ts";
+import { catalogueOf } from "../../src/domain/events/catalogue.ts";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { aUrlPolicy } from "../domain/corpus.ts";
 
 const WIDTH = 118;
@@ -31,7 +32,7 @@ function fields(): string[] {
   const schemas = new Schemas();
   schemas.of(
     registrationSchema({
-      types: catalogue(),
+      types: catalogueOf(),
       signatureHeader: "",
       urlPolicy: aUrlPolicy(),
       seesTags: true,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { BUILT_IN_TYPES, catalogue, nameFault, type EventType } from "../../src/domain/events/event-type.ts";
+import { catalogueOf } from "../../src/domain/events/catalogue.ts";
+import { BUILT_IN_TYPES, nameFault, type EventType } from "../../src/domain/events/event-type.ts";
 
 const ORDER: EventType = {
   name: "order.created",
@@ -36,13 +37,13 @@ describe("event types", () => {
   });
 
   it("can be added to, under new names", () => {
-    expect(catalogue().size).toBe(BUILT_IN_TYPES.length);
-    expect(catalogue([ORDER]).get("order.created")).toBe(ORDER);
+    expect(catalogueOf().size).toBe(BUILT_IN_TYPES.length);
+    expect(catalogueOf({ configured: [ORDER] }).get("order.created")).toMatchObject(ORDER);
   });
 
   it("are found by own names only", () => {
-    expect(catalogue().has("__proto__")).toBe(false);
-    expect(catalogue().has("constructor")).toBe(false);
+    expect(catalogueOf().has("__proto__")).toBe(false);
+    expect(catalogueOf().has("constructor")).toBe(false);
   });
 
   it.each([
@@ -61,10 +62,10 @@ describe("event types", () => {
     "x".repeat(129),
   ])("cannot be added as %j", (name) => {
     expect(nameFault(name)).not.toBeNull();
-    expect(() => catalogue([{ ...ORDER, name }])).toThrow(RangeError);
+    expect(() => catalogueOf({ configured: [{ ...ORDER, name }] })).toThrow(RangeError);
   });
 
   it("cannot be added twice", () => {
-    expect(() => catalogue([ORDER, ORDER])).toThrow(RangeError);
+    expect(() => catalogueOf({ configured: [ORDER, ORDER] })).toThrow(RangeError);
   });
 });

@@ -4,7 +4,7 @@ import { anAuditRecord } from "../../src/api/daemon/audit.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
-import { anEventType } from "../../src/api/event-types/catalogue.ts";
+import { anEventType } from "../../src/api/event-types/schemas.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
 import { aJob, aJobPlan } from "../../src/api/jobs/schemas.ts";

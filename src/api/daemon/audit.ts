@@ -25,7 +25,10 @@ export const AuditRecord = titled(
       v.picklist(AUDIT_ACTIONS),
       "`endpoint.disable` and `endpoint.enable` are changes that set `enabled`, whatever else they changed; a refused one is an `endpoint.update`.",
     ),
-    object: described(v.nullable(v.string()), "The id of the object; null for the daemon as a whole."),
+    object: described(
+      v.nullable(v.string()),
+      "The id of the object, or the name of the event type; null for the daemon as a whole.",
+    ),
     request_id: described(id("req"), "The first of these calls."),
     count: described(Count, "How many calls this entry stands for; more than 1 where calls of a kind were repeated."),
     last_at: described(Instant, "The last of these calls; the same as `at` if there is only one."),
@@ -67,7 +70,10 @@ export const listAudit: Operation = {
 
 const PATH = "/v1/audit";
 const Action = choiceParameter("action", AUDIT_ACTIONS, "Only calls of this kind.");
-const About = textParameter("object", "Only calls about the object with this id, such as an endpoint.");
+const About = textParameter(
+  "object",
+  "Only calls about the object with this id, such as an endpoint, or about the event type of this name.",
+);
 const Since = instantParameter("since", "Only calls at or after this instant.");
 const Until = instantParameter("until", "Only calls before this instant.");
 

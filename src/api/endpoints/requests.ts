@@ -10,6 +10,7 @@ import {
   type EndpointSettings,
 } from "../../domain/endpoints/endpoint.ts";
 import { WebhookdError } from "../../domain/errors.ts";
+import { archivedFault } from "../../domain/events/catalogue.ts";
 import type { ApiParts } from "../parts.ts";
 import { allows, type Principal } from "../pipeline/access.ts";
 import type { Call } from "../pipeline/route.ts";
@@ -201,6 +202,12 @@ export function requireForValues(principal: Principal, headers: Readonly<Record<
   faults.throwAny();
   if (allows(principal, "secrets") || Object.values(headers).every((value) => value === null)) return;
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
+}
+
+/** An archived type is only for endpoints that had chosen it before. Throws `validation_failed`. */
+export function requireOffered({ catalogue }: ApiParts, events: readonly string[], before: readonly string[]): void {
+  const fault = archivedFault(catalogue.types, events, before);
+  if (fault !== null) throw fault;
 }
 
 /** Moving an endpoint to another host sends its header values there, so it takes the same scope as reading them. */

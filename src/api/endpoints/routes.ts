@@ -26,6 +26,7 @@ import {
   requireSameUid,
   requireForValues,
   requireMatch,
+  requireOffered,
   requireWhole,
   rulesFor,
 } from "./requests.ts";
@@ -123,6 +124,7 @@ async function register(parts: ApiParts, { principal, query, body, now, request 
   const tenant = tenantToWrite(principal, namedTenant(query));
   const settings = readRegistration(body, rulesFor(parts, tenant, principal));
   requireForValues(principal, settings.headers);
+  requireOffered(parts, settings.events, []);
   const own = idAndSecret(parts, now);
   const endpoint = await store.endpoints.add(
     { ...settings, ...own, tenant },
@@ -173,6 +175,7 @@ async function change(parts: ApiParts, call: Call): Promise<Reply> {
     const after = changed(before, patch, rules);
     requireForMove(principal, before, after);
     requireSameUid(principal, before, after.uid);
+    requireOffered(parts, after.events, before.events);
     return after;
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, now, patch.held);
@@ -254,6 +257,7 @@ async function replace(parts: ApiParts, call: Call): Promise<Reply> {
   const given = givenOf(parts, call, owner);
   const settings = (before: EndpointSettings, endpoint: Endpoint) => {
     requireSameUid(call.principal, before, given.uid ?? null);
+    requireOffered(parts, given.events, before.events);
     return replaced(call, given, endpoint, given.uid ?? null);
   };
   const endpoint = await store.endpoints.update(tenant, id, settings, call.now);
@@ -277,6 +281,7 @@ async function replaceOrMake(parts: ApiParts, call: Call, name: string): Promise
     (before) => {
       // The endpoint may have been deleted since the key was checked.
       if (principal.endpoints !== null && !principal.endpoints.includes(before?.id ?? "")) throw notFound();
+      requireOffered(parts, given.events, before?.events ?? []);
       return replaced(call, given, before, uid);
     },
     config.endpoints.maxPerTenant,

@@ -1,43 +1,72 @@
 /**
- * The event types of a running daemon: checks configured types, keeps the types that endpoints subscribed to, and shows
- * them to callers.
+ * The event types of a running daemon: those of the specification, of the configuration and of the store, as one map
+ * that everyone holds. It is the only reader of the types in the store, and learns of the changes of other nodes.
  */
-import * as v from "valibot";
+import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
 import { ConfigError, type Mistake } from "../../config/mistake.ts";
 import { ALERT_TYPES } from "../../domain/alert.ts";
-import { BUILT_IN_TYPES, catalogue, type EventType as KnownType } from "../../domain/events/event-type.ts";
-import type { EndpointStore, TypeInUse } from "../../store/store.ts";
-import type { ApiParts } from "../parts.ts";
-import { json } from "../pipeline/reply.ts";
-import type { Operation, Route } from "../pipeline/route.ts";
-import { AnyObject, aPageOf, described, pageSchema, titled } from "../pipeline/shapes.ts";
-import type { DataCheck } from "./data-check.ts";
+import { WebhookdError } from "../../domain/errors.ts";
+import { catalogueOf, type KnownType, readOnlyFault, type StoredType } from "../../domain/events/catalogue.ts";
+import type { EventType } from "../../domain/events/event-type.ts";
+import type { Store, StoredTypes, TypeInUse } from "../../store/store.ts";
+import { validationFailed } from "../pipeline/body.ts";
+import type { DataCheck, DataFault, SingleChecks } from "./data-check.ts";
 
 const WHERE = "[[event_types]]";
 
-interface Endpoints {
-  readonly endpoints: Pick<EndpointStore, "typesInUse">;
+/** Between two looks for the changes of other nodes. Whoever names an unknown type waits for the next one. */
+const LOOK_EVERY_MS = 50;
+
+interface Parts {
+  readonly store: {
+    readonly endpoints: Pick<Store["endpoints"], "typesInUse">;
+    readonly types: Store["types"];
+    readonly ownership?: Pick<Store["ownership"], "owns">;
+  };
+  readonly clock: Clock;
 }
 
 type Wanted = Pick<Config, "eventTypes" | "events">;
 
 export class Catalogue {
-  readonly #store: Endpoints;
+  readonly #parts: Parts;
   /** The same map for as long as the daemon runs. A change replaces its entries. */
   readonly types = new Map<string, KnownType>();
-  /** Undefined unless `[events] validate` is on. */
+  /** Undefined unless some type is validated. */
   checkData: DataCheck | undefined;
+  /** True if some type is deprecated. */
+  hasDeprecated = false;
+  /** How often the types in the store had changed when they were read. */
+  revision = 0;
+  #usable: UsableTypes;
+  #stored: ReadonlyMap<string, StoredType> = new Map();
+  /** Loaded with the first type that needs it. */
+  #checks: SingleChecks | undefined;
+  #look: Promise<void> | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(store: Endpoints) {
-    this.#store = store;
+  private constructor(parts: Parts, usable: UsableTypes) {
+    this.#parts = parts;
+    this.#usable = usable;
+    this.#rebuild();
+  }
+
+  /** The configured types alone, unchecked, until others are read from the store. */
+  static unread({ eventTypes, events }: Wanted, parts: Parts): Catalogue {
+    return new Catalogue(parts, { configured: eventTypes, validates: events.validate, checkData: undefined });
   }
 
   /** Throws a ConfigError for types that cannot be used. */
-  static async open(wanted: Wanted, store: Endpoints): Promise<Catalogue> {
-    const opened = new Catalogue(store);
+  static async open(wanted: Wanted, parts: Parts): Promise<Catalogue> {
+    const opened = Catalogue.unread({ eventTypes: [], events: { ...wanted.events, validate: false } }, parts);
     await opened.change(wanted);
     return opened;
+  }
+
+  /** True if other nodes may change types too. */
+  get isShared(): boolean {
+    return (this.#parts.store.ownership?.owns ?? null) !== null;
   }
 
   /** Uses the wanted types. Throws a ConfigError, and changes nothing, if one of them cannot be used. */
@@ -47,27 +76,148 @@ export class Catalogue {
 
   /** Returns types to give to `use`. Throws a ConfigError for types that cannot be used, and changes nothing. */
   async check(wanted: Wanted): Promise<UsableTypes> {
+    const { endpoints, types } = this.#parts.store;
     const usable = await usableTypes(wanted);
-    const removed = await this.#store.endpoints.typesInUse([...usable.types.keys(), ...ALERT_TYPES]);
+    const read = await types.list();
+    const known = catalogueOf({ ...usable, stored: read.types });
+    const removed = await endpoints.typesInUse([...known.keys(), ...ALERT_TYPES]);
     if (removed.length > 0) throw new ConfigError(removed.map(stillChosen));
+    const again = read.deleted.filter((name) => known.has(name));
+    if (again.length > 0) await types.revive(again);
+    await this.#prepare(read.types, usable.validates);
+    await this.#take(read);
     return usable;
   }
 
-  use({ types, checkData }: UsableTypes): void {
+  use(usable: UsableTypes): void {
+    this.#usable = usable;
+    this.#rebuild();
+  }
+
+  /** Throws `validation_failed` for a schema that cannot be used, or that the sample does not match. */
+  async requireUsable(type: Pick<StoredType, "name" | "schema" | "sample">): Promise<void> {
+    const [checks, { UnusableType }] = await Promise.all([this.#loadChecks(), import("./data-check.ts")]);
+    try {
+      checks.require(type);
+    } catch (error) {
+      if (!(error instanceof UnusableType)) throw error;
+      throw validationFailed([{ pointer: `/${error.part}`, code: "invalid_syntax", detail: error.message }]);
+    }
+  }
+
+  /** Throws `event_type_read_only`, what `change` throws, and what the store refuses. */
+  async put(
+    name: string,
+    change: (before: StoredType | null) => StoredType,
+  ): Promise<{ readonly type: StoredType; readonly isNew: boolean }> {
+    this.#requireOwn(name);
+    const { type, isNew, revision } = await this.#parts.store.types.put(name, change);
+    await this.#changed(revision, (stored) => stored.set(name, type));
+    return { type, isNew };
+  }
+
+  /** Returns false if there is no such type. Throws `event_type_read_only` and `event_type_in_use`. */
+  async delete(name: string, now: number): Promise<boolean> {
+    this.#requireOwn(name);
+    const revision = await this.#parts.store.types.delete(name, now);
+    if (revision === null) return false;
+    await this.#changed(revision, (stored) => stored.delete(name));
+    return true;
+  }
+
+  #requireOwn(name: string): void {
+    const fault = readOnlyFault(this.types.get(name));
+    if (fault !== null) throw fault;
+  }
+
+  /**
+   * Reads the types again if another node has changed one. All who call it meanwhile share one look, and the looks keep
+   * a distance, so that nobody can make this node ask the store all the time.
+   */
+  look(): Promise<void> {
+    return (this.#look ??= this.#wait());
+  }
+
+  async #wait(): Promise<void> {
+    const { clock, store } = this.#parts;
+    const left = this.#lookedAt + LOOK_EVERY_MS - clock.monotonic();
+    await new Promise<void>((resolve) => void (left > 0 ? clock.after(left, resolve) : clock.nextTurn(resolve)));
+    // Whoever calls from here on may ask about a later change.
+    this.#look = null;
+    this.#lookedAt = clock.monotonic();
+    if ((await store.types.revision()) !== this.revision) await this.#take(await store.types.list());
+  }
+
+  async #changed(revision: number, change: (stored: Map<string, StoredType>) => void): Promise<void> {
+    if (revision <= this.revision) return;
+    // Another change came in between.
+    if (revision > this.revision + 1) return this.#take(await this.#parts.store.types.list());
+    const stored = new Map(this.#stored);
+    change(stored);
+    await this.#takeStored(revision, stored);
+  }
+
+  #take({ revision, types }: StoredTypes): Promise<void> {
+    return this.#takeStored(revision, new Map(types.map((type) => [type.name, type])));
+  }
+
+  async #takeStored(revision: number, stored: ReadonlyMap<string, StoredType>): Promise<void> {
+    await this.#prepare([...stored.values()], this.#usable.validates);
+    // A later answer came first.
+    if (revision < this.revision) return;
+    this.#stored = stored;
+    this.revision = revision;
+    this.#rebuild();
+  }
+
+  /** Loads the validator, if some type needs it. */
+  async #prepare(stored: readonly StoredType[], validates: boolean): Promise<void> {
+    const isChecked = ({ validation }: StoredType) => (validation ?? (validates ? "enforce" : "off")) !== "off";
+    if (stored.some(isChecked)) await this.#loadChecks();
+  }
+
+  async #loadChecks(): Promise<SingleChecks> {
+    if (this.#checks === undefined) {
+      const { SingleChecks } = await import("./data-check.ts");
+      this.#checks ??= new SingleChecks();
+    }
+    return this.#checks;
+  }
+
+  #rebuild(): void {
+    const types = catalogueOf({ ...this.#usable, stored: [...this.#stored.values()] });
     this.types.clear();
     for (const [name, type] of types) this.types.set(name, type);
-    this.checkData = checkData;
+    const all = [...types.values()];
+    this.hasDeprecated = all.some(({ deprecatedAt }) => deprecatedAt !== null);
+    if (all.every(({ checks }) => checks === "off")) this.checkData = undefined;
+    else if (all.every(({ origin }) => origin !== "api")) this.checkData = this.#usable.checkData;
+    else this.checkData = (type, data) => this.#judge(this.types.get(type)!, data);
+  }
+
+  #judge(type: KnownType, data: Uint8Array): DataFault | null {
+    if (type.checks === "off") return null;
+    if (type.origin !== "api") return this.#usable.checkData?.(type.name, data) ?? null;
+    const fault = this.#checks!.check(type, data);
+    return fault && { ...fault, isWarning: type.checks === "warn" };
   }
 }
 
-type UsableTypes = Pick<Catalogue, "types" | "checkData">;
+/** Configured types that can be used. */
+export interface UsableTypes {
+  readonly configured: readonly EventType[];
+  readonly validates: boolean;
+  /** Undefined unless `[events] validate` is on. */
+  readonly checkData: DataCheck | undefined;
+}
 
 /** Checks the configured types by themselves, without regard to endpoints. Throws a ConfigError. */
 export async function usableTypes({ eventTypes, events }: Wanted): Promise<UsableTypes> {
-  const types = catalogue(eventTypes);
+  const { validate: validates } = events;
+  const types = catalogueOf({ configured: eventTypes, stored: [], validates });
   // The author of a schema learns of its mistakes now, not on the day when validation is switched on.
-  const check = events.validate || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
-  return { types, checkData: events.validate ? check : undefined };
+  const check = validates || eventTypes.length > 0 ? await checkOf(types.values()) : undefined;
+  return { configured: eventTypes, validates, checkData: validates ? check : undefined };
 }
 
 async function checkOf(types: Iterable<KnownType>): Promise<DataCheck> {
@@ -92,45 +242,19 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
   };
 }
 
-export const EventType = titled(
-  "EventType",
-  v.object({
-    name: v.string(),
-    description: v.string(),
-    schema: described(
-      AnyObject,
-      "JSON Schema 2020-12 of `data`. With `[events] validate`, published data is checked against it.",
-    ),
-    sample: described(AnyObject, "The `data` of a test event."),
-    source: described(v.picklist(["specified", "example"]), "Whether the data is specified, or only an example."),
-  }),
-);
-
-export const EventTypePage = pageSchema(EventType);
-export const anEventType = BUILT_IN_TYPES[0]!;
-
-export const listEventTypes: Operation = {
-  id: "listEventTypes",
-  tag: "Events",
-  summary: "List the event types",
-  description:
-    "The whole catalogue in one page: the built-in types, and those that `[[event_types]]` in the configuration adds.",
-  replies: { 200: { description: "All event types.", schema: EventTypePage, example: aPageOf(anEventType) } },
-};
-
-export function eventTypeRoutes({ catalogue }: ApiParts): Route[] {
-  return [
-    {
-      method: "GET",
-      path: "/v1/webhooks/event-types",
-      access: "read",
-      reach: "all",
-      operation: listEventTypes,
-      handle: () => json(200, { data: [...catalogue.types.values()].map(presentType), next_cursor: null }),
-    },
-  ];
+/** Does the work again if it failed on a type that another node has just added or deleted. */
+export async function withNews<T>(catalogue: Catalogue, work: () => T | Promise<T>): Promise<T> {
+  const seen = catalogue.revision;
+  try {
+    return await work();
+  } catch (error) {
+    if (!isAboutUnknownType(error)) throw error;
+    await catalogue.look();
+    if (catalogue.revision === seen) throw error;
+    return work();
+  }
 }
 
-function presentType({ name, description, schema, sample, source }: KnownType) {
-  return { name, description, schema, sample, source };
+function isAboutUnknownType(error: unknown): boolean {
+  return error instanceof WebhookdError && error.errors.some(({ code }) => code === "unknown_event_type");
 }

@@ -15,7 +15,18 @@ export const HEADERS = {
   "WWW-Authenticate": header("How to authenticate.", "Bearer"),
   Allow: header("The methods that this path supports.", "POST, GET, HEAD"),
   Location: header("The path of the new resource.", "/v1/webhooks/ep_06fbqxvx8r4m8q2v6ng0c3kz7t"),
-  Link: header('The next page, if there is one, as `rel="next"`.', '</v1/webhooks?cursor=Zm9v>; rel="next"'),
+  Link: header(
+    'The next page of a list, if there is one, as `rel="next"`; each deprecated event type of a publish, as `rel="deprecation"`.',
+    '</v1/webhooks?cursor=Zm9v>; rel="next"',
+  ),
+  Deprecation: header(
+    "If an event type of the request is deprecated: since when, in seconds since 1970 (RFC 9745).",
+    "@1795600000",
+  ),
+  Sunset: header(
+    "If an event type of the request is deprecated: when its events are expected to end, if that is known (RFC 8594).",
+    "Sun, 31 Jan 2027 00:00:00 GMT",
+  ),
   ETag: header(
     "Different after every change. Of an endpoint, for `If-Match`: its health is not part of it. Of a page or file, for `If-None-Match`.",
     '"mX3vP0qLz8Kd2YtA"',
@@ -33,7 +44,13 @@ export const HEADERS = {
 
 type HeaderName = keyof typeof HEADERS;
 
-const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = { location: "Location", link: "Link", etag: "ETag" };
+const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = {
+  location: "Location",
+  link: "Link",
+  etag: "ETag",
+  deprecation: "Deprecation",
+  sunset: "Sunset",
+};
 
 /** Headers of answers to callers with a rate limit. */
 const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
@@ -167,6 +184,11 @@ const DETAILS: Record<ErrorCode, string> = {
   backup_running: "a backup is being made; wait until it is done",
   key_not_changeable:
     "/run/credentials/webhookd.service/secret.key is outside the data directory: change it where it comes from, while the daemon is stopped",
+  event_type_read_only:
+    "budget.exceeded is fixed by the specification and cannot be changed; add a type of another name",
+  event_type_in_use:
+    "order.created cannot be deleted, because an endpoint chose it (ep_06fbqxvx8r4m8q2v6ng0c3kz7t); archive it instead, with archived: true: it is not offered any more, and those who chose it keep it",
+  event_type_limit: "there are 1000 event types already: delete some that nothing uses any more",
   plan_changed: "the set now contains 442 deliveries, not 441; check the plan again",
   gone: "the data of this event was erased, so it cannot be sent again",
   precondition_failed: "the endpoint has changed since you read it: GET it again, and send its ETag in If-Match",
@@ -218,7 +240,7 @@ export function problemsOf({ method, path, access, body, again, operation }: Rou
   // The answer of such a route holds a secret, so it is not stored, and a repeat cannot get it.
   if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
   if (body?.metered) codes.push("overloaded");
-  if (path.includes(":")) codes.push("not_found");
+  if (path.includes(":") && operation.adds !== true) codes.push("not_found");
   codes.push(...(operation.problems ?? []));
   return CODES.filter((code) => codes.includes(code));
 }

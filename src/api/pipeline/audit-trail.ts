@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts";
 import { foldRuleOf, type FoldRule, REFUSED_ROWS } from "../../domain/audit-fold.ts";
 import type { AuditAction, AuditEntry } from "../../domain/caller.ts";
 import { WebhookdError, type ErrorCode } from "../../domain/errors.ts";
+import { TYPE_NAME } from "../../domain/events/pattern.ts";
 import { isAnyId } from "../../domain/id.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/store.ts";
@@ -175,7 +176,7 @@ function entryOf({ action, principal, peer, requestId }: Act, outcome: AuditEntr
     user: peer?.user ?? null,
     tenant: principal.tenant === EVERY_TENANT ? null : principal.tenant,
     action,
-    object: isAnyId(object) ? object : null,
+    object: isAnyId(object) || (action.startsWith("event_type.") && TYPE_NAME.test(object)) ? object : null,
     requestId,
     outcome,
   };

@@ -210,6 +210,10 @@ export class Faults {
     return this.#errors.length > 0;
   }
 
+  get all(): readonly FieldError[] {
+    return this.#errors;
+  }
+
   add(pointer: string, code: FieldCode, detail: string = DETAILS[code] ?? code): void {
     if (this.#errors.length < MAX_FAULTS) this.#errors.push({ pointer, code, detail });
   }

@@ -141,6 +141,8 @@ export interface Operation {
   readonly description?: string;
   /** The id prefix of each path parameter, `{ id: "ep" }`, or "" if it is not an id. */
   readonly params?: Readonly<Record<string, string>>;
+  /** True if what the path names is added unless it exists, so that the answer is never `not_found`. */
+  readonly adds?: boolean;
   /** Descriptions of request headers by name. `Idempotency-Key` on POST is described automatically. */
   readonly headers?: Readonly<Record<string, string>>;
   /** A valid body. */
@@ -166,7 +168,7 @@ export interface ReplyShape {
   readonly headers?: readonly ReplyHeader[];
 }
 
-export type ReplyHeader = "location" | "link" | "etag";
+export type ReplyHeader = "location" | "link" | "etag" | "deprecation" | "sunset";
 
 /** The header parameter of operations that answer with a `Representation`. */
 export const IF_NONE_MATCH = {

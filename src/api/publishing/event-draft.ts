@@ -40,6 +40,8 @@ export interface DraftRules {
    */
   readonly tenantFor: (named: string | undefined, pointer: string) => string;
   readonly checkData?: DataCheck | undefined;
+  /** Takes what is wrong with data that is accepted all the same. */
+  readonly warnings?: Faults | undefined;
   readonly now: number;
   /** When idempotency keys that are used now expire. */
   readonly expiresAt: number;
@@ -160,7 +162,10 @@ function draftOf(
   if (type === undefined || data === undefined || faults.some) return null;
   const span = body.subarray(data.start, data.end);
   const fault = rules.checkData?.(type, span) ?? null;
-  if (fault !== null) faults.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
+  if (fault !== null) {
+    const whose = fault.isWarning === true ? rules.warnings : faults;
+    whose?.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
+  }
   // A view of the request's own buffer. The store copies it into the envelope, and nobody keeps it longer.
   const draft = {
     tenant: rules.tenantFor(tenant, `${pointer}/tenant`),

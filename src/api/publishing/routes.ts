@@ -1,5 +1,6 @@
 /** Routes that publish events. An event answered with 202 is durable. */
 import { WebhookdError } from "../../domain/errors.ts";
+import { deprecationOf } from "../../domain/events/catalogue.ts";
 import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
 import type { Pieces } from "../../domain/json/json-token.ts";
@@ -7,9 +8,10 @@ import { formatInstant } from "../../domain/time/instant.ts";
 import type { Publication } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, oneTenant, TenantParameter, tenantToWrite } from "../pipeline/access.ts";
+import { Faults } from "../pipeline/body.ts";
 import { REPLAYED } from "../pipeline/repeats.ts";
 import { type Call, type Route } from "../pipeline/route.ts";
-import { jsonText, type Reply } from "../pipeline/reply.ts";
+import { type Header, jsonText, type Reply } from "../pipeline/reply.ts";
 import { readBatch, readEvent, readLines, type DraftRules } from "./event-draft.ts";
 import { publishBatch, publishEvent, eventBatch, eventDraft } from "./schemas.ts";
 
@@ -22,19 +24,29 @@ export function publishRoutes(parts: ApiParts): Route[] {
 
   async function one(call: Call): Promise<Reply> {
     await call.turn(call.body.length);
-    const draft = readEvent(call.body, rulesFor(parts, call), call.idempotencyKey);
+    const rules = rulesFor(parts, call);
+    const draft = readEvent(call.body, rules, call.idempotencyKey);
     call.carries([draft]);
     const [publication] = await publish(parts, [draft], call.now);
-    return jsonText(202, publicationText(publication!), publication!.duplicate ? REPLAYED : undefined);
+    const text = publicationText(publication!, warningsText(rules));
+    const repeated = publication!.duplicate ? REPLAYED : undefined;
+    return jsonText(202, text, parts.catalogue.hasDeprecated ? deprecationHeaders(parts, [draft], repeated) : repeated);
   }
 
   async function batch(call: Call): Promise<Reply> {
     const read = call.type === LINES ? readLines : readBatch;
-    const drafts = await inTurns(call, read(call.body, rulesFor(parts, call)));
+    const rules = rulesFor(parts, call);
+    const drafts = await inTurns(call, read(call.body, rules));
     call.carries(drafts);
-    const once = call.request && { ...call.request, answer: batchText };
+    const text = (publications: readonly Publication[]) => batchText(publications, warningsText(rules));
+    const once = call.request && { ...call.request, answer: text };
     try {
-      return jsonText(202, batchText(await publish(parts, drafts, call.now, once)));
+      const publications = await publish(parts, drafts, call.now, once);
+      return jsonText(
+        202,
+        text(publications),
+        parts.catalogue.hasDeprecated ? deprecationHeaders(parts, drafts) : undefined,
+      );
     } catch (error) {
       throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
     }
@@ -77,7 +89,35 @@ function rulesFor({ catalogue, config }: ApiParts, { principal, query, headers, 
     tenantToWrite(principal, oneTenant(ofQuery, named, pointer));
   const { maxEventBytes, idempotency } = config.server;
   const { checkData, types } = catalogue;
-  return { types, maxEventBytes, tenantFor, checkData, now, expiresAt: now + idempotency, trace: traceOf(headers) };
+  const warnings = checkData && new Faults();
+  const trace = traceOf(headers);
+  return { types, maxEventBytes, tenantFor, checkData, warnings, now, expiresAt: now + idempotency, trace };
+}
+
+/** Returns the member of an answer that says what is wrong with data of types that only warn; "" if nothing is. */
+function warningsText({ warnings }: DraftRules): string {
+  return warnings?.some === true ? `,"warnings":${JSON.stringify(warnings.all)}` : "";
+}
+
+/** Tells publishers of deprecated types (RFC 9745 and RFC 8594); each link names one of the types. */
+function deprecationHeaders(
+  { catalogue }: ApiParts,
+  drafts: readonly EventDraft[],
+  more: readonly Header[] = [],
+): readonly Header[] {
+  const deprecation = deprecationOf(
+    catalogue.types,
+    drafts.map(({ type }) => type),
+  );
+  if (deprecation === null) return more;
+  const { since, sunsetAt, names } = deprecation;
+  const links = names.map((name) => `</v1/webhooks/event-types/${name}>; rel="deprecation"; type="application/json"`);
+  return [
+    ...more,
+    ["deprecation", `@${Math.floor(since / 1000)}`],
+    ...(sunsetAt === null ? [] : [["sunset", new Date(sunsetAt).toUTCString()] as const]),
+    ["link", links.join(", ")],
+  ];
 }
 
 /** Lets other requests have their turn before each piece. */
@@ -119,9 +159,9 @@ function traceOf({ traceparent, tracestate }: Call["headers"]): TraceContext | u
   return traceContext(String(traceparent), tracestate === undefined ? undefined : String(tracestate));
 }
 
-function batchText(publications: readonly Publication[]): string {
+function batchText(publications: readonly Publication[], more: string): string {
   const texts = publications.map((each) => publicationText(each, each.duplicate ? ',"duplicate":true' : ""));
-  return `{"data":[${texts.join(",")}]}`;
+  return `{"data":[${texts.join(",")}]${more}}`;
 }
 
 function mismatchOf(error: IdempotencyMismatch): WebhookdError {

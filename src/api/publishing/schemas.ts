@@ -68,21 +68,36 @@ export function eventBatch(types: Types) {
 export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft(new Map()).entries));
 export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem(new Map()).entries));
 
-export const Publication = titled(
-  "Publication",
+const Warning = titled(
+  "Warning",
   v.object({
-    id: id("evt"),
-    type: v.string(),
-    created_at: Instant,
-    delivery_count: described(Count, "How many endpoints it goes to."),
-    deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count` instead."),
+    pointer: described(v.string(), "A JSON pointer (RFC 6901) into the body."),
+    code: v.string(),
+    detail: v.string(),
   }),
 );
+
+const WARNINGS = v.optional(
+  described(
+    v.array(Warning),
+    "Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted all the same.",
+  ),
+);
+
+const PUBLISHED = {
+  id: id("evt"),
+  type: v.string(),
+  created_at: Instant,
+  delivery_count: described(Count, "How many endpoints it goes to."),
+  deliveries: described(Count, "The same number under its old name. Deprecated: use `delivery_count` instead."),
+};
+
+export const Publication = titled("Publication", v.object({ ...PUBLISHED, warnings: WARNINGS }));
 
 const BatchedPublication = titled(
   "BatchedPublication",
   v.object({
-    ...Publication.entries,
+    ...PUBLISHED,
     duplicate: v.optional(
       described(v.boolean(), "The event was already published with the same key; this is the first answer."),
     ),
@@ -91,6 +106,7 @@ const BatchedPublication = titled(
 
 export const BatchPublication = v.object({
   data: described(v.array(BatchedPublication), "In the same order as in the request."),
+  warnings: WARNINGS,
 });
 
 export const aDraft = {
@@ -119,7 +135,14 @@ export const publishEvent: Operation = {
     "The call returns once the event and its deliveries are on the disk (fsync'd); the attempts begin at once.",
   headers: TRACE,
   example: aDraft,
-  replies: { 202: { description: "The event is durable.", schema: Publication, example: aPublication } },
+  replies: {
+    202: {
+      description: "The event is durable.",
+      schema: Publication,
+      example: aPublication,
+      headers: ["deprecation", "sunset", "link"],
+    },
+  },
 };
 
 export const publishBatch: Operation = {
@@ -132,6 +155,11 @@ export const publishBatch: Operation = {
   example: { events: [aDraft] },
   line: aDraft,
   replies: {
-    202: { description: "All the events are durable.", schema: BatchPublication, example: { data: [aPublication] } },
+    202: {
+      description: "All the events are durable.",
+      schema: BatchPublication,
+      example: { data: [aPublication] },
+      headers: ["deprecation", "sunset", "link"],
+    },
   },
 };

@@ -9,7 +9,7 @@ export interface EventType {
   readonly description: string;
   /** `specified` if the specification fixes the data; `example` if the sample is only an example. */
   readonly source: "specified" | "example";
-  /** The schema of `data`, checked only with `[events] validate`. */
+  /** The schema of `data`. */
   readonly schema: JsonSchema;
   /** The `data` of a test event. */
   readonly sample: Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ function data(properties: Readonly<Record<string, JsonSchema>>, required: readon
 /**
  * The event types of the specification. It fixes all their names, but the data only of `transaction.enriched`; the
  * other samples are ours. So the schemas of those require no field and only give the types of the sample's fields.
- * Together with the configured types they form the catalogue.
+ * Together with the configured and the stored types they form the catalogue (`catalogue.ts`).
  */
 export const BUILT_IN_TYPES: readonly EventType[] = [
   {
@@ -151,24 +151,10 @@ export const BUILT_IN_TYPES: readonly EventType[] = [
 /** The prefix of our own operational events. */
 const RESERVED = "webhookd.";
 
-/** Returns why a configuration may not add a type of this name, as the end of a sentence; null if it may. */
+/** Returns why no configuration and no operator may add a type of this name, as the end of a sentence; null if it may. */
 export function nameFault(name: string): string | null {
   if (!TYPE_NAME.test(name))
     return "is not an event type name: use words of letters, digits, _ and -, separated by dots";
   if (name.startsWith(RESERVED)) return `begins with ${RESERVED}, which is reserved for the daemon's own events`;
   return BUILT_IN_TYPES.some((type) => type.name === name) ? "is built in and cannot be redefined" : null;
-}
-
-/**
- * The built-in and the configured types by name. Throws a `RangeError` for a name that may not be added or that occurs
- * twice.
- */
-export function catalogue(extra: Iterable<EventType> = []): Map<string, EventType> {
-  const types = new Map(BUILT_IN_TYPES.map((type) => [type.name, type]));
-  for (const type of extra) {
-    const fault = nameFault(type.name) ?? (types.has(type.name) ? "is defined twice" : null);
-    if (fault !== null) throw new RangeError(`the event type ${type.name} ${fault}`);
-    types.set(type.name, type);
-  }
-  return types;
 }

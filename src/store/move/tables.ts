@@ -100,6 +100,11 @@ export const TABLES: readonly Table[] = [
   table("signing_key", "tenant", "tenant private_key next_private_key switches_at published", { names: OF_TENANT }),
   table("health", "endpoint", "endpoint last_success_at last_failure_at consecutive_failures failing_since"),
   table("subscription", "tenant type endpoint", "tenant type endpoint", { names: OF_TYPE }),
+  table(
+    "type_definition",
+    "name",
+    "name description type_group schema sample validation deprecated_at sunset_at archived deleted_at",
+  ),
   table("api_key", "number", "number id name hash scopes tenant created_at expires_at last_used_at revoked_at portal", {
     onlyPostgres: "made_by",
   }),
@@ -182,6 +187,7 @@ export type Facts = Partial<Record<(typeof FACTS)[number], string>>;
 export const OWN_FACTS: Readonly<Record<string, string>> = {
   schema: "each store has its own",
   steps: "how far a migration has got",
+  types_revision: "each store counts its own changes",
   fresh_from: "set anew",
   typed_from: "in a new file, all events are indexed by type",
   causes_noted: "set anew",

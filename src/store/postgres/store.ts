@@ -26,6 +26,7 @@ import { migrateBesideOthers } from "./engine/migrate.ts";
 import { META } from "./engine/schema.ts";
 import { PostgresSecrets } from "./endpoints/secrets.ts";
 import { PostgresSigningKeys } from "./endpoints/signing-keys.ts";
+import { PostgresTypes } from "./endpoints/types.ts";
 import { PostgresStatistics } from "./statistics/statistics.ts";
 import { PostgresUpkeep } from "./upkeep.ts";
 import type { Box } from "../rows/box.ts";
@@ -126,6 +127,7 @@ export class PostgresStore implements Store {
   readonly endpoints: PostgresEndpoints;
   readonly secrets: PostgresSecrets;
   readonly signingKeys: PostgresSigningKeys;
+  readonly types: PostgresTypes;
   readonly keys: PostgresKeys;
   readonly jobs: PostgresJobs;
   readonly reads: PostgresReads;
@@ -160,6 +162,7 @@ export class PostgresStore implements Store {
     this.endpoints = new PostgresEndpoints(engine, { health, idempotency, pending });
     this.secrets = new PostgresSecrets(engine, idempotency);
     this.signingKeys = new PostgresSigningKeys(engine, idempotency);
+    this.types = new PostgresTypes(engine);
     const { maxPendingPerTenant, shares } = options;
     this.events = new PostgresEvents(engine, { counters, idempotency, pending, maxPendingPerTenant, shares });
     this.deliveries = new PostgresDeliveries(engine, { counters, health, idempotency, pending });

@@ -22,6 +22,8 @@ import { Endpoints } from "./endpoints/endpoints.ts";
 import { FirstKeys } from "./endpoints/first-keys.ts";
 import { Health } from "./endpoints/health.ts";
 import { OldEndpoints, Sweep } from "./endpoints/sweep.ts";
+import { SqliteTypes } from "./endpoints/type-store.ts";
+import { TypeRows } from "./endpoints/types.ts";
 import { Engine, type EngineOptions } from "./engine/engine.ts";
 import type { NativeBinding } from "./engine/open-database.ts";
 import { emptyLogAtStop } from "./engine/write-ahead-log.ts";
@@ -87,6 +89,7 @@ export class SqliteStore implements Store {
   readonly endpoints: SqliteEndpoints;
   readonly secrets: SqliteSecrets;
   readonly signingKeys: SqliteSigningKeys;
+  readonly types: SqliteTypes;
   readonly keys: SqliteKeys;
   readonly jobs: SqliteJobs;
   readonly reads: SqliteReads;
@@ -125,7 +128,10 @@ export class SqliteStore implements Store {
     const responses = new Responses(db, engine.meta);
     const attempts = new Attempts(db, { index, urls, responses });
 
-    const rows = new Endpoints(db, { ...names, box: engine.box, firstKeys: new FirstKeys(db, tenants, engine) });
+    const typeRows = new TypeRows(db, names.types);
+    this.types = new SqliteTypes(engine, typeRows);
+    const firstKeys = new FirstKeys(db, tenants, engine);
+    const rows = new Endpoints(db, { ...names, typeRows, box: engine.box, firstKeys });
     const health = new Health(db, index);
     const sweep = new Sweep(db, { index, fresh, manual });
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { openDataCheck, UnusableType, type DataCheck } from "../../../src/api/event-types/data-check.ts";
-import { BUILT_IN_TYPES, catalogue, type EventType } from "../../../src/domain/events/event-type.ts";
+import { Catalogue } from "../../../src/api/event-types/catalogue.ts";
+import { openDataCheck, UnusableType } from "../../../src/api/event-types/data-check.ts";
+import { BUILT_IN_TYPES, type EventType } from "../../../src/domain/events/event-type.ts";
+import { ManualClock } from "../../harness/clock.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { aStore } from "../sqlite.ts";
 import { FakeStore } from "../fake-store.ts";
@@ -25,11 +27,12 @@ const ORDER: EventType = {
   sample: { id: "ord_1" },
 };
 
-function serve(store: FakeStore | Store = new FakeStore(), checkData?: DataCheck) {
-  const config = { ...aConfig(), eventTypes: [ORDER] };
-  return ApiServer.start(store instanceof FakeStore ? store.asStore() : store, {
+async function serve(given: FakeStore | Store = new FakeStore(), validate = false) {
+  const config = { ...aConfig(), eventTypes: [ORDER], events: { validate } };
+  const store = given instanceof FakeStore ? given.asStore() : given;
+  return ApiServer.start(store, {
     config,
-    catalogue: { types: catalogue([ORDER]), checkData },
+    catalogue: await Catalogue.open(config, { store, clock: new ManualClock() }),
   });
 }
 
@@ -43,7 +46,8 @@ describe("the catalogue", () => {
       ...BUILT_IN_TYPES.map(({ name, source }) => [name, source]),
       ["order.created", "example"],
     ]);
-    expect(body.data.at(-1)).toEqual({ ...ORDER });
+    const plain = { group: null, validation: null, deprecated: false, deprecated_at: null, sunset_at: null };
+    expect(body.data.at(-1)).toEqual({ ...ORDER, ...plain, archived: false, defined_in: "configuration" });
     expect((await api.get(PATH, { key: await api.addKey(["publish"]) })).status).toBe(403);
   });
 
@@ -124,7 +128,7 @@ describe("the schemas", () => {
 
   it("are held against what is published, and point at the field", async () => {
     const fake = new FakeStore();
-    const api = await serve(fake, check);
+    const api = await serve(fake, true);
     const one = await api.post(EVENTS, {
       type: "transaction.enriched",
       data: { transaction_id: "txn_1", category: "a" },

@@ -5,7 +5,9 @@ import { KEY_PAGE_POLICY, page, PAGE_POLICY } from "../../../src/api/openapi/pag
 import { openapi } from "../../../src/api/openapi/document.ts";
 import { Signer } from "../../../src/delivery/send/signer.ts";
 import { envelope } from "../../../src/domain/events/event.ts";
-import { catalogue } from "../../../src/domain/events/event-type.ts";
+import { catalogueOf } from "../../../src/domain/events/catalogue.ts";
+import { Catalogue } from "../../../src/api/event-types/catalogue.ts";
+import { ManualClock } from "../../harness/clock.ts";
 import { PROBLEMS } from "../../../src/domain/errors.ts";
 import { Description, token } from "./described.ts";
 import { FakeStore } from "../fake-store.ts";
@@ -36,8 +38,10 @@ describe("the description", () => {
   });
 
   it("follows the catalogue, which a running daemon may change", async () => {
-    const types = catalogue();
-    const server = await ApiServer.start(new FakeStore().asStore(), { catalogue: { types, checkData: undefined } });
+    const store = new FakeStore().asStore();
+    const catalogue = Catalogue.unread(aConfig(), { store, clock: new ManualClock() });
+    const { types } = catalogue;
+    const server = await ApiServer.start(store, { catalogue });
     const named = async () => {
       const { webhooks, components } = (await server.get("/openapi.json")).body;
       const { Registration, EventDraft } = components.schemas;
@@ -106,8 +110,8 @@ describe("the receivers' part", () => {
   const { webhooks } = document;
 
   it("has a webhook for each event type, with an example of what is sent", () => {
-    expect(Object.keys(webhooks)).toEqual([...catalogue().keys()]);
-    for (const [name, { sample }] of catalogue()) {
+    expect(Object.keys(webhooks)).toEqual([...catalogueOf().keys()]);
+    for (const [name, { sample }] of catalogueOf()) {
       const media = `/webhooks/${token(name)}/post/requestBody/content/${token("application/json")}`;
       const { example } = webhooks[name].post.requestBody.content["application/json"];
       expect(example).toEqual(expect.objectContaining({ type: name, data: sample }));
@@ -121,7 +125,7 @@ describe("the receivers' part", () => {
     const signature = { header: "X-Our-Signature", standardWebhooks };
     const { retry } = aConfig();
     const made = new Description(
-      openapi({ routes: [], types: catalogue().values(), version: "1.2.3", signature, retry }),
+      openapi({ routes: [], types: catalogueOf().values(), version: "1.2.3", signature, retry }),
     );
     const signer = new Signer(
       {

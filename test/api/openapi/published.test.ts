@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openapi } from "../../../src/api/openapi/document.ts";
-import { catalogue } from "../../../src/domain/events/event-type.ts";
+import { catalogueOf } from "../../../src/domain/events/catalogue.ts";
 import { version } from "../../../src/build.ts";
 import { breaks } from "./breaking.ts";
 import { FakeStore } from "../fake-store.ts";
@@ -11,7 +11,7 @@ type Json = Record<string, any>;
 
 const FILE = new URL("../../../docs/openapi.json", import.meta.url);
 const { routes } = await ApiServer.start(new FakeStore().asStore());
-const types = catalogue();
+const types = catalogueOf();
 const { signature, retry } = aConfig();
 const document: Json = openapi({ routes, types: types.values(), version, signature, retry });
 const text = `${JSON.stringify(document, null, 2)}\n`;

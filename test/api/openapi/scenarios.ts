@@ -6,6 +6,7 @@ import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
 import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
+import { MAX_STORED_TYPES, roomFault } from "../../../src/domain/events/catalogue.ts";
 import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
@@ -272,6 +273,37 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
   async listEventTypes(walk) {
     await walk.call("listEventTypes");
     return {};
+  },
+  async getEventType(walk) {
+    await walk.call("getEventType", { id: "goal.achieved" });
+    return { id: "goal.achieved" };
+  },
+  async createEventType(walk) {
+    const step = { body: { name: "order.created", description: "An order.", group: "orders", validation: "warn" } };
+    await walk.call("createEventType", step);
+    await walk.call("createEventType", step);
+    await walk.call("createEventType", { body: { name: "goal.achieved" } });
+    await withManyTypes(walk, (name) => walk.call("createEventType", { body: { name } }));
+    return step;
+  },
+  async putEventType(walk) {
+    const step = { id: "order.paid", body: { deprecated: true, sunset_at: "2030-01-01T00:00:00Z", archived: true } };
+    await walk.call("putEventType", step);
+    await walk.call("putEventType", step);
+    await walk.call("publishEvent", { body: { ...EVENT, type: step.id } });
+    await walk.call("putEventType", { id: "goal.achieved", body: {} });
+    await withManyTypes(walk, (id) => walk.call("putEventType", { id, body: {} }));
+    return step;
+  },
+  async deleteEventType(walk) {
+    const id = "order.lost";
+    await walk.call("putEventType", { id, body: {} });
+    const endpoint = await walk.endpoint({ events: [id] });
+    await walk.call("deleteEventType", { id });
+    await walk.call("deleteEndpoint", { id: endpoint });
+    await walk.call("deleteEventType", { id });
+    await walk.call("deleteEventType", { id: "goal.achieved" });
+    return { id };
   },
   async listEvents(walk) {
     await walk.endpoint();
@@ -542,6 +574,17 @@ async function damagedKeys(walk: Walk, operation: string, step: Step = {}): Prom
   walk.damageKeys();
   await walk.call(operation, step);
   await walk.call("rotateSigningKey", { body: { overlap_seconds: 0 } });
+}
+
+/** Runs on a store that has as many types as there may be. */
+async function withManyTypes({ api: { store } }: Walk, run: (name: string) => Promise<unknown>): Promise<void> {
+  const { types } = store;
+  const put: typeof types.put = (_name, change) => {
+    change(null);
+    return Promise.reject(roomFault(MAX_STORED_TYPES)!);
+  };
+  Object.assign(store, { types: { put } });
+  await run("one.more").finally(() => void Object.assign(store, { types }));
 }
 
 /** Runs on a store that claims to have a node. */

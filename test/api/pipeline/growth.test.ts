@@ -136,6 +136,13 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
     type: "goal.achieved",
     data: {},
   }),
+  "POST /v1/webhooks/event-types": async (api) => (at) => api.post("/v1/webhooks/event-types", { name: `a.t${at}` }),
+  "PUT /v1/webhooks/event-types/:id": async (api) => (at) =>
+    api.request("PUT", `/v1/webhooks/event-types/a.t${at}`, { body: "{}" }),
+  "DELETE /v1/webhooks/event-types/:id": async (api) => {
+    const all = await many(CALLS, (at) => api.request("PUT", `/v1/webhooks/event-types/a.t${at}`, { body: "{}" }));
+    return (at) => api.request("DELETE", `/v1/webhooks/event-types/${all[at]!.body.name}`);
+  },
   "POST /v1/keys": post(fixed("/v1/keys"), { name: "k", scopes: ["read"], tenant: "a" }),
   "DELETE /v1/keys/:id": async (api) => {
     const keys = await many(CALLS, async () => id(await api.post("/v1/keys", { scopes: ["read"], tenant: "a" })));

@@ -94,7 +94,10 @@ export function callAbout(
   key: string,
   query = "",
 ): Promise<Answer> {
-  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => ids[operation.params![name] as keyof Ids]);
+  const filled = path.replaceAll(
+    /:(\w+)/g,
+    (_, name: string) => ids[operation.params![name] as keyof Ids] ?? "goal.achieved",
+  );
   const text = body === undefined ? undefined : JSON.stringify(operation.example);
   return api.request(method, filled + query, { key, ...(text !== undefined && { body: text }) });
 }

@@ -7,6 +7,7 @@ import { clockSet } from "./recovery/clock.ts";
 import { dataSearch } from "./reads/data-search.ts";
 import { deliveryLists } from "./reads/delivery-lists.ts";
 import { endpoints } from "./endpoints/endpoints.ts";
+import { eventTypes } from "./endpoints/event-types.ts";
 import { idempotency } from "./callers/idempotency.ts";
 import { failures } from "./statistics/failures.ts";
 import { health } from "./endpoints/health.ts";
@@ -54,6 +55,7 @@ export function everySuite(open: OpenFresh, walked = 4000): void {
   });
   describe("its endpoints", () => {
     endpoints(open);
+    eventTypes(open);
     health(open);
   });
   describe("its secrets", () => {

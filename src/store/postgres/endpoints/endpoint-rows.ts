@@ -15,6 +15,7 @@ import {
 } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 import { makeFirstKey } from "./signing-keys.ts";
+import { requireThere } from "./types.ts";
 
 /** The number of slots, by which endpoints are divided among nodes. */
 export const SLOTS = 1024;
@@ -115,6 +116,7 @@ export class EndpointRows {
   }
 
   async #subscribe(tx: Queries, types: readonly string[], tenant: string, endpoint: number, now: number) {
+    await requireThere(tx, types);
     await addNames(tx, [tenant], types, () => this.#engine.numbers.next(now));
     await tx.change(
       "INSERT INTO subscription (tenant, type, endpoint) SELECT $1::text, type, $3::integer FROM unnest($2::text[]) AS type",

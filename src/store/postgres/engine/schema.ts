@@ -132,6 +132,20 @@ const SCHEMA = `
   );
   CREATE INDEX subscription_endpoint ON subscription (endpoint);
 
+  -- Event types that operators keep here, beside those of the configuration. A deleted one keeps its row for a day.
+  CREATE TABLE type_definition (
+    name text PRIMARY KEY,
+    description text NOT NULL,
+    type_group text,
+    schema text NOT NULL,
+    sample text NOT NULL,
+    validation text CHECK (validation IN ('off', 'warn', 'enforce')),
+    deprecated_at bigint,
+    sunset_at bigint,
+    archived smallint NOT NULL CHECK (archived IN (0, 1)),
+    deleted_at bigint
+  );
+
   CREATE TABLE event (
     key bigint PRIMARY KEY,
     random text NOT NULL,

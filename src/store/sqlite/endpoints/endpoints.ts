@@ -27,6 +27,7 @@ import {
 import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
 import type { FirstKeys } from "./first-keys.ts";
+import type { TypeRows } from "./types.ts";
 
 /** The number of endpoints that are named if a type is still in use. */
 const NAMED = 3;
@@ -47,6 +48,7 @@ const UPDATE = `UPDATE endpoint SET ${SET.map((column) => `${column} = @${column
 interface Parts {
   readonly tenants: Interned;
   readonly types: Interned;
+  readonly typeRows: TypeRows;
   readonly index: EndpointIndex;
   readonly box: Box;
   readonly firstKeys: FirstKeys;
@@ -60,6 +62,7 @@ export class Endpoints {
   readonly #db: Database;
   readonly #tenants: Interned;
   readonly #types: Interned;
+  readonly #typeRows: TypeRows;
   readonly #index: EndpointIndex;
   readonly #box: Box;
   readonly #firstKeys: FirstKeys;
@@ -81,6 +84,7 @@ export class Endpoints {
     this.#db = db;
     this.#tenants = parts.tenants;
     this.#types = parts.types;
+    this.#typeRows = parts.typeRows;
     this.#index = parts.index;
     this.#box = parts.box;
     this.#firstKeys = parts.firstKeys;
@@ -111,8 +115,8 @@ export class Endpoints {
     if (this.#count.get(tenant)! >= maxPerTenant) {
       return new WebhookdError("endpoint_limit", `the tenant has ${maxPerTenant} endpoints already`);
     }
-    const taken = this.#otherOfUid(endpoint.uid, tenant, endpoint.id);
-    if (taken !== null) return taken;
+    const refused = this.#otherOfUid(endpoint.uid, tenant, endpoint.id) ?? this.#typeRows.deletedFault(endpoint.events);
+    if (refused !== null) return refused;
     this.#firstKeys.makeFor(endpoint, endpoint.tenant);
     const { lastInsertRowid } = this.#insert.run({
       ...columnsOf(endpoint.id, endpoint, this.#box),
@@ -139,8 +143,8 @@ export class Endpoints {
     const { endpoint, headers } = this.#read(row);
     const changed = attempt(() => change({ ...endpoint, headers }, endpoint));
     if (changed instanceof WebhookdError) return changed;
-    const taken = this.#otherOfUid(changed.uid, row.tenant, id);
-    if (taken !== null) return taken;
+    const refused = this.#otherOfUid(changed.uid, row.tenant, id) ?? this.#typeRows.deletedFault(changed.events);
+    if (refused !== null) return refused;
     this.#firstKeys.makeFor(changed, this.#tenants.name(row.tenant));
     const enabled = row.enabled === 1;
     const resumed = changed.enabled && !enabled;

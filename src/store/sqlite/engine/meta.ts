@@ -4,6 +4,7 @@ import type { Pause } from "../../../domain/deliveries/pause.ts";
 import { StoreRefused } from "../../files/refused.ts";
 import type { BackupFile, Damage, OpenMove } from "../../store.ts";
 import type { Box } from "../../rows/box.ts";
+import { TYPES_REVISION } from "../../rows/type-row.ts";
 
 export class Meta {
   readonly #select: Statement<[string], string | number>;
@@ -114,6 +115,14 @@ export class Meta {
   set causesNoted(event: number | null) {
     if (event === null) this.#delete.run("causes_noted");
     else this.#upsert.run("causes_noted", event);
+  }
+
+  get typesRevision(): number {
+    return Number(this.#select.get(TYPES_REVISION) ?? 0);
+  }
+
+  set typesRevision(revision: number) {
+    this.#upsert.run(TYPES_REVISION, revision);
   }
 
   get pause(): Pause | null {

@@ -119,6 +119,20 @@ const ENDPOINTS = `
   ) STRICT, WITHOUT ROWID;
   -- The types of one endpoint.
   CREATE INDEX subscription_endpoint ON subscription (endpoint);
+
+  -- Event types that operators keep here, beside those of the configuration. A deleted one keeps its row for a day.
+  CREATE TABLE type_definition (
+    name TEXT PRIMARY KEY,
+    description TEXT NOT NULL,
+    type_group TEXT,
+    schema TEXT NOT NULL,
+    sample TEXT NOT NULL,
+    validation TEXT CHECK (validation IN ('off', 'warn', 'enforce')),
+    deprecated_at INTEGER,
+    sunset_at INTEGER,
+    archived INTEGER NOT NULL CHECK (archived IN (0, 1)),
+    deleted_at INTEGER
+  ) STRICT, WITHOUT ROWID;
 `;
 
 const EVENTS = `
