@@ -157,7 +157,7 @@ const RULES: Rule[] = [
   {
     from: "src/api/event-types/catalogue.ts",
     may: ["src/api/event-types", "src/api/pipeline", "src/config/mistake.ts", "src/domain", "valibot"],
-    types: ["src/api/parts.ts", "src/config.ts", "src/store/store.ts"],
+    types: ["src/api/parts.ts", "src/clock.ts", "src/config.ts", "src/store/store.ts"],
     why: "event types, and what configured ones must agree with",
   },
   {
@@ -232,7 +232,7 @@ const RULES: Rule[] = [
     from: "src/api/parts.ts",
     may: [],
     types: [
-      "src/api/event-types/data-check.ts",
+      "src/api/event-types/catalogue.ts",
       "src/api/server/socket.ts",
       "src/domain",
       "src/store/store.ts",

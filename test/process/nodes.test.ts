@@ -145,6 +145,37 @@ async function follow(node: DaemonProcess, last?: string) {
 }
 
 describe.skipIf(server === null)("processes that share a PostgreSQL", () => {
+  it("know an event type as soon as one of them has it", async ({ machine }) => {
+    const { nodes } = await cluster(machine, 2);
+    const [one, other] = nodes as [DaemonProcess, DaemonProcess];
+    const types = "/v1/webhooks/event-types";
+    const publish = (type: string, data: object = {}) => other.request("POST", "/v1/webhooks/events", { type, data });
+    const register = (type: string) =>
+      other.request("POST", "/v1/webhooks", { url: "https://example.com/h", events: [type] });
+    for (let at = 0; at < 5; at++) {
+      const schema = { type: "object", required: ["id"] };
+      const type = { schema, sample: { id: 1 }, validation: "enforce" };
+      expect((await one.request("PUT", `${types}/order.t${at}`, type)).status).toBe(201);
+      expect(
+        (await (at % 2 === 0 ? publish(`order.t${at}`, { id: 1 }) : register(`order.t${at}`))).status,
+      ).toBeLessThan(300);
+    }
+    expect((await publish("order.none")).body.errors).toMatchObject([{ code: "unknown_event_type" }]);
+    expect((await publish("order.t0")).body.errors).toMatchObject([{ pointer: "/data/id" }]);
+
+    // Each learns of any other change within a second or so.
+    await one.request("PUT", `${types}/order.t0`, { validation: "off" });
+    await expect.poll(async () => (await publish("order.t0")).status).toBe(202);
+
+    // A node that has not heard of the deletion does not let an endpoint choose the type.
+    for (let at = 0; at < 5; at++) {
+      await one.request("PUT", `${types}/gone.t${at}`, {});
+      await expect.poll(async () => (await other.request("GET", `${types}/gone.t${at}`)).status).toBe(200);
+      expect((await one.request("DELETE", `${types}/gone.t${at}`)).status).toBe(204);
+      expect((await register(`gone.t${at}`)).body.errors).toMatchObject([{ code: "unknown_event_type" }]);
+    }
+  });
+
   it("send each event once, whichever of them it is published on, and heed what any of them is told", async ({
     machine,
   }) => {

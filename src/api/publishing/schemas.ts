@@ -68,8 +68,8 @@ export function eventBatch(types: Types) {
 export const DRAFT_FIELDS: ReadonlySet<string> = new Set(Object.keys(eventDraft(new Map()).entries));
 export const ITEM_FIELDS: ReadonlySet<string> = new Set(Object.keys(batchItem(new Map()).entries));
 
-const Warning = titled(
-  "Warning",
+const DataWarning = titled(
+  "DataWarning",
   v.object({
     pointer: described(v.string(), "A JSON pointer (RFC 6901) into the body."),
     code: v.string(),
@@ -79,7 +79,7 @@ const Warning = titled(
 
 const WARNINGS = v.optional(
   described(
-    v.array(Warning),
+    v.array(DataWarning),
     "Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted all the same.",
   ),
 );

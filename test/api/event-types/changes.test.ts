@@ -60,6 +60,8 @@ describe("an operator's event type", () => {
       object,
     ]);
     expect(audited).toEqual([
+      // The second one was refused.
+      ["event_type.delete", "order.created"],
       ["event_type.delete", "order.created"],
       ["event_type.put", "order.paid"],
       ["event_type.put", "order.created"],
@@ -145,6 +147,24 @@ describe("an operator's event type", () => {
   it("is refused under a path that is no name", async () => {
     const { put } = await serve();
     expect((await put("a%20b")).body.errors).toMatchObject([{ pointer: "", code: "invalid_syntax" }]);
+  });
+});
+
+describe("an endpoint with a pattern", () => {
+  it("receives a type that is added later, archived or not, and does not keep it", async () => {
+    const { api, put, register } = await serve();
+    const { id } = (await register(["order.*"])).body;
+    await put("order.created");
+    const test = await api.post(`/v1/webhooks/${id}/test`, {});
+    expect((await api.get(`${EVENTS}/${test.body.id}`)).body).toMatchObject({
+      type: "order.created",
+      data: ORDER.sample,
+    });
+    await put("order.created", { ...ORDER, archived: true });
+    expect((await api.post(EVENTS, { type: "order.created", data: {} })).body.deliveries).toBe(1);
+    expect((await register(["order.*", "*"])).status).toBe(201);
+    await put("order.unused");
+    expect((await api.request("DELETE", `${PATH}/order.unused`)).status).toBe(204);
   });
 });
 

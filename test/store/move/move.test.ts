@@ -259,6 +259,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
     file.exec(`INSERT INTO started SELECT event, endpoint, 1, 0 FROM delivery LIMIT 1;
       INSERT INTO manual_attempt SELECT event, endpoint, 1 FROM delivery LIMIT 1;
       INSERT INTO key_time VALUES (0, 1, 1);
+      INSERT INTO type_definition VALUES ('a.b', '', 'g', '{}', '{}', 'warn', 1, 2, 1, NULL);
+      INSERT INTO meta VALUES ('types_revision', 1);
       INSERT INTO late_response SELECT started_at, event, endpoint, number FROM attempt LIMIT 1`);
     file.close();
     const url = await freshUrl();

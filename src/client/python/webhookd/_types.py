@@ -41,7 +41,7 @@ class BatchItem(_BatchItem, total=False):
     idempotency_key: str
 
 
-class Warning(TypedDict):
+class DataWarning(TypedDict):
     # A JSON pointer (RFC 6901) into the body.
     pointer: str
     code: str
@@ -60,7 +60,7 @@ class _Publication(TypedDict):
 
 class Publication(_Publication, total=False):
     # Data that does not match the schema of a type whose `validation` is `warn`, at most 20. The events were accepted all the same.
-    warnings: List[Warning]
+    warnings: List[DataWarning]
 
 
 class _BatchedPublication(TypedDict):
