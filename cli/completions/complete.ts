@@ -51,7 +51,9 @@ async function known(client: Client, hint: string, command: CommandName): Promis
     case "key":
       return (await client.call("listKeys", { query })).data.map(({ id, name }) => [id, name]);
     case "TYPE":
-      return (await client.call("listEventTypes")).data.map(({ name, description }) => [name, description]);
+      return (await client.call("listEventTypes")).data
+        .filter(({ archived }) => !archived)
+        .map(({ name, description, deprecated }) => [name, deprecated ? `deprecated: ${description}` : description]);
     default:
       return [];
   }

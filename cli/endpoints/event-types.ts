@@ -4,9 +4,15 @@ import { nearest } from "../../src/domain/nearest.ts";
 import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
 import { Failure } from "../failure.ts";
 
-/** Reads names and patterns separated by commas, or `all` for every type in the catalogue now, by its name. */
+/** Reads names and patterns separated by commas, or `all` for every type that is offered now, by its name. */
 export async function readTypes(text: string, client: Client): Promise<readonly string[]> {
-  return text === "all" ? catalogue(client) : text.split(",").map((name) => name.trim());
+  return text === "all" ? offeredTypes(client) : text.split(",").map((name) => name.trim());
+}
+
+/** Returns the names of the types that an endpoint may choose: all but the archived ones. */
+export async function offeredTypes(client: Client): Promise<string[]> {
+  const { data } = await client.call("listEventTypes");
+  return data.filter(({ archived }) => !archived).map(({ name }) => name);
 }
 
 /** If a type is unknown, throws an error that names it and the one that was probably meant. */

@@ -185,10 +185,10 @@ async function listTypes(client: Client, json: boolean, io: Io): Promise<number>
   const { data } = await client.call("listEventTypes");
   if (json) sayJson(io, { data });
   else {
-    const rows = data.map(({ name, description, source }) => [
+    const rows = data.map(({ name, description, source, deprecated, archived }) => [
       name,
       source === "specified" ? SPECIFIED : UNSPECIFIED,
-      description,
+      `${archived ? "archived: " : deprecated ? "deprecated: " : ""}${description}`,
     ]);
     sayTable(io, [["TYPE", "DATA", "DESCRIPTION"], ...rows]);
   }

@@ -1,6 +1,7 @@
 /** Registers the receiver with the daemon, and removes it again. */
 import { ClientError, type Client } from "../../../src/client/client.ts";
 import type { Endpoint } from "../../../src/client/operations.ts";
+import { offeredTypes } from "../../endpoints/event-types.ts";
 import { Failure } from "../../failure.ts";
 
 /** Marks endpoints that this program registered, so that it touches no other. */
@@ -17,7 +18,7 @@ export interface Registration {
 
 /** `types` null chooses every type. If an endpoint already has this URL, it is used instead of a second one. */
 export async function register(client: Client, url: string, types: readonly string[] | null): Promise<Registration> {
-  const events = types ?? (await everyType(client));
+  const events = types ?? (await offeredTypes(client));
   const { data } = await client.call("listEndpoints", { query: { url } });
   const [before] = data;
   if (before === undefined) return registerNew(client, url, events);
@@ -69,9 +70,4 @@ async function brought(client: Client, endpoint: Endpoint, events: readonly stri
   const isSame = endpoint.events.length === events.length && events.every((type) => endpoint.events.includes(type));
   if (isSame && endpoint.enabled) return endpoint;
   return client.call("changeEndpoint", { id: endpoint.id, body: { events, enabled: true } });
-}
-
-async function everyType(client: Client): Promise<string[]> {
-  const { data } = await client.call("listEventTypes");
-  return data.map(({ name }) => name);
 }

@@ -29,8 +29,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
     call.carries([draft]);
     const [publication] = await publish(parts, [draft], call.now);
     const text = publicationText(publication!, warningsText(rules));
-    const repeated = publication!.duplicate ? REPLAYED : undefined;
-    return jsonText(202, text, parts.catalogue.hasDeprecated ? deprecationHeaders(parts, [draft], repeated) : repeated);
+    return jsonText(202, text, deprecationHeaders(parts, [draft], publication!.duplicate ? REPLAYED : undefined));
   }
 
   async function batch(call: Call): Promise<Reply> {
@@ -41,12 +40,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
     const text = (publications: readonly Publication[]) => batchText(publications, warningsText(rules));
     const once = call.request && { ...call.request, answer: text };
     try {
-      const publications = await publish(parts, drafts, call.now, once);
-      return jsonText(
-        202,
-        text(publications),
-        parts.catalogue.hasDeprecated ? deprecationHeaders(parts, drafts) : undefined,
-      );
+      return jsonText(202, text(await publish(parts, drafts, call.now, once)), deprecationHeaders(parts, drafts));
     } catch (error) {
       throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
     }
@@ -103,8 +97,9 @@ function warningsText({ warnings }: DraftRules): string {
 function deprecationHeaders(
   { catalogue }: ApiParts,
   drafts: readonly EventDraft[],
-  more: readonly Header[] = [],
-): readonly Header[] {
+  more?: readonly Header[],
+): readonly Header[] | undefined {
+  if (!catalogue.hasDeprecated) return more;
   const deprecation = deprecationOf(
     catalogue.types,
     drafts.map(({ type }) => type),
@@ -113,7 +108,7 @@ function deprecationHeaders(
   const { since, sunsetAt, names } = deprecation;
   const links = names.map((name) => `</v1/webhooks/event-types/${name}>; rel="deprecation"; type="application/json"`);
   return [
-    ...more,
+    ...(more ?? []),
     ["deprecation", `@${Math.floor(since / 1000)}`],
     ...(sunsetAt === null ? [] : [["sunset", new Date(sunsetAt).toUTCString()] as const]),
     ["link", links.join(", ")],

@@ -16,7 +16,9 @@ interface Props {
 export function TypesField({ chosen, refusal, change }: Props) {
   const { value, fault, again } = useRead("listEventTypes", {});
   if (value === undefined) return fault === undefined ? <Loading lines={6} /> : <Trouble fault={fault} again={again} />;
-  const all = value.data.map(({ name }) => name);
+  // An archived type is shown only to those who chose it.
+  const shown = value.data.filter(({ name, archived }) => !archived || chosen.includes(name));
+  const all = shown.map(({ name }) => name);
   const toggle = (name: string, on: boolean) => change(on ? [...chosen, name] : chosen.filter((one) => one !== name));
   const hasAll = all.every((name) => chosen.includes(name));
   return (
@@ -29,7 +31,7 @@ export function TypesField({ chosen, refusal, change }: Props) {
         </button>
       </p>
       <ul className="types card">
-        {value.data.map((type) => (
+        {shown.map((type) => (
           <Type key={type.name} type={type} chosen={chosen} toggle={toggle} />
         ))}
       </ul>
@@ -69,13 +71,15 @@ interface TypeProps {
   readonly toggle: Toggle;
 }
 
-function Type({ type: { name, description, sample, source }, chosen, toggle }: TypeProps) {
+function Type({ type, chosen, toggle }: TypeProps) {
+  const { name, description, sample, source } = type;
   const pattern = chosen.find((one) => one !== name && matches(one, name));
   return (
     <Choice name={name} on={chosen.includes(name)} toggle={toggle}>
       <p id={`type-${name}-says`} className="quiet" dir="auto">
         {description} {pattern && <>Received through {pattern}.</>}
       </p>
+      <Life type={type} />
       <details>
         <summary className="quiet">
           {source === "specified" ? "What its data looks like" : "A sample of its data"}
@@ -83,6 +87,19 @@ function Type({ type: { name, description, sample, source }, chosen, toggle }: T
         <Code text={JSON.stringify(sample, null, 2)} label={`Sample of ${name}`} />
       </details>
     </Choice>
+  );
+}
+
+/** Says that a type is on its way out. */
+function Life({ type: { archived, deprecated_at: since, sunset_at: until } }: { type: EventType }) {
+  if (!archived && since === null) return null;
+  const day = (instant: string) => instant.slice(0, 10);
+  return (
+    <p className="quiet">
+      {since !== null && <>Deprecated since {day(since)}. </>}
+      {until !== null && <>Its events are expected to end on {day(until)}. </>}
+      {archived && <>Archived: once you remove it here, you cannot choose it again.</>}
+    </p>
   );
 }
 

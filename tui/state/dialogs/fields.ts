@@ -13,7 +13,7 @@ export function textOf({ fields }: FormDialog, name: string): string {
 
 /** Returns the completions of the word before the cursor, or all values that the field may hold. */
 export function choicesOf({ takes, choices, line }: Field, { known }: State): string[] {
-  const names = (known.types ?? []).map(({ name }) => name);
+  const names = (known.types ?? []).filter(({ archived }) => !archived).map(({ name }) => name);
   const url = (id: string) => known.endpoints.get(id)?.url ?? "";
   switch (takes) {
     case "text":

@@ -158,6 +158,7 @@ function typesIn(form: FormDialog, { known }: State): string[] {
   const types = textOf(form, "events")
     .split(/[\s,]+/)
     .filter((type) => type !== "");
-  if (types.length === 1 && types[0] === "all" && known.types !== null) return known.types.map(({ name }) => name);
+  if (types.length === 1 && types[0] === "all" && known.types !== null)
+    return known.types.filter(({ archived }) => !archived).map(({ name }) => name);
   return [...new Set(types)];
 }
