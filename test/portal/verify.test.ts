@@ -36,6 +36,7 @@ describe("a signature in the browser", () => {
     [Buffer.from(sign(BODY), "hex").toString("base64"), "It is right, but in base64."],
     [`sha256=${sign(BODY)}`, "There is “sha256=” before it."],
     ["v1,abc", "This is the header webhook-signature."],
+    ["v1a,abc", "This is the header webhook-signature."],
     [sign(BODY).slice(1), "It has 63 characters; a signature has 64 hexadecimal digits."],
     [sign("something else"), "It was made with a different secret, or from a different body."],
     ["", "There is no signature."],

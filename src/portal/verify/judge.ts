@@ -44,7 +44,7 @@ function withoutName(given: string, header: string): string {
 /** Returns a verdict that needs no trying, or null. */
 function formOf(signature: string, header: string): Verdict | null {
   if (signature === "") return no("There is no signature.", `Paste the value of ${header}.`);
-  if (signature.startsWith("v1,"))
+  if (/^v\d\w?,/.test(signature))
     return no(
       "This is the header webhook-signature.",
       `Compare with ${header}, or use a library for Standard Webhooks.`,
