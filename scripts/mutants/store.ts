@@ -131,10 +131,10 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-retry-loses-its-due-time",
-    file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: "retry: verdict.retry, trigger: triggerCode(trigger), dueAt: Math.ceil(verdict.dueAt)",
-    replace: "retry: verdict.retry, trigger: triggerCode(trigger), dueAt: 0",
-    tests: ["test/store/sqlite.test.ts"],
+    file: "src/domain/deliveries/record.ts",
+    find: "dueAt: Math.ceil(verdict.dueAt)",
+    replace: "dueAt: 0",
+    tests: ["test/domain/record.test.ts", "test/store/sqlite.test.ts"],
   },
   {
     name: "a-key-is-not-remembered",
@@ -223,12 +223,12 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-due-time-is-a-transaction-of-its-own",
     file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: "    const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);\n",
-    replace: `    const later = dueAt === null ? null : dueAt + 86_400_000;
-    const moved = this.#move.run(status, claim.number, retry, trigger, later, event, endpoint.number, before);
+    find: "    const moved = to && this.#move.run(...columnsOf(to), event, endpoint.number, claim.number - 1);\n",
+    replace: `    const later = to && { ...to, dueAt: to.dueAt && to.dueAt + 86_400_000 };
+    const moved = later && this.#move.run(...columnsOf(later), event, endpoint.number, claim.number - 1);
     setImmediate(() => {
       try {
-        this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, claim.number);
+        if (to !== null) this.#move.run(...columnsOf(to), event, endpoint.number, claim.number);
       } catch {}
     });
 `,
@@ -292,17 +292,17 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: "a-late-success-takes-a-number-back",
-    file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: "status = ${DELIVERED}, attempts = max(attempts, ?)",
-    replace: "status = ${DELIVERED}, attempts = ?",
-    tests: ["test/store/sqlite.test.ts"],
+    file: "src/domain/deliveries/record.ts",
+    find: "const attempts = Math.max(before.attempts, claim.number);",
+    replace: "const attempts = claim.number;",
+    tests: ["test/domain/record.test.ts"],
   },
   {
     name: "a-replay-that-we-interrupted-becomes-a-retry",
-    file: "src/store/sqlite/deliveries/delivery-store.ts",
-    find: 'outcome.outcome === "interrupted" ? claim.trigger',
-    replace: 'outcome.outcome === "interrupted" && claim.trigger === "test" ? claim.trigger',
-    tests: ["test/store/sqlite.test.ts"],
+    file: "src/domain/deliveries/record.ts",
+    find: 'outcome.outcome === "interrupted" ? trigger',
+    replace: 'outcome.outcome === "interrupted" && trigger === "test" ? trigger',
+    tests: ["test/domain/record.test.ts"],
   },
   {
     name: "a-job-leaves-out-what-is-due-with-the-end-of-a-page",
@@ -394,5 +394,33 @@ export const STORE: readonly Mutant[] = [
     find: " || now - since >= FAILING_MS",
     replace: "",
     tests: ["test/domain/streak.test.ts"],
+  },
+  {
+    name: "a-success-that-comes-late-does-not-win",
+    file: "src/domain/deliveries/record.ts",
+    find: 'verdict.status === "delivered" && before.status !== "delivered"',
+    replace: 'verdict.status === "delivered" && before.status === "waiting"',
+    tests: ["test/domain/record.test.ts"],
+  },
+  {
+    name: "a-failure-on-the-ladder-ends-a-request",
+    file: "src/domain/deliveries/record.ts",
+    find: '(claim.trigger === "manual" || claim.trigger === "test") && ',
+    replace: "",
+    tests: ["test/domain/record.test.ts"],
+  },
+  {
+    name: "a-delivery-with-an-attempt-stays-fresh",
+    file: "src/domain/deliveries/record.ts",
+    find: 'const status = before.status === "fresh" ? "waiting" : before.status;',
+    replace: "const { status } = before;",
+    tests: ["test/domain/record.test.ts"],
+  },
+  {
+    name: "the-fast-way-writes-another-state-than-the-rule",
+    file: "src/store/sqlite/deliveries/delivery-store.ts",
+    find: "return [status, attempts, retry, trigger, dueAt];",
+    replace: "return [status, attempts, retry, 0, dueAt];",
+    tests: ["test/store/sqlite.test.ts"],
   },
 ];

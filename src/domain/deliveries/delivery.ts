@@ -14,8 +14,18 @@ import { nextDelay, type Ladder, askedDelay } from "./due-time.ts";
 import type { TraceContext } from "../events/event.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
+/**
+ * The status as a store keeps it. A pending delivery is fresh from its commit until its first attempt is recorded or it is
+ * put back on disk; memory holds it meanwhile. Otherwise it waits on disk.
+ */
+export type StoredStatus = "fresh" | "waiting" | Exclude<DeliveryStatus, "pending">;
 export type ShownStatus = DeliveryStatus | "held";
 export type EventStatus = ShownStatus | "unmatched";
+
+/** True if the delivery is pending: more attempts may come. */
+export function isOpen(status: StoredStatus): boolean {
+  return status === "fresh" || status === "waiting";
+}
 
 /** One attempt for a sender to make, without the endpoint's own settings. */
 export interface Send {

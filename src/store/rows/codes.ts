@@ -2,7 +2,7 @@
 import { decodeBase32, encodeBase32, EVENTS_PER_MS, isId } from "../../domain/id.ts";
 import { hash } from "node:crypto";
 import type { Outcome, Trigger } from "../../domain/deliveries/attempt.ts";
-import type { DeliveryStatus } from "../../domain/deliveries/delivery.ts";
+import type { DeliveryStatus, StoredStatus } from "../../domain/deliveries/delivery.ts";
 import type { TraceContext } from "../../domain/events/event.ts";
 
 /**
@@ -125,11 +125,14 @@ export const DELIVERED = 2;
 export const FAILED = 3;
 export const CANCELLED = 4;
 
+const STORED: readonly StoredStatus[] = ["fresh", "waiting", "delivered", "failed", "cancelled"];
 const STATUSES: readonly DeliveryStatus[] = ["pending", "pending", "delivered", "failed", "cancelled"];
 const TRIGGERS: readonly Trigger[] = ["ladder", "replay", "manual", "test"];
 const OUTCOMES: readonly Outcome["outcome"][] = ["succeeded", "failed", "interrupted"];
 
 export const statusOf = (code: number): DeliveryStatus => STATUSES[code]!;
+export const storedStatusOf = (code: number): StoredStatus => STORED[code]!;
+export const storedStatusCode = (status: StoredStatus): number => STORED.indexOf(status);
 export const triggerCode = (trigger: Trigger): number => TRIGGERS.indexOf(trigger);
 export const triggerOf = (code: number): Trigger => TRIGGERS[code]!;
 export const outcomeCode = (outcome: Outcome["outcome"]): number => OUTCOMES.indexOf(outcome);

@@ -1,26 +1,19 @@
 /**
- * What became of deliveries. A batch reads where its deliveries stand, decides what its attempts make of them, one after
- * the other, and writes that by compare-and-set on each row: if another node moved one meanwhile, all is decided anew.
+ * Records attempts. Nearly all of them move their delivery, and one statement does that for a whole batch. For the others
+ * the rows are read, `afterAttempt` decides one attempt after the other, and compare-and-set writes each row: if another
+ * node moved one meanwhile, everything is decided again.
  */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { isByStatus } from "../../../domain/deliveries/attempt.ts";
-import type { Verdict } from "../../../domain/deliveries/delivery.ts";
+import { afterAttempt, answersRequest, moveOf, withoutResponse } from "../../../domain/deliveries/record.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
 import { packWay } from "../../rows/attempt-row.ts";
-import { DELIVERED, FAILED, FRESH, outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
+import { outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
+import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 import { type Pending, pendingOfEach } from "./pending.ts";
 
-/** Where a delivery stands. */
-export interface Standing {
-  readonly status: number;
-  readonly attempts: number;
-  readonly retry: number;
-  readonly trigger: number;
-  readonly due_at: number | null;
-}
-
-interface Row extends Standing {
+interface Row extends StateRow {
   readonly event: number;
   readonly endpoint: number;
   readonly erased: boolean;
@@ -34,46 +27,9 @@ export interface Placed {
   readonly endpoint: number;
 }
 
-/** What an attempt makes of its delivery; `to` is null where nothing of it changes. */
-export interface Step {
-  readonly result: Recorded["result"];
-  readonly to: Standing;
-}
-
-/** An attempt that its delivery has moved on from changes nothing but the count, unless it is a success: that wins. */
-export function stepOf(from: Standing, ended: EndedAttempt): Step {
-  const { claim, verdict } = ended;
-  const attempts = Math.max(from.attempts, claim.number);
-  const moves = verdict.status !== "unchanged" && from.status <= WAITING && from.attempts === claim.number - 1;
-  if (moves) return { result: "applied", to: stateAfter(ended, verdict) };
-  if (verdict.status === "delivered" && from.status !== DELIVERED) {
-    return { result: "applied", to: { ...from, status: DELIVERED, attempts, due_at: null } };
-  }
-  const to = { ...from, attempts, ...(from.status === FRESH && attempts > 0 && { status: WAITING }) };
-  return { result: verdict.status === "unchanged" ? "applied" : "superseded", to };
-}
-
-function stateAfter({ claim, outcome }: EndedAttempt, verdict: Exclude<Verdict, { status: "unchanged" }>): Standing {
-  const { number: attempts, retry } = claim;
-  if (verdict.status !== "pending") {
-    const status = verdict.status === "delivered" ? DELIVERED : FAILED;
-    return { status, attempts, retry, trigger: triggerCode(claim.trigger), due_at: null };
-  }
-  // An interrupted attempt is made again as what it was.
-  const trigger = triggerCode(outcome.outcome === "interrupted" ? claim.trigger : "ladder");
-  // Rounded up, because a retry is never early.
-  return { status: WAITING, attempts, retry: verdict.retry, trigger, due_at: Math.ceil(verdict.dueAt) };
-}
-
-/** Whether an attempt that was asked for is owed no more. One that we interrupted is made again. */
-function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
-  if (verdict.status === "delivered") return true;
-  return (claim.trigger === "manual" || claim.trigger === "test") && outcome.outcome !== "interrupted";
-}
-
 /**
- * Each place is null for an attempt of an event that is gone, or of an endpoint that never was. `isNew`: no attempt of a
- * delivery that is moved is there already, as it cannot be, and the server need not look first.
+ * A place in `all` is null for an attempt of an event that is gone, or of an endpoint that never was. `isNew` says that no
+ * attempt of a delivery that moves is stored already; this cannot be otherwise, and spares the server a look-up.
  */
 export async function recordAll(
   tx: Queries,
@@ -102,15 +58,15 @@ function appliedTo({ claim: { endpoint, event }, verdict }: EndedAttempt): Recor
 }
 
 /**
- * Moves deliveries that are where their attempts left them, as nearly all are, without reading them first. What is open
- * is not erased, because an erasure waits until nothing is. Answers which were moved.
+ * Moves the deliveries that are where their attempts found them (`isAsFound`), without reading them first. None of their
+ * events is erased, because an erasure waits until no delivery is open. Returns the attempts that moved a delivery.
  */
 async function settle(tx: Queries, placed: readonly Placed[]): Promise<ReadonlySet<Placed>> {
   const first = new Map<string, Placed>();
   for (const one of placed) if (!first.has(nameOf(one))) first.set(nameOf(one), one);
   const some = [...first.values()].flatMap((one) => {
-    const { verdict } = one.ended;
-    return verdict.status === "unchanged" ? [] : [{ one, to: stateAfter(one.ended, verdict) }];
+    const to = moveOf(one.ended);
+    return to === null ? [] : [{ one, to: rowOf(to) }];
   });
   if (some.length === 0) return new Set();
   const rows = await tx.rows<{ event: number; endpoint: number }>(
@@ -147,7 +103,7 @@ async function dropAsked(tx: Queries, placed: readonly Placed[]): Promise<void> 
   ]);
 }
 
-/** Those that were not: another one recorded an attempt meanwhile, or they were taken back, or are gone. */
+/** Records the attempts that `settle` did not: most often, another attempt or a cancel came first. */
 async function recordEach(
   tx: Queries,
   pending: Pending,
@@ -155,8 +111,8 @@ async function recordEach(
   all: readonly (Placed | null)[],
 ): Promise<Recorded[]> {
   const placed = all.filter((one) => one !== null);
-  // Another node may be erasing an event: what is read below stays as it is, and an erasure that comes later finds what is
-  // written here.
+  // Another node may be erasing an event. With this lock, what is read below stays as it is, and an erasure that comes
+  // later finds what is written here.
   await tx.rows("SELECT 1 FROM event WHERE key = ANY($1::bigint[]) ORDER BY key FOR KEY SHARE", [
     placed.map(({ event }) => event),
   ]);
@@ -173,11 +129,12 @@ async function recordEach(
     const row = one === null ? undefined : after.get(nameOf(one));
     if (one === null || row === undefined) return NOTHING;
     const { claim } = one.ended;
-    const { result, to } = stepOf(row, one.ended);
-    after.set(nameOf(one), { ...row, ...to });
-    kept.push(row.erased ? { ...one, ended: withoutAnswer(one.ended) } : one);
-    const waits = to.status === WAITING && to.due_at !== null;
-    return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt: to.due_at } : null };
+    const { result, state } = afterAttempt(stateOf(row), one.ended);
+    after.set(nameOf(one), { ...row, ...rowOf(state) });
+    kept.push(row.erased ? { ...one, ended: withoutResponse(one.ended) } : one);
+    const { status, dueAt } = state;
+    const waits = status === "waiting" && dueAt !== null;
+    return { result, waiting: waits ? { endpoint: claim.endpoint, event: claim.event, dueAt } : null };
   });
   const hasEnded = (name: string) => before.get(name)!.status <= WAITING && after.get(name)!.status > WAITING;
   // A batch may have several attempts of one delivery.
@@ -226,17 +183,17 @@ export async function dropRequests(tx: Queries, pairs: readonly { event: number;
   );
 }
 
-/** What is kept of an attempt, whoever made it. */
+/** The part of an attempt that is stored. Not every stored attempt was made: a held delivery may expire. */
 export type Kept = Pick<Placed, "event" | "endpoint"> & {
   readonly ended: Omit<EndedAttempt, "claim" | "verdict"> & {
     readonly claim: Pick<EndedAttempt["claim"], "number" | "trigger" | "round" | "retry">;
   };
 };
 
-/** The first attempts are made by then, and few others: each later one costs a row. */
+/** A response that comes later than this after its event has a row of its own; by then, first attempts have been made. */
 export const LATE_RESPONSE_MS = 3_600_000;
 
-/** An attempt that is there already stays as it is. */
+/** An attempt that is stored already stays as it is. */
 const UNLESS_THERE = "ON CONFLICT DO NOTHING";
 
 export async function addAttempts(
@@ -300,8 +257,4 @@ export async function addAttempts(
 
 export function nameOf({ event, endpoint }: { readonly event: number; readonly endpoint: number }): string {
   return `${event} ${endpoint}`;
-}
-
-function withoutAnswer(ended: EndedAttempt): EndedAttempt {
-  return { ...ended, outcome: { ...ended.outcome, responseHeaders: {}, responseBody: new Uint8Array(0) } };
 }

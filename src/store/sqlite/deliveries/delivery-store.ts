@@ -1,5 +1,12 @@
-/** The way of a delivery: from where it waits, through its attempts, to its end. */
-import type { Claim, Position, Verdict } from "../../../domain/deliveries/delivery.ts";
+/** The contract for deliveries, and the recording of attempts. */
+import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
+import {
+  afterAttempt,
+  answersRequest,
+  moveOf,
+  withoutResponse,
+  type DeliveryState,
+} from "../../../domain/deliveries/record.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { SetAside } from "../../files/spare-files.ts";
 import type {
@@ -25,7 +32,8 @@ import type { Database, Statement } from "better-sqlite3";
 import { isPlainFirst, type Attempts } from "../attempts/attempts.ts";
 import { Causes } from "../attempts/causes.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
-import { DELIVERED, FAILED, FRESH, triggerCode, WAITING, keyOf } from "../../rows/codes.ts";
+import { FRESH, WAITING, keyOf } from "../../rows/codes.ts";
+import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 
 interface Parts {
   /** Takes what cannot be recorded in a damaged database. */
@@ -128,29 +136,16 @@ export class SqliteDeliveries implements DeliveryStore {
   }
 }
 
-type Move = [
-  status: number,
-  attempts: number,
-  retry: number,
-  trigger: number,
-  dueAt: number | null,
-  event: number,
-  endpoint: number,
-  attemptsBefore: number,
-];
+type Columns = [status: number, attempts: number, retry: number, trigger: number, dueAt: number | null];
+type Write = [...Columns, event: number, endpoint: number];
 
-interface State {
-  readonly status: number;
-  readonly retry: number;
-  readonly trigger: number;
-  readonly dueAt: number | null;
-}
-
-const NOTHING = new Uint8Array(0);
 const APPLIED: Recorded = { result: "applied", waiting: null };
 const SUPERSEDED: Recorded = { result: "superseded", waiting: null };
 
-/** What became of deliveries: attempts and the states they lead to; fresh deliveries that memory gave back. */
+/**
+ * Records attempts, and takes fresh deliveries back from memory. Nearly all attempts move their delivery, and one
+ * statement does that without reading the row. `afterAttempt` decides about the others.
+ */
 export class RecordAttempts {
   readonly #index: EndpointIndex;
   readonly #attempts: Attempts;
@@ -158,10 +153,9 @@ export class RecordAttempts {
   readonly #started: Started;
   readonly #manual: ManualAttempts;
   readonly #fresh: FreshMark;
-  readonly #move: Statement<Move>;
-  readonly #current: Statement<[number, number], { status: number; due_at: number | null }>;
-  readonly #win: Statement<[number, number, number]>;
-  readonly #count: Statement<[number, number, number]>;
+  readonly #move: Statement<[...Write, attemptsBefore: number]>;
+  readonly #write: Statement<Write>;
+  readonly #current: Statement<[number, number], StateRow>;
   readonly #isErased: Statement<[number], number>;
   readonly #park: Statement<[number, number, number]>;
 
@@ -175,16 +169,13 @@ export class RecordAttempts {
     this.#started = parts.started;
     this.#manual = parts.manual;
     this.#fresh = parts.fresh;
-    this.#move = db.prepare(
-      `UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?
-       WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`,
+    const write = "UPDATE delivery SET status = ?, attempts = ?, retry = ?, trigger = ?, due_at = ?";
+    this.#write = db.prepare(`${write} WHERE event = ? AND endpoint = ?`);
+    // The condition is the rule `isAsFound`.
+    this.#move = db.prepare(`${write} WHERE event = ? AND endpoint = ? AND attempts = ? AND status <= ${WAITING}`);
+    this.#current = db.prepare(
+      "SELECT status, attempts, retry, trigger, due_at FROM delivery WHERE event = ? AND endpoint = ?",
     );
-    this.#current = db.prepare("SELECT status, due_at FROM delivery WHERE event = ? AND endpoint = ?");
-    this.#win = db.prepare(
-      `UPDATE delivery SET status = ${DELIVERED}, attempts = max(attempts, ?), due_at = NULL
-       WHERE event = ? AND endpoint = ?`,
-    );
-    this.#count = db.prepare("UPDATE delivery SET attempts = max(attempts, ?) WHERE event = ? AND endpoint = ?");
     this.#isErased = db.prepare<[number], number>("SELECT body IS NULL FROM event WHERE key = ?").pluck();
     this.#park = db.prepare(
       `UPDATE delivery SET status = ${WAITING}, due_at = min(due_at, ?)
@@ -199,19 +190,17 @@ export class RecordAttempts {
     const event = keyOf(claim.event);
     this.#started.ended(event, endpoint.number);
     if (answersRequest(ended)) this.#manual.drop(event, endpoint.number);
-    if (ended.verdict.status === "unchanged") return this.#add(ended, event, endpoint.number, "applied");
     if (isPlainFirst(event, ended) && this.#attempts.deliverFirst(event, endpoint.number, ended)) {
       this.#fresh.settled(event, endpoint.number);
       return APPLIED;
     }
-    const { status, retry, trigger, dueAt } = stateAfter(ended, ended.verdict);
-    const before = claim.number - 1;
-    const moved = this.#move.run(status, claim.number, retry, trigger, dueAt, event, endpoint.number, before);
-    if (moved.changes === 0) return this.#add(ended, event, endpoint.number, "superseded");
+    const to = moveOf(ended);
+    const moved = to && this.#move.run(...columnsOf(to), event, endpoint.number, claim.number - 1);
+    if (to === null || moved?.changes === 0) return this.#recordByRule(ended, event, endpoint.number);
     this.#attempts.add(event, endpoint.number, ended);
     if (ended.outcome.outcome === "failed" || claim.number > 1) this.#causes.note(event, endpoint.number);
-    if (dueAt === null) return APPLIED;
-    return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt } };
+    if (to.dueAt === null) return APPLIED;
+    return { result: "applied", waiting: { endpoint: claim.endpoint, event: claim.event, dueAt: to.dueAt } };
   }
 
   park(deliveries: readonly Waiting[], now: number): Waiting[] {
@@ -223,44 +212,21 @@ export class RecordAttempts {
     });
   }
 
-  /** The delivery moved on without this attempt, or does not move by it: it is kept, and only a success changes anything. */
-  #add(ended: EndedAttempt, event: number, endpoint: number, result: Recorded["result"]): Recorded {
+  #recordByRule(ended: EndedAttempt, event: number, endpoint: number): Recorded {
     const current = this.#current.get(event, endpoint);
     if (current === undefined) return SUPERSEDED;
-    // Nothing of an erased event is open, so that its attempts all come by here.
+    const { result, state } = afterAttempt(stateOf(current), ended);
+    // No delivery of an erased event is open, so its attempts all come by here.
     const erased = this.#isErased.get(event) === 1;
-    this.#attempts.add(event, endpoint, erased ? withoutAnswer(ended) : ended);
-    const { claim, verdict } = ended;
-    if (verdict.status === "delivered" && current.status !== DELIVERED) {
-      this.#win.run(claim.number, event, endpoint);
-      this.#causes.note(event, endpoint);
-      return APPLIED;
-    }
-    // Or the next attempt would get a number that is taken.
-    this.#count.run(claim.number, event, endpoint);
+    this.#attempts.add(event, endpoint, erased ? withoutResponse(ended) : ended);
+    this.#write.run(...columnsOf(state), event, endpoint);
     this.#causes.note(event, endpoint);
-    if (current.status !== WAITING) return result === "applied" ? APPLIED : SUPERSEDED;
-    return { result, waiting: { endpoint: claim.endpoint, event: claim.event, dueAt: current.due_at! } };
+    if (state.status !== "waiting") return result === "applied" ? APPLIED : SUPERSEDED;
+    return { result, waiting: { endpoint: ended.claim.endpoint, event: ended.claim.event, dueAt: state.dueAt! } };
   }
 }
 
-/** Whether an attempt that was asked for is owed no more. One that we interrupted is made again. */
-function answersRequest({ claim, outcome, verdict }: EndedAttempt): boolean {
-  if (verdict.status === "delivered") return true;
-  return (claim.trigger === "manual" || claim.trigger === "test") && outcome.outcome !== "interrupted";
-}
-
-function withoutAnswer(ended: EndedAttempt): EndedAttempt {
-  return { ...ended, outcome: { ...ended.outcome, responseHeaders: {}, responseBody: NOTHING } };
-}
-
-function stateAfter({ claim, outcome }: EndedAttempt, verdict: Exclude<Verdict, { status: "unchanged" }>): State {
-  if (verdict.status !== "pending") {
-    const status = verdict.status === "delivered" ? DELIVERED : FAILED;
-    return { status, retry: claim.retry, trigger: triggerCode(claim.trigger), dueAt: null };
-  }
-  // An interrupted attempt is made again as what it was.
-  const trigger = outcome.outcome === "interrupted" ? claim.trigger : "ladder";
-  // Rounded up, because a retry is never early.
-  return { status: WAITING, retry: verdict.retry, trigger: triggerCode(trigger), dueAt: Math.ceil(verdict.dueAt) };
+function columnsOf(state: DeliveryState): Columns {
+  const { status, attempts, retry, trigger, due_at: dueAt } = rowOf(state);
+  return [status, attempts, retry, trigger, dueAt];
 }

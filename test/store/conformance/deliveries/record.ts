@@ -14,6 +14,7 @@ import {
   timedOut,
 } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
+import { followsTheRule } from "./record-rule.ts";
 
 export function recording(openFresh: OpenFresh): void {
   describe("recording attempts", () => {
@@ -205,6 +206,18 @@ export function recording(openFresh: OpenFresh): void {
       ]);
     });
 
+    // No claim by hand is given out for a fresh delivery; a store keeps its word even so.
+    it("has a fresh delivery wait on disk once an attempt by hand is recorded that does not move it", async () => {
+      const { store } = await openFresh();
+      const endpoint = await addEndpoint(store);
+      const { id, fresh } = await publishOne(store);
+      const attempt = ended({ ...fresh[0]!, trigger: "manual" }, { status: "unchanged" });
+      const waiting = { endpoint, event: id, dueAt: START };
+      expect(await store.deliveries.record([attempt])).toEqual([{ result: "applied", waiting }]);
+      expect(await store.deliveries.fresh(null, 10)).toEqual([]);
+      expect(await dueNow(store, endpoint)).toMatchObject([{ event: id, number: 2, retry: 0, trigger: "ladder" }]);
+    });
+
     it("remembers the URL of each attempt as it was then", async () => {
       const { store } = await openFresh();
       await addEndpoint(store);
@@ -213,5 +226,7 @@ export function recording(openFresh: OpenFresh): void {
       const page = await store.reads.listAttempts({ tenant: null, limit: 5, order: "newest", event: id });
       expect(page!.data).toMatchObject([{ url: "https://old.example/" }]);
     });
+
+    followsTheRule(openFresh);
   });
 }
