@@ -67,6 +67,7 @@ export type JobSet = Pick<NewJob, "tenant" | "action" | "filter">;
 
 export interface JobPlan {
   readonly matched: number;
+  /** The endpoint with the most deliveries is first. */
   readonly endpoints: readonly PlannedEndpoint[];
   readonly left: readonly LeftOfEndpoint[];
 }

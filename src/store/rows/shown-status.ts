@@ -1,5 +1,6 @@
 import type { ShownStatus } from "../../domain/deliveries/delivery.ts";
-import { FRESH, statusOf, triggerOf } from "./codes.ts";
+import type { JobDelivery } from "../../domain/deliveries/job-step.ts";
+import { FRESH, statusOf, storedStatusOf, triggerOf } from "./codes.ts";
 
 /**
  * Returns a delivery's status as it is shown. It can differ from the stored one, because disabling or deleting an
@@ -15,4 +16,13 @@ export function shownStatus(
   // A test that is still waiting, because the process stopped before it was made, is held like the others.
   const isTest = delivery.status === FRESH && triggerOf(delivery.trigger) === "test";
   return endpoint.enabled || isTest ? "pending" : "held";
+}
+
+/** Returns the delivery as a job sees it, or null if there is none. */
+export function jobDeliveryOf(
+  endpoint: Parameters<typeof shownStatus>[0],
+  { event, status, trigger }: { readonly event: number; readonly status: number | null; readonly trigger: number },
+): JobDelivery | null {
+  if (status === null) return null;
+  return { status: storedStatusOf(status), shown: shownStatus(endpoint, { event, status, trigger }) };
 }

@@ -1,5 +1,6 @@
-/** The way of a delivery: from where it waits, through its attempts, to its end. */
+/** The contract for deliveries. */
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
+import { requestOf } from "../../../domain/deliveries/withdrawal.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
   AttemptRequest,
@@ -25,12 +26,13 @@ import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
 import { isTaken } from "../engine/prepared.ts";
 import type { Engine } from "../engine/engine.ts";
+import { receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import { attemptedForJobs } from "../jobs/job-steps.ts";
 import type { Pending } from "./pending.ts";
 import { nameOf, recordAll } from "./record.ts";
-import { CANCELLED, DELIVERED, deliveryId, eventId, FRESH, keyOf, parseDeliveryId, WAITING } from "../../rows/codes.ts";
+import { deliveryId, eventId, FRESH, keyOf, parseDeliveryId, storedStatusOf, WAITING } from "../../rows/codes.ts";
 import { unawaited } from "../../../domain/unawaited.ts";
 
 interface Parts {
@@ -40,7 +42,7 @@ interface Parts {
   readonly pending: Pending;
 }
 
-/** What of an endpoint never changes. */
+/** The part of an endpoint that never changes. */
 interface Identity {
   readonly number: number;
   readonly tenant: string;
@@ -48,7 +50,7 @@ interface Identity {
 
 type Identities = ReadonlyMap<string, Identity>;
 
-/** Past this many the memory of them starts anew. */
+/** Once this many identities are remembered, all of them are forgotten. */
 const MAX_REMEMBERED = 100_000;
 
 interface Asked {
@@ -58,15 +60,15 @@ interface Asked {
 }
 
 export class PostgresDeliveries implements DeliveryStore {
-  /** A statement for each would cost more than all that it finds. */
+  /** A statement for each endpoint would cost more than the rows that it finds. */
   readonly dueAtOnce = 32;
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #mostRemembered: number;
   readonly #remembered = new Map<string, Identity>();
-  /** Until one of them was there all the same: from then on the server looks first. */
+  /** True until an attempt was stored already, against expectation: from then on the server looks first. */
   #areNew = true;
-  /** In this turn. */
+  /** The reads that were asked for in this turn of the event loop. */
   #asked: Asked[] = [];
   readonly #shared = (tx: Queries, batches: readonly (readonly EndedAttempt[])[]) => this.#recordAll(tx, batches);
 
@@ -141,7 +143,7 @@ export class PostgresDeliveries implements DeliveryStore {
     return requestedPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
-  /** What was asked in the same turn is read together. */
+  /** Reads together what was asked for in the same turn. */
   async #readDue(): Promise<void> {
     const asked = this.#asked;
     this.#asked = [];
@@ -158,8 +160,8 @@ export class PostgresDeliveries implements DeliveryStore {
 
   async #recordAll(tx: Queries, batches: readonly (readonly EndedAttempt[])[]) {
     const all = batches.flat();
-    // Whoever locks an endpoint and its deliveries begins with the endpoint. What is published in the same transaction has
-    // sent that by now; the deliveries are locked after this.
+    // Every transaction that locks an endpoint and its deliveries begins with the endpoint, so that two of them cannot wait
+    // for each other. Publishes in the same transaction have locked it by now; the deliveries are locked after this.
     const identities = await this.#identify(
       tx,
       all.map(({ claim }) => claim),
@@ -186,7 +188,7 @@ export class PostgresDeliveries implements DeliveryStore {
     throw error;
   }
 
-  /** The batch has its own: what is remembered may start anew before it is done. */
+  /** Returns a map of its own for the batch, because the remembered identities may be forgotten before it is done. */
   async #identify(queries: Queries, some: readonly { readonly endpoint: string }[]): Promise<Identities> {
     const identities = new Map<string, Identity>();
     const unknown = new Set<string>();
@@ -206,7 +208,7 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 }
 
-/** Fresh deliveries that memory gave back wait from now on; where each of those waits that does. */
+/** Writes fresh deliveries as waiting, and returns the position of each delivery that waits. */
 async function parkAll(
   tx: Queries,
   deliveries: readonly (Waiting & { readonly number: number })[],
@@ -239,28 +241,28 @@ interface Wanted {
   readonly tenant: string;
   readonly erased: boolean;
   readonly id: string;
+  readonly enabled: number;
   readonly deleted: boolean;
-  readonly cancelled: boolean;
+  readonly cancel_to: number | null;
 }
 
 async function request(tx: Queries, tenant: string | null, delivery: string): Promise<AttemptRequest> {
   const parsed = parseDeliveryId(delivery);
   if (parsed === null) return { result: "not_found" };
-  // Another node may be erasing it: what is read below stays as it is.
+  // Another node may be erasing the event. With this lock, what is read below stays as it is.
   await tx.rows("SELECT 1 FROM event WHERE key = $1 FOR SHARE", [parsed.event]);
   const [row] = await tx.rows<Wanted>(
-    `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id,
-       p.deleted_at IS NOT NULL AS deleted,
-       d.status <= ${WAITING} AND d.event <= coalesce(p.cancel_to, -1) AS cancelled
+    `SELECT d.event, d.endpoint, d.status, e.random, e.tenant, e.body IS NULL AS erased, p.id, p.enabled,
+       p.deleted_at IS NOT NULL AS deleted, p.cancel_to
      FROM delivery d JOIN event e ON e.key = d.event JOIN endpoint p ON p.number = d.endpoint
      WHERE d.event = $1 AND d.endpoint = $2 FOR UPDATE OF d`,
     [parsed.event, parsed.endpoint],
   );
   const isIt = row !== undefined && deliveryId(eventId(row.event, row.random), row.endpoint) === delivery;
   if (!isIt || (tenant !== null && row.tenant !== tenant)) return { result: "not_found" };
-  if (row.erased) return { result: "gone" };
-  if (row.status === DELIVERED || row.status === CANCELLED || row.cancelled) return { result: "settled" };
-  if (row.deleted) return { result: "endpoint_deleted" };
+  const found = { event: row.event, status: storedStatusOf(row.status), isErased: row.erased };
+  const result = requestOf(found, receivingOf(row));
+  if (result !== "requested") return { result };
   await tx.change(
     `INSERT INTO manual_attempt (event, endpoint, urgent) VALUES ($1, $2, 1)
      ON CONFLICT (event, endpoint) DO UPDATE SET urgent = 1`,

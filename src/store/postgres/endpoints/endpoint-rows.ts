@@ -1,4 +1,5 @@
 /** Adds and changes rows of endpoints, and decides who may see them. */
+import type { Receiving } from "../../../domain/deliveries/withdrawal.ts";
 import { createHash } from "node:crypto";
 import { ALERT_TENANT } from "../../../domain/alert.ts";
 import type { Endpoint, NewEndpoint } from "../../../domain/endpoints/endpoint.ts";
@@ -170,4 +171,14 @@ export async function addNames(
     ),
     tx.change("INSERT INTO event_type (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", [types]),
   ]);
+}
+
+interface ReceivingRow {
+  readonly enabled: number;
+  readonly deleted: boolean;
+  readonly cancel_to: number | null;
+}
+
+export function receivingOf({ enabled, deleted, cancel_to: cancelTo }: ReceivingRow): Receiving {
+  return { enabled: enabled === 1, deleted, cancelTo };
 }

@@ -1,11 +1,13 @@
 /** Changes to an event that was published: replay, cancel and erase. */
+import { isOpen } from "../../../domain/deliveries/delivery.ts";
+import { replayOf, replayTrigger, toldOf } from "../../../domain/deliveries/withdrawal.ts";
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
-import { KEPT } from "../endpoints/endpoint-rows.ts";
+import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK, type Engine } from "../engine/engine.ts";
 import { withoutAnswer } from "../../rows/attempt-row.ts";
-import { CANCELLED, DELIVERED, deliveryId, FAILED, parseEventId, triggerCode, WAITING } from "../../rows/codes.ts";
+import { CANCELLED, deliveryId, parseEventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
 
 export interface FoundEvent {
   readonly id: string;
@@ -44,7 +46,7 @@ interface Target {
   readonly id: string;
   readonly enabled: number;
   readonly deleted: boolean;
-  readonly cancelling: boolean;
+  readonly cancel_to: number | null;
 }
 
 /** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
@@ -58,7 +60,7 @@ export async function replayEvent(
   if (event.erased) return { result: "gone" };
   const targets = await tx.rows<Target>(
     `SELECT d.endpoint, e.tenant, d.status, e.id, e.enabled, e.deleted_at IS NOT NULL AS deleted,
-       e.cancel_to IS NOT NULL AS cancelling
+       e.cancel_to
      FROM delivery d JOIN endpoint e ON e.number = d.endpoint WHERE d.event = $1 ORDER BY d.endpoint
      FOR UPDATE OF d ${KEPT}`,
     [event.key],
@@ -67,21 +69,19 @@ export async function replayEvent(
   const waiting: Waiting[] = [];
   const left: LeftAlone[] = [];
   for (const target of targets) {
-    const { endpoint, status, id, enabled, deleted, cancelling } = target;
-    if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
+    const { endpoint, status, id } = target;
     if (scope.endpoint !== undefined && scope.endpoint !== id) continue;
-    // While the endpoint's old deliveries are being cancelled, a new round would be cancelled too.
-    if (deleted || enabled === 0 || cancelling) {
-      const reason = deleted ? "endpoint_deleted" : "endpoint_disabled";
-      left.push({ delivery: deliveryId(event.id, endpoint), endpoint: id, reason });
+    const action = replayOf(storedStatusOf(status), receivingOf(target), scope.force === true);
+    if (action === null) continue;
+    if (action !== "restart") {
+      left.push({ delivery: deliveryId(event.id, endpoint), endpoint: id, reason: action });
       continue;
     }
     restarted.push(target);
     waiting.push({ endpoint: id, event: event.id, dueAt: now, ...(event.test === 1 && { isQuiet: true }) });
   }
   if (restarted.length === 0) return left.length > 0 ? { result: "endpoint_disabled", left } : { result: "not_failed" };
-  // A replayed test still gets only one attempt.
-  const trigger = triggerCode(event.test === 1 ? "test" : "replay");
+  const trigger = triggerCode(replayTrigger(event.test === 1));
   await Promise.all([
     tx.change(
       `UPDATE delivery SET status = ${WAITING}, round = round + 1, retry = 0, trigger = $3, due_at = $4
@@ -133,7 +133,7 @@ async function cancelSome(
   );
   const meant = rows.filter((row) => only === null || row.id === only);
   const numbers = meant.map(({ endpoint }) => endpoint);
-  const open = meant.filter(({ status }) => status <= WAITING);
+  const open = meant.filter(({ status }) => isOpen(storedStatusOf(status)));
   const [cancelled, dropped] = await Promise.all([
     tx.change(
       `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL
@@ -148,10 +148,9 @@ async function cancelSome(
   ]);
   const owed = new Set(dropped.map(({ endpoint }) => endpoint));
   const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
-    // Name deliveries that were cancelled before, too: a call that was cut short after its commit has notified nobody.
-    const isCancelled = status <= WAITING || status === CANCELLED;
-    if (!owed.has(endpoint) && !isCancelled) return [];
-    const isQuiet = (test === 1 || !isCancelled) && { isQuiet: true as const };
+    const told = toldOf(storedStatusOf(status), owed.has(endpoint), test === 1);
+    if (told === null) return [];
+    const isQuiet = told === "dispatcher" && { isQuiet: true as const };
     return [{ delivery: deliveryId(id, endpoint), endpoint: name, ...isQuiet }];
   });
   return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };

@@ -1,21 +1,26 @@
 /** Which deliveries a job would be over, found a page at a time. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { isMeant } from "../../../domain/deliveries/job-step.ts";
+import { leftBecause } from "../../../domain/deliveries/withdrawal.ts";
 import { dataOf } from "../../../domain/events/event.ts";
 import { CompiledFilters } from "../../../domain/events/filter/compiled.ts";
 import { matches as takes } from "../../../domain/events/filter/evaluate.ts";
 import type { Filter } from "../../../domain/events/filter/filter.ts";
 import { subjectOf } from "../../../domain/events/filter/subject.ts";
 import { chooses, chosenOf, isPattern } from "../../../domain/events/pattern.ts";
-import type { JobPlan, JobSet, LeftAlone, LeftOfEndpoint } from "../../store.ts";
-import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, statusOf, type DeliveryRow } from "../reads/attempts.ts";
+import type { JobPlan, JobSet, LeftAlone } from "../../store.ts";
+import { DELIVERY, FROM_DELIVERY, lastAttempts, nameOf, type DeliveryRow } from "../reads/attempts.ts";
+import { receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { Values } from "../engine/page.ts";
 import { labelsOf } from "../reads/summaries.ts";
 import { ofDelivery, ofEvent } from "../reads/filters.ts";
 import { matches, seeksResult } from "../../rows/filters.ts";
-import { eventId, FRESH, parseEventId } from "../../rows/codes.ts";
+import { eventId, parseEventId } from "../../rows/codes.ts";
+import { jobDeliveryOf } from "../../rows/shown-status.ts";
+import { PlanTally } from "../../rows/job-plan.ts";
 
 export interface Selected {
   readonly event: number;
@@ -32,7 +37,7 @@ interface OfEndpoint {
   readonly number: number;
   readonly enabled: number;
   readonly deleted: boolean;
-  readonly cancelling: boolean;
+  readonly cancel_to: number | null;
   readonly filter: string | null;
 }
 
@@ -45,7 +50,7 @@ export async function* select(
   const { filter } = set;
   let endpoint: number | null = null;
   if (filter.endpoint !== undefined) {
-    const sql = `SELECT number, enabled, filter, deleted_at IS NOT NULL AS deleted, cancel_to IS NOT NULL AS cancelling
+    const sql = `SELECT number, enabled, filter, deleted_at IS NOT NULL AS deleted, cancel_to
       FROM endpoint WHERE id = $1`;
     const [found] = await database.rows<OfEndpoint>(sql, [filter.endpoint]);
     if (found === undefined) return;
@@ -89,15 +94,11 @@ function page(database: Queries, { action, filter, tenant }: JobSet, place: Plac
 async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: readonly Row[]): Promise<Selected[]> {
   const lasts = await lastAttempts(queries, rows);
   const named = filter.events === undefined ? null : new Set(filter.events.map((id) => parseEventId(id)?.random));
-  const statuses = statusesOf(action, filter.status)!;
   const matching = rows.filter((row) => {
     const last = lasts.get(nameOf(row));
     return (
       (named === null || named.has(row.random)) &&
-      // Nothing can be sent of what was erased.
-      (action === "cancel" || !row.erased) &&
-      !(action === "attempt_now" && row.status === FRESH) &&
-      statuses.includes(statusOf(row)) &&
+      isMeant(action, filter.status, jobDeliveryOf(receivingOf(row), row)!, row.erased) &&
       (!seeksResult(filter) || (last !== undefined && matches(last, filter)))
     );
   });
@@ -105,7 +106,7 @@ async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: re
     event: row.event,
     endpoint: row.endpoint,
     id: row.endpoint_id,
-    left: action === "cancel" ? null : leftOf({ ...row, cancelling: row.cancel_to !== null }),
+    left: action === "cancel" ? null : leftBecause(receivingOf(row)),
     timedOut: lasts.get(nameOf(row))?.error === "timeout",
   }));
 }
@@ -133,7 +134,12 @@ async function* selectMissing(
        ORDER BY e.key LIMIT ${CHUNK}`,
       [tenant, event, high, endpoint.number, types],
     );
-    const common = { endpoint: endpoint.number, id: filter.endpoint!, left: leftOf(endpoint), timedOut: false };
+    const common = {
+      endpoint: endpoint.number,
+      id: filter.endpoint!,
+      left: leftBecause(receivingOf(endpoint)),
+      timedOut: false,
+    };
     const keys = rows.map((row) => row.event);
     const taken = compiled === null ? keys : await takenBy(compiled, database, keys);
     yield taken.map((key) => ({ ...common, event: key }));
@@ -175,31 +181,10 @@ async function chosenTypes(database: Queries, endpoint: number, only: string | u
   ).filter((name) => !isPattern(name));
 }
 
-function leftOf({ enabled, deleted, cancelling }: Omit<OfEndpoint, "number" | "filter">): LeftAlone["reason"] | null {
-  if (deleted) return "endpoint_deleted";
-  return enabled === 1 && !cancelling ? null : "endpoint_disabled";
-}
-
 export async function planJob(database: Queries, set: JobSet, times: KeyTimes): Promise<JobPlan> {
-  const tallies = new Map<string, { matched: number; timedOut: number; left: LeftOfEndpoint | null }>();
+  const tally = new PlanTally();
   for await (const some of select(database, set, times)) {
-    for (const { id, left, timedOut } of some) {
-      let tally = tallies.get(id);
-      if (tally === undefined) tallies.set(id, (tally = { matched: 0, timedOut: 0, left: null }));
-      if (left === null) {
-        tally.matched++;
-        if (timedOut) tally.timedOut++;
-      } else {
-        tally.left = { endpoint: id, deliveries: (tally.left?.deliveries ?? 0) + 1, reason: left };
-      }
-    }
+    for (const { id, left, timedOut } of some) tally.add(id, left, timedOut);
   }
-  const all = [...tallies];
-  return {
-    matched: all.reduce((sum, [, { matched }]) => sum + matched, 0),
-    endpoints: all
-      .filter(([, { matched }]) => matched > 0)
-      .map(([endpoint, { matched, timedOut }]) => ({ endpoint, matched, timedOut })),
-    left: all.flatMap(([, { left }]) => left ?? []),
-  };
+  return tally.plan();
 }

@@ -1,20 +1,18 @@
 /**
- * What a job does with its deliveries, in the transaction that counts it: so that no crash makes it do one twice, or lose
- * one.
- *
- *   planned ──its turn──► released ──attempted──► delivered | failed
- *      └──► cancelled        └──► skipped: it will not be attempted for the job any more
- *      └──► skipped: it no longer qualifies
+ * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what becomes of each delivery of a job's set; this writes
+ * it, in the transaction that counts it.
  */
-import { statusesOf, type JobAction, type JobFilter } from "../../../domain/deliveries/job.ts";
+import type { JobAction, JobFilter } from "../../../domain/deliveries/job.ts";
+import { canaryReason, failsCanary, isAwaited, qualifies, resultOf } from "../../../domain/deliveries/job-step.ts";
+import { replayTrigger } from "../../../domain/deliveries/withdrawal.ts";
 import type { EventDelivery, JobStep, JobTake, Recorded, Waiting, WithdrawnDelivery } from "../../store.ts";
-import { statusOf } from "../reads/attempts.ts";
-import { KEPT } from "../endpoints/endpoint-rows.ts";
+import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { countIn, type Pending } from "../deliveries/pending.ts";
 import { dropRequests, type Placed } from "../deliveries/record.ts";
-import { CANCELLED, deliveryId, eventId, FRESH, triggerCode, WAITING } from "../../rows/codes.ts";
+import { CANCELLED, deliveryId, eventId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
+import { jobDeliveryOf } from "../../rows/shown-status.ts";
 
 export interface StepJob {
   readonly num: number;
@@ -45,13 +43,13 @@ interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
   readonly withdrawn: WithdrawnDelivery[];
-  /** By tenant: how many more are pending. */
+  /** The change of the number of pending deliveries, by tenant. */
   readonly changes: Map<string, number>;
 }
 
 type Count = "delivered" | "failed" | "cancelled" | "skipped";
 
-/** Inside a transaction. */
+/** Must be called inside a transaction. */
 export async function stepJob(
   tx: Queries,
   pending: Pending,
@@ -77,17 +75,12 @@ export async function stepJob(
   return { waiting, requested, withdrawn };
 }
 
-/** While what it was owed is being cancelled, what is added would be cancelled too. */
-function isSentTo({ deleted, enabled, cancel_to: cancelTo }: Endpoint): boolean {
-  return enabled === 1 && !deleted && cancelTo === null;
-}
-
 async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number, now: number, to: Gathered) {
   const filter = JSON.parse(job.filter) as JobFilter;
   const next =
     "SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 0 ORDER BY event LIMIT $3";
   const place = [job.num, endpoint.number, limit];
-  // Another node may be recording an attempt of one, or removing it: what is read below stays as it is.
+  // Another node may be recording an attempt, or removing an event. With these locks, what is read below stays as it is.
   await tx.rows(`SELECT 1 FROM event WHERE key IN (${next}) ORDER BY key FOR SHARE`, place);
   await tx.rows(`SELECT 1 FROM delivery WHERE endpoint = $2 AND event IN (${next}) ORDER BY event FOR UPDATE`, place);
   const rows = await tx.rows<Current>(
@@ -97,10 +90,10 @@ async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number
      LEFT JOIN delivery d ON d.event = t.event AND d.endpoint = $2 ORDER BY t.event`,
     place,
   );
+  const receiving = receivingOf(endpoint);
+  // An event that is gone has no body, so it counts as erased.
   const acted = rows.filter((row) =>
-    filter.missing
-      ? row.random !== null && row.status === null && !row.erased && isSentTo(endpoint)
-      : qualifies(job, filter, endpoint, row),
+    qualifies(job.action, filter, receiving, jobDeliveryOf(receiving, row), row.erased),
   );
   await act(tx, job, filter, endpoint, acted, now, to);
   const done = new Set(acted);
@@ -117,14 +110,6 @@ async function take(tx: Queries, job: StepJob, endpoint: Endpoint, limit: number
     "UPDATE job_endpoint SET planned = planned - $3, released = released + $3 WHERE job = $1 AND endpoint = $2",
     [job.num, endpoint.number, events.length],
   );
-}
-
-function qualifies(job: StepJob, filter: JobFilter, endpoint: Endpoint, row: Current): boolean {
-  const { event, status, trigger } = row;
-  if (status === null) return false;
-  if (!statusesOf(job.action, filter.status)!.includes(statusOf({ ...endpoint, event, status, trigger }))) return false;
-  if (job.action === "attempt_now" && status === FRESH) return false;
-  return job.action === "cancel" || (!row.erased && isSentTo(endpoint));
 }
 
 async function act(
@@ -155,7 +140,7 @@ async function act(
     await tx.change(
       `UPDATE delivery d SET status = ${WAITING}, round = round + 1, retry = 0, trigger = n.trigger, due_at = $4
        FROM unnest($1::bigint[], $3::smallint[]) AS n (event, trigger) WHERE d.event = n.event AND d.endpoint = $2`,
-      [events, endpoint.number, rows.map(({ test }) => triggerCode(test === 1 ? "test" : "replay")), now],
+      [events, endpoint.number, rows.map(({ test }) => triggerCode(replayTrigger(test === 1))), now],
     );
     to.waiting.push(...waiting);
     countIn(to.changes, endpoint.tenant, events.length);
@@ -180,7 +165,6 @@ async function act(
   }
 }
 
-/** Ended without an attempt of the job's: cancelled, pruned, or of an endpoint that is not sent to any more. */
 async function checkReleased(tx: Queries, job: StepJob, endpoint: Endpoint): Promise<void> {
   const rows = await tx.rows<{ event: number; status: number | null; owed: boolean }>(
     `SELECT j.event, d.status, m.event IS NOT NULL AS owed
@@ -189,10 +173,13 @@ async function checkReleased(tx: Queries, job: StepJob, endpoint: Endpoint): Pro
      LEFT JOIN manual_attempt m ON m.event = j.event AND m.endpoint = $2`,
     [job.num, endpoint.number],
   );
-  const comes = ({ status, owed }: (typeof rows)[number]) =>
-    isSentTo(endpoint) && (job.action === "replay" ? status === WAITING : owed);
-  const gone = rows.filter((row) => !comes(row)).map(({ event }) => event);
-  await end(tx, job.num, endpoint.number, gone, "released", "skipped");
+  const receiving = receivingOf(endpoint);
+  const gone = rows.filter(({ status, owed }) => {
+    const facts = { status: status === null ? null : storedStatusOf(status), isRequested: owed };
+    return !isAwaited(job.action, receiving, facts);
+  });
+  const events = gone.map(({ event }) => event);
+  await end(tx, job.num, endpoint.number, events, "released", "skipped");
 }
 
 async function end(
@@ -223,7 +210,7 @@ interface Released {
   readonly delivered: number;
 }
 
-/** Inside the transaction that recorded the attempts. */
+/** Must be called inside the transaction that recorded the attempts. */
 export async function attemptedForJobs(
   tx: Queries,
   placed: readonly (Placed | null)[],
@@ -242,24 +229,22 @@ export async function attemptedForJobs(
   const arrived = new Map<string, number>();
   for (const [at, one] of placed.entries()) {
     if (one === null) continue;
-    const { claim, outcome, verdict } = one.ended;
-    const delivered = verdict.status === "delivered";
-    if (!delivered && (outcome.outcome === "interrupted" || recorded[at]!.result === "superseded")) continue;
+    const { claim, outcome } = one.ended;
     for (const [name, row] of left) {
       if (row.event !== one.event || row.endpoint !== one.endpoint) continue;
-      const forIt = claim.trigger === "test" || claim.trigger === (row.action === "replay" ? "replay" : "manual");
-      if (!delivered && !forIt) continue;
+      const result = resultOf(row.action, one.ended, recorded[at]!.result);
+      if (result === null) continue;
       left.delete(name);
       const place = `${row.job} ${row.endpoint}`;
       const before = row.delivered + (arrived.get(place) ?? 0);
-      if (delivered) arrived.set(place, (arrived.get(place) ?? 0) + 1);
-      else if (row.canary === 1 && before === 0) {
+      if (result === "delivered") arrived.set(place, (arrived.get(place) ?? 0) + 1);
+      if (failsCanary(row.canary === 1, result, before)) {
         await tx.change("UPDATE job SET status = 'paused', paused_reason = $2 WHERE num = $1 AND status = 'running'", [
           row.job,
-          `the canary to ${claim.endpoint} failed: ${outcome.detail}`,
+          canaryReason(claim.endpoint, outcome.detail),
         ]);
       }
-      await end(tx, row.job, row.endpoint, [row.event], "released", delivered ? "delivered" : "failed");
+      await end(tx, row.job, row.endpoint, [row.event], "released", result);
     }
   }
 }

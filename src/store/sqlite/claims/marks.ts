@@ -1,9 +1,10 @@
 /** Marks on a delivery beside its row: an attempt that was requested by hand, and one that careful mode has begun. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Send } from "../../../domain/deliveries/delivery.ts";
+import { isBeingCancelled, requestOf } from "../../../domain/deliveries/withdrawal.ts";
 import type { AttemptRequest, EventDelivery, Suspect } from "../../store.ts";
 import { CLAIM, claimOf, type ClaimRow, type Due } from "./due.ts";
-import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
+import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Meta } from "../engine/meta.ts";
 import {
   CANCELLED,
@@ -14,6 +15,7 @@ import {
   eventId,
   parseDeliveryId,
   keyOf,
+  storedStatusOf,
 } from "../../rows/codes.ts";
 import { storageFull } from "../../files/unavailable.ts";
 
@@ -85,11 +87,10 @@ export class ManualAttempts {
   }
 
   request({ id, row: { event, endpoint, status } }: Wanted): AttemptRequest {
-    if (this.#isErased.get(event) === 1) return { result: "gone" };
-    if (status === DELIVERED || status === CANCELLED) return { result: "settled" };
     const entry = this.#index.byNumber(endpoint);
-    if (isBeingCancelled(entry, event, status)) return { result: "settled" };
-    if (entry.deleted) return { result: "endpoint_deleted" };
+    const isErased = this.#isErased.get(event) === 1;
+    const result = requestOf({ event, status: storedStatusOf(status), isErased }, entry);
+    if (result !== "requested") return { result };
     this.owe(event, endpoint, true);
     return { result: "requested", endpoint: entry.id, delivery: id };
   }
@@ -109,7 +110,8 @@ export class ManualAttempts {
   claim(event: number, number: number): Claim | null {
     const row = this.#claim.get(event, number);
     const endpoint = this.#index.byNumber(number);
-    if (row === undefined || endpoint.deleted || isBeingCancelled(endpoint, event, row.status)) return null;
+    if (row === undefined || endpoint.deleted || isBeingCancelled(endpoint, event, storedStatusOf(row.status)))
+      return null;
     const { test, urgent, due_at: dueAt } = row;
     // Infinity stands for no due time. Nobody reads it here.
     const claim = claimOf(endpoint, { ...row, due_at: dueAt ?? Number.POSITIVE_INFINITY });
@@ -167,14 +169,6 @@ export class ManualAttempts {
   #some(): number {
     return (this.#owed ??= this.#count.get()!);
   }
-}
-
-/**
- * Returns true if the delivery is cancelled although its row does not say so yet, because held deliveries are rewritten
- * in steps.
- */
-function isBeingCancelled({ cancelTo }: EndpointEntry, event: number, status: number): boolean {
-  return status <= WAITING && event <= (cancelTo ?? -1);
 }
 
 const QUICK_DEATHS = 2;

@@ -1,5 +1,7 @@
 /** Changes to an event that was published: replay, cancel and erase. */
 import type { Database, Statement } from "better-sqlite3";
+import { isOpen } from "../../../domain/deliveries/delivery.ts";
+import { replayOf, replayTrigger, toldOf } from "../../../domain/deliveries/withdrawal.ts";
 import type {
   LeftAlone,
   Replay as Replayed,
@@ -18,7 +20,7 @@ import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import { ATTEMPTS } from "../attempts/attempt-columns.ts";
 import { withoutAnswer, type AttemptRow } from "../../rows/attempt-row.ts";
-import { CANCELLED, DELIVERED, deliveryId, FAILED, triggerCode, WAITING } from "../../rows/codes.ts";
+import { deliveryId, storedStatusOf, triggerCode, WAITING } from "../../rows/codes.ts";
 
 /** Starts a new round for failed deliveries: the same event, the same bytes, a fresh ladder. */
 export class Replay {
@@ -39,17 +41,15 @@ export class Replay {
     const waiting: Waiting[] = [];
     const left: LeftAlone[] = [];
     for (const { endpoint: number, status } of this.#select.all(event.key)) {
-      if (status !== FAILED && !(scope.force === true && status === DELIVERED)) continue;
       const endpoint = this.#index.byNumber(number);
       if (scope.endpoint !== undefined && scope.endpoint !== endpoint.id) continue;
-      // While the endpoint's old deliveries are being cancelled, a new round would be cancelled too.
-      if (endpoint.deleted || !endpoint.enabled || endpoint.cancelTo !== null) {
-        const reason = endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
-        left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason });
+      const action = replayOf(storedStatusOf(status), endpoint, scope.force === true);
+      if (action === null) continue;
+      if (action !== "restart") {
+        left.push({ delivery: deliveryId(event.id, number), endpoint: endpoint.id, reason: action });
         continue;
       }
-      // A replayed test still gets only one attempt.
-      this.#restart.run(triggerCode(event.test ? "test" : "replay"), now, event.key, number);
+      this.#restart.run(triggerCode(replayTrigger(event.test)), now, event.key, number);
       waiting.push({ endpoint: endpoint.id, event: event.id, dueAt: now, ...(event.test && { isQuiet: true }) });
     }
     if (waiting.length > 0) return { result: "replayed", waiting, left };
@@ -155,19 +155,16 @@ export class Withdraw {
     let cancelled = 0;
     for (const { endpoint, status } of rows) {
       if (only !== null && only !== endpoint) continue;
-      const open = status <= WAITING;
-      if (open) {
+      const stored = storedStatusOf(status);
+      if (isOpen(stored)) {
         this.#cancel.run(key, endpoint);
         fresh.settled(key, endpoint);
         cancelled++;
       }
-      // Name deliveries that were cancelled before, too: a call that was cut short after its commit has notified
-      // nobody.
-      const isCancelled = open || status === CANCELLED;
-      if (manual.drop(key, endpoint) || isCancelled) {
-        const isQuiet = (test || !isCancelled) && { isQuiet: true as const };
-        deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id, ...isQuiet });
-      }
+      const told = toldOf(stored, manual.drop(key, endpoint), test);
+      if (told === null) continue;
+      const isQuiet = told === "dispatcher" && { isQuiet: true as const };
+      deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id, ...isQuiet });
     }
     return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };
   }

@@ -3,10 +3,12 @@ import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
+import { isMeant } from "../../../domain/deliveries/job-step.ts";
+import { leftBecause } from "../../../domain/deliveries/withdrawal.ts";
 import { matches } from "../../../domain/events/filter/evaluate.ts";
 import { subjectOf } from "../../../domain/events/filter/subject.ts";
 import { chosenOf, isPattern } from "../../../domain/events/pattern.ts";
-import type { JobSet, LeftAlone } from "../../store.ts";
+import type { JobSet } from "../../store.ts";
 import type { Attempts } from "../attempts/attempts.ts";
 import type { DataSearch } from "../attempts/data-search.ts";
 import type { Labels } from "../attempts/labels.ts";
@@ -16,7 +18,7 @@ import type { Selected } from "../questions/questions.ts";
 import { FAILED, FRESH, WAITING, parseEventId } from "../../rows/codes.ts";
 import { FRESH_FROM } from "../numbers/fragments.ts";
 import type { Interned } from "../numbers/names.ts";
-import { shownStatus } from "../../rows/shown-status.ts";
+import { jobDeliveryOf } from "../../rows/shown-status.ts";
 import { seeksResult } from "../../rows/filters.ts";
 
 /** Of one page; `looked` is what it cost, in rows. */
@@ -212,7 +214,8 @@ export class JobSelection {
       const missing = rows.filter(
         (row) => row.status === -1 && row.erased === 0 && row.test === 0 && this.#isTaken(row.event, type, endpoint),
       );
-      const selected = missing.map((row) => ({ event: row.event, endpoint, left: this.#leftOf(endpoint) }));
+      const left = leftBecause(this.#parts.index.byNumber(endpoint));
+      const selected = missing.map((row) => ({ event: row.event, endpoint, left }));
       yield { selected, looked: rows.length };
       if (rows.length < CHUNK) return;
       event = rows.at(-1)!.event;
@@ -236,7 +239,7 @@ export class JobSelection {
       .map(({ event, endpoint }) => ({
         event,
         endpoint,
-        left: action === "cancel" ? null : this.#leftOf(endpoint),
+        left: action === "cancel" ? null : leftBecause(this.#parts.index.byNumber(endpoint)),
       }));
     return { selected, looked: Math.max(1, seeks ? 2 * rows.length : rows.length) };
   }
@@ -250,18 +253,9 @@ export class JobSelection {
       row.event > low &&
       row.event < high &&
       (row.test === 1) === filter.test &&
-      // Nothing can be sent of what was erased.
-      (action === "cancel" || row.erased === 0) &&
-      !(action === "attempt_now" && row.status === FRESH) &&
-      statusesOf(action, filter.status)!.includes(shownStatus(index.byNumber(row.endpoint), row)) &&
+      isMeant(action, filter.status, jobDeliveryOf(index.byNumber(row.endpoint), row)!, row.erased === 1) &&
       (!seeksResult(filter) || attempts.lastMatches(row.event, row.endpoint, filter))
     );
-  }
-
-  #leftOf(number: number): LeftAlone["reason"] | null {
-    const endpoint = this.#parts.index.byNumber(number);
-    if (endpoint.deleted) return "endpoint_deleted";
-    return endpoint.enabled && endpoint.cancelTo === null ? null : "endpoint_disabled";
   }
 
   /** Null when it names what nothing has ever had. */

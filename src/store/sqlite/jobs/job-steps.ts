@@ -1,14 +1,12 @@
 /**
- * What a job does with its deliveries, one at a time, each in the transaction that counts it: so that no crash makes it
- * do one twice, or lose one.
- *
- *   planned ──its turn──► released ──attempted──► delivered | failed
- *      └──► cancelled        └──► skipped: it will not be attempted for the job any more
- *      └──► skipped: it no longer qualifies
+ * The steps of jobs. `src/domain/deliveries/job-step.ts` decides what becomes of each delivery of a job's set; this writes
+ * it, in the transaction that counts it.
  */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, JobPace } from "../../../domain/deliveries/delivery.ts";
-import { statusesOf, type JobFilter } from "../../../domain/deliveries/job.ts";
+import type { JobFilter } from "../../../domain/deliveries/job.ts";
+import { canaryReason, failsCanary, isAwaited, qualifies, resultOf } from "../../../domain/deliveries/job-step.ts";
+import { replayTrigger } from "../../../domain/deliveries/withdrawal.ts";
 import type {
   EndedAttempt,
   EventDelivery,
@@ -23,8 +21,8 @@ import { type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-inde
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/marks.ts";
 import { CHUNK } from "../engine/group-commit.ts";
-import { FRESH, triggerCode, WAITING, deliveryId, eventId, keyOf } from "../../rows/codes.ts";
-import { shownStatus } from "../../rows/shown-status.ts";
+import { triggerCode, WAITING, deliveryId, eventId, keyOf, storedStatusOf } from "../../rows/codes.ts";
+import { jobDeliveryOf } from "../../rows/shown-status.ts";
 import type { JobRow } from "../../rows/job-row.ts";
 
 interface Parts {
@@ -47,7 +45,7 @@ interface Released {
   readonly canary: number;
 }
 
-/** What a step gathers. */
+/** Collects the result of a step. */
 interface Gathered {
   readonly waiting: Waiting[];
   readonly requested: EventDelivery[];
@@ -75,7 +73,7 @@ export class JobSteps {
   readonly #delivered: Statement<[number, number], number>;
   readonly #pause: Statement<[string, number]>;
   readonly #pace: Statement<[number, number], JobPace>;
-  /** Whether anything is released, so that recording asks nothing while there is not; null when it must be looked up. */
+  /** False while no delivery is released, which spares each recording a query; null if it must be looked up. */
   #anyReleased: boolean | null = null;
 
   // oxlint-disable-next-line max-lines-per-function -- statements, one below the other
@@ -142,16 +140,16 @@ export class JobSteps {
     );
   }
 
-  /** With the pace of the job that it is made for; of several, the slowest. */
+  /** Adds the pace of the job for which the attempt is made; of several jobs, the slowest. */
   paced(claim: Claim): Claim {
-    // What a job releases is never a step of the ladder.
+    // An attempt for a job is never one by the ladder.
     if (claim.trigger === "ladder" || !this.#isAnyReleased) return claim;
     const endpoint = this.#parts.index.byId(claim.endpoint);
     const pace = endpoint && this.#pace.get(endpoint.number, keyOf(claim.event));
     return pace === undefined ? claim : { ...claim, pace };
   }
 
-  /** Inside a transaction. */
+  /** Must be called inside a transaction. */
   step(job: JobRow, takes: readonly JobTake[], now: number): JobStep {
     const gathered: Gathered = { waiting: [], requested: [], withdrawn: [] };
     if (job.status !== "running") return gathered;
@@ -162,39 +160,40 @@ export class JobSteps {
       if (check) this.#checkReleased(job, endpoint);
       for (const event of this.#planned.all(job.num, endpoint.number, limit)) {
         const current = this.#current.get(endpoint.number, event);
-        const acted =
+        const acts =
           current !== undefined &&
-          (filter.missing
-            ? this.#fill(endpoint, event, current, now, gathered)
-            : this.#qualifies(job, filter, endpoint, event, current) &&
-              this.#act(job, endpoint, event, current, now, gathered));
-        if (acted && job.action !== "cancel") this.#setReleased(job.num, endpoint.number, event);
-        else this.#end(job.num, endpoint.number, event, "planned", acted ? "cancelled" : "skipped");
+          qualifies(job.action, filter, endpoint, jobDeliveryOf(endpoint, { ...current, event }), current.erased === 1);
+        if (acts && filter.missing) this.#fill(endpoint, event, current, now, gathered);
+        else if (acts) this.#act(job, endpoint, event, current, now, gathered);
+        if (acts && job.action !== "cancel") this.#setReleased(job.num, endpoint.number, event);
+        else this.#end(job.num, endpoint.number, event, "planned", acts ? "cancelled" : "skipped");
       }
     }
     return gathered;
   }
 
-  /** Inside the transaction that recorded the attempt. */
-  attempted({ claim, outcome, verdict }: EndedAttempt, { result }: Recorded): void {
+  /** Must be called inside the transaction that recorded the attempt. */
+  attempted(ended: EndedAttempt, recorded: Recorded): void {
     if (!this.#isAnyReleased) return;
-    const delivered = verdict.status === "delivered";
-    if (!delivered && (outcome.outcome === "interrupted" || result === "superseded")) return;
+    const { claim, outcome } = ended;
     const endpoint = this.#parts.index.byId(claim.endpoint);
     if (endpoint === undefined) return;
     const event = keyOf(claim.event);
     for (const { job, action, canary } of this.#jobsOf.all(endpoint.number, event)) {
-      const forIt = claim.trigger === "test" || claim.trigger === (action === "replay" ? "replay" : "manual");
-      if (!delivered && !forIt) continue;
-      if (!delivered && canary === 1 && this.#delivered.get(job, endpoint.number) === 0) {
-        this.#pause.run(`the canary to ${endpoint.id} failed: ${outcome.detail}`, job);
+      const result = resultOf(action, ended, recorded.result);
+      if (result === null) continue;
+      if (failsCanary(canary === 1, result, this.#delivered.get(job, endpoint.number)!)) {
+        this.#pause.run(canaryReason(endpoint.id, outcome.detail), job);
       }
-      this.#end(job, endpoint.number, event, "released", delivered ? "delivered" : "failed");
+      this.#end(job, endpoint.number, event, "released", result);
       this.#anyReleased = null;
     }
   }
 
-  /** Lets some of the set go, and with it what only this job asked for and nobody began; whether all of it is gone. */
+  /**
+   * Removes a part of the set, with the requests that only this job made and that nobody has begun. Returns true once all
+   * of the set is gone.
+   */
   drop(job: number): boolean {
     const rows = this.#some.all(job);
     for (const { endpoint, event, released } of rows) {
@@ -206,7 +205,7 @@ export class JobSteps {
     return rows.length < CHUNK;
   }
 
-  /** What was read may have been undone. */
+  /** Must be called after a rollback, which may have undone what was read. */
   forget(): void {
     this.#anyReleased = null;
   }
@@ -215,54 +214,40 @@ export class JobSteps {
     return (this.#anyReleased ??= this.#isReleased.get() !== undefined);
   }
 
-  #qualifies(job: JobRow, filter: JobFilter, endpoint: EndpointEntry, event: number, current: Current): boolean {
-    if (current.status === null) return false;
-    const status = shownStatus(endpoint, { event, status: current.status, trigger: current.trigger });
-    if (!statusesOf(job.action, filter.status)!.includes(status)) return false;
-    return job.action === "cancel" || (current.erased === 0 && isSentTo(endpoint));
-  }
-
-  /** Whether it was done. */
-  #act(job: JobRow, endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): boolean {
+  #act(job: JobRow, endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): void {
     const id = eventId(event, current.random);
     const owed = { endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) };
     const isQuiet = current.test === 1 && { isQuiet: true as const };
     switch (job.action) {
       case "replay":
-        this.#restart.run(triggerCode(current.test === 1 ? "test" : "replay"), now, event, endpoint.number);
+        this.#restart.run(triggerCode(replayTrigger(current.test === 1)), now, event, endpoint.number);
         to.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...isQuiet });
-        return true;
+        return;
       case "attempt_now":
-        if (current.status === FRESH) return false;
         this.#parts.manual.owe(event, endpoint.number, false);
         to.requested.push(owed);
-        return true;
+        return;
       case "cancel":
         this.#cancel.run(event, endpoint.number);
         this.#parts.fresh.settled(event, endpoint.number);
         this.#parts.manual.drop(event, endpoint.number);
         to.withdrawn.push({ ...owed, ...isQuiet });
-        return true;
     }
   }
 
-  /** The delivery that the endpoint never had. */
-  #fill(endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): boolean {
-    if (current.status !== null || current.erased === 1 || !isSentTo(endpoint)) return false;
+  /** Adds the delivery that the endpoint never had. */
+  #fill(endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): void {
     this.#backfill.run(event, endpoint.number, now);
     this.#matched.run(event);
     to.waiting.push({ endpoint: endpoint.id, event: eventId(event, current.random), dueAt: now });
-    return true;
   }
 
-  /** Ended without an attempt of the job's: cancelled, pruned, or of an endpoint that is not sent to any more. */
   #checkReleased({ num, action }: JobRow, endpoint: EndpointEntry): void {
     for (const event of this.#releasedOf.all(endpoint.number, num)) {
       const status = this.#current.get(endpoint.number, event)?.status ?? null;
-      const comes =
-        isSentTo(endpoint) &&
-        (action === "replay" ? status === WAITING : this.#parts.manual.isOwed(event, endpoint.number));
-      if (!comes) this.#end(num, endpoint.number, event, "released", "skipped");
+      const isRequested = action !== "replay" && this.#parts.manual.isOwed(event, endpoint.number);
+      const facts = { status: status === null ? null : storedStatusOf(status), isRequested };
+      if (!isAwaited(action, endpoint, facts)) this.#end(num, endpoint.number, event, "released", "skipped");
     }
     this.#anyReleased = null;
   }
@@ -277,9 +262,4 @@ export class JobSteps {
     this.#forget.run(job, endpoint, event);
     this.#count[from][as].run(job, endpoint);
   }
-}
-
-/** While what it was owed is being cancelled, what is added would be cancelled too. */
-function isSentTo({ deleted, enabled, cancelTo }: EndpointEntry): boolean {
-  return enabled && !deleted && cancelTo === null;
 }

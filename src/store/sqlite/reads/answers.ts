@@ -5,7 +5,6 @@ import type {
   EventView,
   JobPlan,
   JobSet,
-  LeftOfEndpoint,
   Page,
   PageQuery,
   TenantQuery,
@@ -25,6 +24,7 @@ import { Labels } from "../attempts/labels.ts";
 import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
+import { PlanTally } from "../../rows/job-plan.ts";
 import { WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";
@@ -213,13 +213,6 @@ class TenantList {
   }
 }
 
-/** The part of a job at one endpoint. */
-interface Tally {
-  matched: number;
-  timedOut: number;
-  left: LeftOfEndpoint | null;
-}
-
 interface PlannerParts {
   readonly index: EndpointIndex;
   readonly attempts: Attempts;
@@ -241,34 +234,17 @@ class JobPlanner {
   }
 
   *plan(set: JobSet): Reading<JobPlan> {
-    const { index, selection } = this.#parts;
-    const tallies = new Map<number, Tally>();
+    const { attempts, index, selection } = this.#parts;
+    const tally = new PlanTally();
     const pages = selection.of(set);
     for (let some = nextOf(pages); some !== null; some = nextOf(pages)) {
-      for (const selected of some) this.#count(selected, tallies);
+      for (const { event, endpoint, left } of some) {
+        const timedOut = left === null && attempts.lastMatches(event, endpoint, { error: "timeout" });
+        tally.add(index.byNumber(endpoint).id, left, timedOut);
+      }
       yield;
     }
-    const all = [...tallies];
-    return {
-      matched: all.reduce((sum, [, { matched }]) => sum + matched, 0),
-      endpoints: all
-        .filter(([, { matched }]) => matched > 0)
-        .map(([endpoint, { matched, timedOut }]) => ({ endpoint: index.byNumber(endpoint).id, matched, timedOut })),
-      left: all.flatMap(([, { left }]) => left ?? []),
-    };
-  }
-
-  #count({ event, endpoint, left }: Selected, tallies: Map<number, Tally>): void {
-    const { attempts, index } = this.#parts;
-    let tally = tallies.get(endpoint);
-    if (tally === undefined) tallies.set(endpoint, (tally = { matched: 0, timedOut: 0, left: null }));
-    if (left !== null) {
-      const deliveries = (tally.left?.deliveries ?? 0) + 1;
-      tally.left = { endpoint: index.byNumber(endpoint).id, deliveries, reason: left };
-      return;
-    }
-    tally.matched++;
-    if (attempts.lastMatches(event, endpoint, { error: "timeout" })) tally.timedOut++;
+    return tally.plan();
   }
 }
 

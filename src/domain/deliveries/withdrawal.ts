@@ -1,0 +1,80 @@
+/**
+ * What may be done to a delivery from outside its ladder: a replay, a request for one attempt, a cancel. A store reads the
+ * facts inside its transaction, asks here, and writes the result.
+ */
+import type { Trigger } from "./attempt.ts";
+import { isOpen, type StoredStatus } from "./delivery.ts";
+
+/** The part of an endpoint on which its deliveries depend. */
+export interface Receiving {
+  readonly enabled: boolean;
+  readonly deleted: boolean;
+  /**
+   * Open deliveries of events up to this key count as cancelled, although a sweep has not rewritten all of their rows yet.
+   * Keys rise with each commit. Null if no sweep is under way.
+   */
+  readonly cancelTo: number | null;
+}
+
+/**
+ * True if deliveries may be opened for the endpoint. During a sweep they may not, because the sweep would cancel them too.
+ */
+export function mayReceive({ enabled, deleted, cancelTo }: Receiving): boolean {
+  return enabled && !deleted && cancelTo === null;
+}
+
+/** True if the open delivery counts as cancelled, although its row does not say so yet. */
+export function isBeingCancelled(
+  { cancelTo }: Pick<Receiving, "cancelTo">,
+  event: number,
+  status: StoredStatus,
+): boolean {
+  return isOpen(status) && cancelTo !== null && event <= cancelTo;
+}
+
+/** The reason why a replay or a job leaves a delivery alone that it was meant for. */
+export type LeftReason = "endpoint_disabled" | "endpoint_deleted";
+
+/** Returns null if deliveries of the endpoint are not left alone. */
+export function leftBecause(endpoint: Receiving): LeftReason | null {
+  if (mayReceive(endpoint)) return null;
+  return endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
+}
+
+/**
+ * Says what a replay does with a delivery: `restart` begins a new round, null means that the replay is not about this
+ * delivery. `force` also repeats what was delivered.
+ */
+export function replayOf(status: StoredStatus, endpoint: Receiving, force: boolean): "restart" | LeftReason | null {
+  if (status !== "failed" && !(force && status === "delivered")) return null;
+  return leftBecause(endpoint) ?? "restart";
+}
+
+/** The cause of the first attempt of a new round. A test stays a single attempt, so its round is one too. */
+export function replayTrigger(isTest: boolean): Trigger {
+  return isTest ? "test" : "replay";
+}
+
+/** Says whether an attempt may be requested, or why not. */
+export function requestOf(
+  delivery: { readonly event: number; readonly status: StoredStatus; readonly isErased: boolean },
+  endpoint: Receiving,
+): "requested" | "gone" | "settled" | "endpoint_deleted" {
+  const { event, status, isErased } = delivery;
+  if (isErased) return "gone";
+  if (status === "delivered" || status === "cancelled") return "settled";
+  if (isBeingCancelled(endpoint, event, status)) return "settled";
+  return endpoint.deleted ? "endpoint_deleted" : "requested";
+}
+
+/**
+ * Says who is told when a delivery was meant by a cancel or an erasure, which drop every request for an attempt and cancel
+ * what is open. Null means nobody: no more attempts could start before either. The dispatcher is told of every other one,
+ * also of a delivery that was cancelled before, because the call that did it may have ended before it could tell. Observers
+ * are not told of a test, nor of a delivery that lost only a request.
+ */
+export function toldOf(status: StoredStatus, hadRequest: boolean, isTest: boolean): "all" | "dispatcher" | null {
+  const isCancelled = isOpen(status) || status === "cancelled";
+  if (!isCancelled && !hadRequest) return null;
+  return isTest || !isCancelled ? "dispatcher" : "all";
+}
