@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { LONG } from "./harness/long-files.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -513,9 +512,5 @@ describe("the house", () => {
   it("keeps a folder to sixteen files", () => {
     const folders = Map.groupBy(sources, (file) => dirname(file));
     expect([...folders].filter(([, files]) => files.length > 16).map(([folder]) => folder)).toEqual([]);
-  });
-
-  it("knows where the long test files are, which start first", () => {
-    expect(LONG.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
   });
 });

@@ -18,6 +18,8 @@ export interface Cut {
   readonly seed: number;
   /** True if the whole daemon is started on what is left; otherwise only the store is opened. */
   readonly starts: boolean;
+  /** Acknowledged events that a lying disk does not hold at this cut. An honest disk holds all of them. */
+  readonly dropped: readonly string[];
 }
 
 /** A daemon takes many times as long as its store. */
@@ -33,20 +35,74 @@ export function drawCuts(operations: readonly Recorded[], count: number, random:
     loss: LOSSES[at % LOSSES.length]!,
     seed: random.between(0, 0x7fff_ffff),
     starts: Math.floor(at / LOSSES.length) % STARTS === 0,
+    dropped: [],
   }));
 }
 
 /**
- * Cuts just behind acknowledgements and drops everything that was not synced, so a disk that lies has always lost
- * something. Both ways of checking must notice it.
+ * Cuts the power when the lying disk lacks acknowledged events, and drops everything that was not synced. The store and
+ * the daemon, which starts at every second cut, must both miss these events. Otherwise they would notice no loss.
  */
-export function drawControls(session: Pick<Session, "operations" | "answered">, count: number, random: Random): Cut[] {
-  const { operations, answered } = session;
+export function drawControls(session: Pick<Session, "operations" | "answered">, options: ControlOptions): Cut[] {
+  const { disk, count, random } = options;
+  const losing = lossesAt(session, disk).filter(({ dropped }) => dropped.length > 0);
+  if (losing.length === 0) return [];
   return inOrder(count, (at) => {
-    const { end } = random.pick(answered);
-    const after = operations.findIndex((operation) => operation.end >= end) + 1;
-    return { after, loss: "dropped", seed: random.between(0, 0x7fff_ffff), starts: at % 2 === 0 };
+    const { after, dropped } = random.pick(losing);
+    return { after, loss: "dropped", seed: random.between(0, 0x7fff_ffff), starts: at % 2 === 0, dropped };
   });
+}
+
+interface ControlOptions {
+  readonly disk: Honesty;
+  readonly count: number;
+  readonly random: Random;
+}
+
+/** Says for each answered publish which acknowledged events the disk lacks if the power is cut right after the answer. */
+export function lossesAt(
+  { operations, answered }: Pick<Session, "operations" | "answered">,
+  disk: Honesty,
+): { readonly after: number; readonly dropped: readonly string[] }[] {
+  const events = answered.flatMap((one) => (one.kind === "event" ? [one] : [])).toSorted((a, b) => a.end - b.end);
+  const byMarker = new Map(events.map(({ marker, id }) => [marker, id]));
+  const listened = new Set(heard(operations, disk));
+  const unsynced = new Map<bigint, Set<string>>();
+  const [written, kept] = [new Set<string>(), new Set<string>()];
+  const losses: { after: number; dropped: readonly string[] }[] = [];
+  const due = events.values();
+  let next = due.next();
+  for (const [at, operation] of operations.entries()) {
+    if (operation.kind === "write") {
+      for (const id of idsIn(operation.data, byMarker)) {
+        written.add(id);
+        getOrSet(unsynced, operation.inode).add(id);
+      }
+    }
+    if (operation.kind === "sync" && listened.has(operation)) {
+      for (const id of unsynced.get(operation.inode) ?? []) kept.add(id);
+      unsynced.delete(operation.inode);
+    }
+    for (; !next.done && next.value.end <= operation.end; next = due.next()) {
+      const { end } = next.value;
+      // This sees no event whose marker lies across two pages, so it does not call such an event dropped.
+      const dropped = events.filter((one) => one.end <= end && written.has(one.id) && !kept.has(one.id));
+      losses.push({ after: at + 1, dropped: dropped.map(({ id }) => id) });
+    }
+  }
+  return losses;
+}
+
+const MARKER = /"marker":"m\d+"/g;
+
+function idsIn(data: Buffer, byMarker: ReadonlyMap<string, string>): string[] {
+  return [...data.toString("latin1").matchAll(MARKER)].flatMap(([marker]) => byMarker.get(marker) ?? []);
+}
+
+function getOrSet(sets: Map<bigint, Set<string>>, key: bigint): Set<string> {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set);
+  return set;
 }
 
 function inOrder(count: number, draw: (at: number) => Cut): Cut[] {

@@ -26,8 +26,8 @@ const { values, refuse } = scriptArguments(USAGE, {
 });
 const [states, controls, seconds] = [Number(values.states), Number(values.controls), Number(values.seconds)];
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000));
-if (!(states >= 1) || !(controls >= 1) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
-  refuse("--states, --controls, --seconds and --seed are numbers.");
+if (!(states >= 1) || !(controls >= 2) || !(seconds > 0) || !Number.isSafeInteger(seed)) {
+  refuse("--states, --controls, --seconds and --seed are numbers, and --controls is at least 2.");
 }
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
@@ -67,7 +67,10 @@ else {
 if (!isGood(report)) {
   const { violations, kept } = report.sweeps[0]!;
   for (const line of violations.slice(0, SHOWN)) console.error(`  ${line}`);
-  if (violations.length === 0) console.error("  nothing was lost on a disk that lies: this check would see no loss");
+  for (const { disk, dropped, unseen } of report.sweeps.slice(1)) {
+    for (const id of unseen.slice(0, SHOWN)) console.error(`  ${disk}: ${id} is not on the disk, and was not missed`);
+    if (dropped.store * dropped.daemon === 0) console.error(`  ${disk}: the disk kept all that was answered`);
+  }
   console.error(`seed ${seed}; kept: ${kept.slice(0, SHOWN).join(" ") || dir}`);
   process.exitCode = 1;
 }

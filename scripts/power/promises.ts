@@ -9,8 +9,14 @@ export type Promised =
   | { readonly kind: "removed"; readonly endpoint: string }
   | { readonly kind: "key"; readonly id: string }
   | { readonly kind: "backup"; readonly name: string }
-  /** `body` is the SHA-256 of the bytes that a receiver must get. */
-  | { readonly kind: "event"; readonly id: string; readonly body: string; readonly deliveries: number }
+  /** `body` is the SHA-256 of the bytes that a receiver must get. Only the event itself holds the text `marker`. */
+  | {
+      readonly kind: "event";
+      readonly id: string;
+      readonly body: string;
+      readonly deliveries: number;
+      readonly marker: string;
+    }
   | { readonly kind: "settled"; readonly delivery: string; readonly status: string };
 
 /**

@@ -46,8 +46,10 @@ export interface Sweep {
   /** The number of states with any fault. */
   bad: number;
   lost: number;
-  /** The part of them that was missed when only the store was opened. */
-  lostToStore: number;
+  /** The number of acknowledged events that a lying disk lacked when only the store was opened, or the daemon started. */
+  dropped: { store: number; daemon: number };
+  /** The ids of those that were not missed. */
+  readonly unseen: string[];
   readonly violations: string[];
   /** The directories of states with faults. */
   readonly kept: string[];
@@ -72,12 +74,14 @@ export async function run(options: PowerOptions): Promise<Report> {
 }
 
 /**
- * True if nothing is wrong on honest disks, and both ways of checking notice the loss on disks that lie. A check that
- * never notices anything must not pass.
+ * True if nothing is wrong on honest disks, and both ways of checking miss everything that the others dropped. A check
+ * that never notices anything must not pass.
  */
 export function isGood({ sweeps }: Report): boolean {
-  return sweeps.every(({ disk, violations, promised, lost, lostToStore }) =>
-    disk === "honest" ? violations.length === 0 && promised > 0 : lostToStore > 0 && lost > lostToStore,
+  return sweeps.every(({ disk, violations, promised, dropped, unseen }) =>
+    disk === "honest"
+      ? violations.length === 0 && promised > 0
+      : dropped.store > 0 && dropped.daemon > 0 && unseen.length === 0,
   );
 }
 
@@ -91,13 +95,16 @@ async function sweepOver(session: Session, honesty: Honesty, options: PowerOptio
     promised: 0,
     bad: 0,
     lost: 0,
-    lostToStore: 0,
+    dropped: { store: 0, daemon: 0 },
+    unseen: [],
     violations: [],
     kept: [],
   };
   const random = new Random(seed + 2);
   const cuts =
-    honesty === "honest" ? drawCuts(session.operations, states, random) : drawControls(session, controls, random);
+    honesty === "honest"
+      ? drawCuts(session.operations, states, random)
+      : drawControls(session, { disk: honesty, count: controls, random });
   const lanes = availableParallelism();
   const names = new Set<string>();
   const each = Array.from({ length: lanes }, (_, lane) => cuts.filter((_cut, at) => at % lanes === lane));
@@ -181,12 +188,13 @@ class Lane {
     return child;
   }
 
-  #note({ after, loss, starts }: Cut, home: string, { lost, wrong }: Verdict): void {
+  #note({ after, loss, starts, dropped }: Cut, home: string, { lost, wrong }: Verdict): void {
     const sweep = this.#sweep;
     sweep.states++;
     sweep.lost += lost.length;
     if (starts) sweep.started++;
-    else sweep.lostToStore += lost.length;
+    sweep.dropped[starts ? "daemon" : "store"] += dropped.length;
+    sweep.unseen.push(...dropped.filter((id) => !lost.some((text) => text.includes(id))));
     if (lost.length + wrong.length === 0) rmSync(home, { recursive: true });
     else {
       sweep.bad++;

@@ -7,14 +7,12 @@ import { webhookd } from "../../cli/front/dispatch.ts";
 import { loadConfig } from "../../src/config.ts";
 import { FakeIo } from "../cli/fake-io.ts";
 import { inputs } from "../config/inputs.ts";
-import { TestReceiver } from "../harness/receiver.ts";
-import { blocksOf, PAGES, placeOf, type Block, type Page } from "./blocks.ts";
+import { blocksOf, PAGES, placeOf, type Block } from "./blocks.ts";
 import { brokenCitations } from "./citations.ts";
-import { Session } from "./session.ts";
 
 /** The rule of a block is the first word after its language. It says how the block is tested. */
 const RULES: Record<string, string> = {
-  run: "typed in a shell against a daemon, with stand-ins for systemd, sudo and the places of a host",
+  run: "typed by test/docs/typed.test.ts in a shell against a daemon, with stand-ins for systemd, sudo and the places of a host",
   "run=checkout": "the same, in the checkout's folder",
   root: "needs root, systemd or Docker: its syntax is checked, and every command of webhookd in it is one that there is",
   words: "ids and places are made up: every command of webhookd in it is one that there is",
@@ -71,56 +69,6 @@ function wordsOf(line: string): string[] {
   const words = line.replace(/(^|\s)#.*$/, "").match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
   return words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
 }
-
-async function type(page: Page, before?: string) {
-  const blocks = of("run", "run=checkout").filter((block) => block.page === page);
-  expect(blocks.length).toBeGreaterThan(1);
-  const session = await Session.open();
-  try {
-    return await session.type(blocks, before);
-  } finally {
-    session.end();
-  }
-}
-
-/** Tools that the pages use, beside webhookd and those that every system has. */
-const TYPED = ["bash", "curl", "grep"];
-const missing = TYPED.filter((tool) => spawnSync(tool, ["--version"]).error !== undefined);
-if (missing.length > 0) process.stderr.write(`SKIPPED: the pages are not typed: there is no ${missing.join(", ")}\n`);
-const itTypes = it.skipIf(missing.length > 0);
-
-describe.concurrent("typed from the page, one block after the other,", () => {
-  itTypes("docs/publishing.md works", async () => {
-    const { failedAt, said } = await type("docs/publishing.md");
-    expect(failedAt, said).toBeNull();
-  });
-
-  itTypes("docs/install.md works", async () => {
-    const before = `webhookd config init --path "$HOME/etc/webhookd/webhookd.toml" > /dev/null\nsystemctl start webhookd`;
-    const { failedAt, said } = await type("docs/install.md", before);
-    expect(failedAt, said).toBeNull();
-  });
-
-  itTypes("docs/runbook.md works", async () => {
-    // Two attempts of each of three events fail, so that there is something to replay. After that the receiver works.
-    const receiver = await TestReceiver.start([500, 500, 500, 500, 500, 500]);
-    const before = `
-head -c 24 /dev/urandom | base64 > "$HOME/etc/webhookd/passphrase"
-chmod 600 "$HOME/etc/webhookd/passphrase"
-systemctl start webhookd
-webhookd endpoints add ${receiver.url} --events all > /dev/null
-for n in 1 2 3; do webhookd events send --type budget.exceeded --data '{"n":'$n'}' > /dev/null; done
-while [ "$(webhookd deliveries list --status failed --ids | wc -l)" -lt 3 ]; do sleep 0.1; done`;
-    try {
-      const { failedAt, said } = await type("docs/runbook.md", before);
-      expect(failedAt, said).toBeNull();
-      // Three events failed twice and were then replayed.
-      expect(receiver.requests).toHaveLength(9);
-    } finally {
-      await receiver.close();
-    }
-  });
-});
 
 it("runs what other sections of the pages leave to tests of their own", () => {
   for (const [section, place] of Object.entries(ELSEWHERE)) {

@@ -34,7 +34,7 @@ describe.skipIf(CANNOT !== null)("a limit for the size of a file", () => {
 
     const { pid } = daemon.process.child;
     expect(spawnSync("prlimit", ["--pid", String(pid), "--fsize=unlimited:"]).status).toBe(0);
-    await expect.poll(async () => (await publish()).status, { interval: 200, timeout: 30_000 }).toBe(202);
+    await expect.poll(async () => (await publish()).status, { interval: 200 }).toBe(202);
     for (const id of acked) expect(await daemon.settled(id)).toMatchObject({ status: "delivered" });
     expect(await daemon.stop()).toBe(0);
   });

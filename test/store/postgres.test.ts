@@ -10,6 +10,6 @@ afterAll(() => server?.stop());
 
 describe.skipIf(server === null)("the PostgreSQL store", () => {
   const open = openPostgresOn(() => server!);
-  everySuite(open, 2000);
-  likeItsModel(open, 8, 2);
+  everySuite(open, 500);
+  likeItsModel(open, 2, 0);
 });

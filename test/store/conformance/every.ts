@@ -37,8 +37,8 @@ import { walks } from "./reads/walks.ts";
 import { withdrawing } from "./events/withdraw.ts";
 import type { OpenFresh } from "../stores.ts";
 
-/** Walks pass `walked` rows: where each query is a round trip, fewer show the same. */
-export function everySuite(open: OpenFresh, walked = 4000): void {
+/** Walks pass `walked` rows; test/store/rounds.test.ts has longer ones. */
+export function everySuite(open: OpenFresh, walked: number): void {
   describe("its events", () => {
     publishing(open);
     patterns(open);

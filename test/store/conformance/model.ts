@@ -37,7 +37,7 @@ const WRITES = new Set([
 ]);
 
 /** Deliveries are what a model of them says, whatever is done to them, in whatever order, with any number of them. */
-export function likeItsModel(openFresh: OpenFresh, few = 30, many = 8): void {
+export function likeItsModel(openFresh: OpenFresh, few: number, many: number): void {
   describe("like a model of it", () => {
     it.each(seeds(1, few))("keeps what few deliveries are, seed %i", async (seed) => {
       await new Way(await openLimited(openFresh), seed, 3).go(160);

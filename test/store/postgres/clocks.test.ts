@@ -70,7 +70,7 @@ async function endpointOfSecond(daemon: TestDaemon, client: Client, url: string)
     if (!isThere) await daemon.request("DELETE", `/v1/webhooks/${id}`);
     return isThere;
   };
-  await expect.poll(register, { interval: 50, timeout: 20_000 }).toBe(true);
+  await expect.poll(register, { interval: 50 }).toBe(true);
   return endpoint;
 }
 
@@ -83,15 +83,15 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
       first.aheadMs = DAY;
       for (let left = 5; left > 0; left--) await daemon.publish();
       first.aheadMs = 0;
-      await expect.poll(() => receiver.requests.length, { timeout: 3000 }).toBe(6);
+      await expect.poll(() => receiver.requests.length).toBe(6);
       // Receivers refuse signatures from long ago or from the future.
       const signedAt = receiver.requests.map(({ headers }) => Number(headers["webhook-timestamp"]) * 1000);
       for (const at of signedAt) expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
       const late = "SELECT 1 FROM event WHERE key / 2048 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
       expect((await client.query(late)).rowCount).toBe(0);
     });
-    // The daemons report neither a bug nor a change of the clock.
-    expect([...first.lines, ...second.lines].filter((line) => /lost from|was set/.test(line))).toEqual([]);
+    // The daemons report neither a bug nor a change of the clock, and no delivery had to be made due in time.
+    expect([...first.lines, ...second.lines].filter((line) => /lost from|was set|due later/.test(line))).toEqual([]);
     await receiver.close();
   });
 
@@ -104,12 +104,13 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
       const endpoint = await endpointOfSecond(daemon, client, receiver.url);
       const published = performance.now();
       await daemon.publish();
-      await expect.poll(() => receiver.requests.length, { interval: 5, timeout: 10_000 }).toBe(1);
-      expect(performance.now() - published).toBeLessThan(1000);
+      await expect.poll(() => receiver.requests.length, { interval: 5 }).toBe(1);
+      // A node that went by its own clock would wait 3 s.
+      expect(performance.now() - published).toBeLessThan(2500);
       // The second node plans the retry, and the first makes it.
       await client.query("UPDATE node SET draining = true WHERE number = 1");
-      await expect.poll(() => ownerOf(client, endpoint), { interval: 20, timeout: 10_000 }).toBe(0);
-      await expect.poll(() => receiver.requests.length, { interval: 20, timeout: 15_000 }).toBe(3);
+      await expect.poll(() => ownerOf(client, endpoint), { interval: 20 }).toBe(0);
+      await expect.poll(() => receiver.requests.length, { interval: 20 }).toBe(3);
       const { rows } = await client.query<{ started: number; ended: number }>(
         `SELECT started_at::double precision AS started, started_at::double precision + duration_ms AS ended
          FROM attempt ORDER BY number`,
@@ -124,7 +125,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
     await receiver.close();
   });
 
-  it("find what was put off by whoever wrote it, within 15 s, and call it no bug", { timeout: 60_000 }, async () => {
+  it("find what was put off by whoever wrote it, within 15 s, and call it no bug", async () => {
     const { daemon, first, receiver, second, url } = await twoNodes([]);
     await withClient(url, async (client) => {
       await endpointOfSecond(daemon, client, receiver.url);
@@ -187,7 +188,7 @@ describe.skipIf(server === null)("nodes whose clocks are wrong", () => {
     const status = async () => (await daemon.request("GET", "/v1/status")).body;
     const seen = async () => (await status()).nodes.map((node: any) => node.clock_ahead_ms);
     const about = (ms: number) => expect.closeTo(ms, -3);
-    await expect.poll(seen, { timeout: 10_000 }).toEqual([about(3000), about(0)]);
+    await expect.poll(seen).toEqual([about(3000), about(0)]);
     expect((await status()).clock_ahead_ms).toEqual(about(3000));
     const ready = await fetch(new URL("/readyz", daemon.url));
     expect([ready.status, ready.headers.get("x-webhookd-clock")]).toEqual([200, "3.0 s ahead of PostgreSQL"]);

@@ -10,8 +10,6 @@ import { withClient } from "../../harness/postgres.ts";
 import { addEndpoint, EVERYTHING, publishOne, START } from "../fixtures.ts";
 import { openPostgresDatabase, temporaryDirectory } from "../stores.ts";
 
-const LONG_MS = 60_000;
-
 /** Returns a database on a primary that has a synchronous standby. */
 async function pair({ skip }: TestContext) {
   const servers = await Primaries.start();
@@ -37,7 +35,7 @@ function waiting(primary: string): Promise<number> {
   return withClient(primary, async (client) => {
     let pids: number[] = [];
     const look = async () => (pids = (await client.query<{ pid: number }>(sql)).rows.map(({ pid }) => pid)).length;
-    await expect.poll(look, { timeout: 5000 }).toBeGreaterThan(0);
+    await expect.poll(look).toBeGreaterThan(0);
     return pids[0]!;
   });
 }
@@ -62,7 +60,7 @@ const UNAVAILABLE = { error: { code: "storage_unavailable" } };
 describe("a commit whose wait for the standby is", () => {
   for (const [how, fault] of Object.entries(FAULTS)) {
     const name = `${how} is not acknowledged, and may be lost with the primary`;
-    it(name, { timeout: LONG_MS }, async (context) => {
+    it(name, async (context) => {
       const { servers, primary, store } = await opened(context);
       const { id: acked } = await publishOne(store);
       servers.silenceStandby();
@@ -72,7 +70,7 @@ describe("a commit whose wait for the standby is", () => {
       await servers.killPrimary();
       await servers.promote();
       const again = async () => "value" in (await settled(publishOne(store)));
-      await expect.poll(again, { timeout: 10_000 }).toBe(true);
+      await expect.poll(again).toBe(true);
       const there = (await store.reads.listEvents(EVERYTHING)).data.map(({ id }) => id);
       expect(there).toHaveLength(2);
       expect(there).toContain(acked);
@@ -81,7 +79,7 @@ describe("a commit whose wait for the standby is", () => {
 });
 
 describe("what was committed without the standby", () => {
-  it("is no answer to a repeated request until the standby has it", { timeout: LONG_MS }, async (context) => {
+  it("is no answer to a repeated request until the standby has it", async (context) => {
     const { servers, primary, store } = await opened(context);
     const request = { tenant: "default", key: "k", fingerprint: Buffer.from("f"), expiresAt: START + 60_000 };
     servers.silenceStandby();
@@ -93,7 +91,7 @@ describe("what was committed without the standby", () => {
     await expect.poll(async () => settled(store.idempotency.recall(request, START))).toEqual({ value: "an answer" });
   });
 
-  it("is in doubt, whichever way it was written", { timeout: LONG_MS }, async (context) => {
+  it("is in doubt, whichever way it was written", async (context) => {
     const { servers, url, primary } = await pair(context);
     const database = new Database(url);
     onTestFinished(() => database.close());

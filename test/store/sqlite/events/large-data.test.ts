@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { onPrepare, sqliteError } from "../../../harness/prepared.ts";
 import { addEndpoint, BEGINNING, draft, EVERYTHING, publishOne, room, START } from "../../fixtures.ts";
 import { ask, copyOf, open, temporaryDirectory } from "../../stores.ts";
@@ -31,7 +31,7 @@ it("is there as a whole or not at all wherever the process is killed, and leaves
   expect(copies.size).toBeGreaterThan(4);
   for (const copy of copies.values()) {
     const after = await open({ dir: copy });
-    await vi.waitFor(() => expect(count(copy, "large_batch")).toBe(0));
+    await expect.poll(() => count(copy, "large_batch")).toBe(0);
     const events = count(copy, "event") - 1;
     expect([0, EVENTS]).toContain(events);
     expect([count(copy, "large_data"), count(copy, "delivery")]).toEqual([events, events]);
@@ -62,10 +62,11 @@ it("leaves nothing behind when the disk is full before it ends, once there is sp
   expect(count(dir, "large_data")).toBeGreaterThan(0);
   expect([count(dir, "large_batch"), count(dir, "event")]).toEqual([1, 1]);
   left = Number.POSITIVE_INFINITY;
-  await vi.waitFor(async () => {
+  const unfinished = async () => {
     await store.upkeep.checkSpace();
-    expect([count(dir, "large_data"), count(dir, "large_batch")]).toEqual([0, 0]);
-  });
+    return [count(dir, "large_data"), count(dir, "large_batch")];
+  };
+  await expect.poll(unfinished).toEqual([0, 0]);
   expect(await store.events.publish(large(), START, room)).toHaveLength(EVENTS);
   expect([count(dir, "large_data"), count(dir, "large_batch")]).toEqual([EVENTS, 0]);
 });
@@ -86,7 +87,7 @@ it("removes what it wrote of events that were published by someone else meanwhil
   while (count(dir, "large_batch") === 0) await new Promise(setImmediate);
   const [second, published] = await Promise.all([store.events.publish(keyed().slice(0, 5), START, room), first]);
   expect(published.slice(0, 5).map(({ id }) => id)).toEqual(second.map(({ id }) => id));
-  await vi.waitFor(() => expect(count(dir, "large_batch")).toBe(0));
+  await expect.poll(() => count(dir, "large_batch")).toBe(0);
   expect(count(dir, "large_data")).toBe(EVENTS - 5);
   for (const { id } of published) expect((await store.reads.getEvent(null, id))!.data!.length).toBeGreaterThan(30_000);
 });

@@ -1,0 +1,55 @@
+/**
+ * The projects of vitest.config.ts. `npm test` runs `alone`, `processes` and `shared`; `npm run test:all` runs `slow`,
+ * which is every other test: the files that test/slow-files.ts lists.
+ */
+import { SLOW_FILES } from "../slow-files.ts";
+
+/** These tests leave nothing behind in their process. Several files share one: to load each anew takes a minute. */
+const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs";
+/** These start processes, terminals and servers, which wait for their turn on a busy machine. */
+const PROCESSES = ["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
+  (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
+);
+/** These replace a module, or change something that belongs to the process. */
+const ALONE = [
+  "test/api/endpoints/shown-secret.test.ts",
+  "test/cli/config.test.ts",
+  "test/cli/receiver/public-key.test.ts",
+  "test/delivery/http/egress-guard.test.ts",
+];
+
+interface Part {
+  readonly name: string;
+  readonly isolate: boolean;
+  readonly include: string[];
+  readonly exclude: string[];
+  readonly testTimeout: number;
+  readonly hookTimeout: number;
+  readonly expect: { readonly poll: { readonly timeout: number } };
+}
+
+/** Only a test that hangs reaches a limit. */
+const limits = (seconds: number) => ({
+  testTimeout: seconds * 1000,
+  hookTimeout: seconds * 1000,
+  expect: { poll: { timeout: (seconds * 1000) / 2 } },
+});
+
+export const PARTS: readonly Part[] = [
+  {
+    name: "alone",
+    isolate: true,
+    include: [`test/!(${SHARED})/**/*.test.{ts,tsx}`, "test/*.test.ts", ...ALONE],
+    exclude: [...PROCESSES, ...SLOW_FILES],
+    ...limits(60),
+  },
+  { name: "processes", isolate: true, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(300) },
+  {
+    name: "shared",
+    isolate: false,
+    include: [`test/@(${SHARED})/**/*.test.ts`],
+    exclude: [...ALONE, ...SLOW_FILES],
+    ...limits(60),
+  },
+  { name: "slow", isolate: true, include: [...SLOW_FILES], exclude: [], ...limits(300) },
+];
