@@ -20,8 +20,7 @@ interface Cuts {
 export async function cutsPower({ states, controls, seconds, scratch }: Cuts): Promise<void> {
   const counts = ["--states", String(states), "--controls", String(controls), "--seconds", String(seconds)];
   const child = spawn(process.execPath, [PROGRAM, "--json", "--seed", "1", ...counts], {
-    // Without it, a short round would spend most of its time compiling the same modules again.
-    env: { ...process.env, TMPDIR: scratch, NODE_COMPILE_CACHE: resolve(import.meta.dirname, "../../.cache/compile") },
+    env: { ...process.env, TMPDIR: scratch },
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill());
