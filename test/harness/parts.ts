@@ -5,7 +5,7 @@
 import { SLOW_FILES } from "../slow-files.ts";
 
 /** These tests leave nothing behind in their process. Several files share one: to load each anew takes a minute. */
-const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs";
+const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs|store";
 /** These start processes, terminals and servers, which wait for their turn on a busy machine. */
 const PROCESSES = ["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
   (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
@@ -16,6 +16,8 @@ const ALONE = [
   "test/cli/config.test.ts",
   "test/cli/receiver/public-key.test.ts",
   "test/delivery/http/egress-guard.test.ts",
+  "test/store/restore/restore-crash.test.ts",
+  "test/store/sqlite/secrets/key-change.test.ts",
 ];
 
 interface Part {
@@ -48,7 +50,7 @@ export const PARTS: readonly Part[] = [
     name: "shared",
     isolate: false,
     include: [`test/@(${SHARED})/**/*.test.ts`],
-    exclude: [...ALONE, ...SLOW_FILES],
+    exclude: [...ALONE, ...PROCESSES, ...SLOW_FILES],
     ...limits(60),
   },
   { name: "slow", isolate: true, include: [...SLOW_FILES], exclude: [], ...limits(300) },
