@@ -37,7 +37,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFirst },
     restoreMocks: true,
-    setupFiles: ["./test/harness/properties.ts"],
+    setupFiles: ["./test/harness/properties.ts", "./test/harness/hooks.ts"],
     reporters: ["default", "./test/harness/tally.ts"],
   },
 });

@@ -36,6 +36,13 @@ describe("the two parts of the tests", () => {
     }
   });
 
+  it("set hooks in test files alone, because files that share a process load other modules once", () => {
+    const modules = globSync("test/**/*.{ts,tsx}", { exclude: ["test/**/*.test.{ts,tsx}", "test/harness/hooks.ts"] });
+    const setsHook = (file: string) => /^(?:before|after)(?:Each|All)\(/mu.test(readFileSync(file, "utf8"));
+    expect(modules).toContain("test/harness/ends.ts");
+    expect(modules.filter(setsHook), "use test/harness/ends.ts").toEqual([]);
+  });
+
   it("show within five minutes that a test hangs, and within one if it starts no process", () => {
     for (const { name, testTimeout, hookTimeout, expect: expected } of PARTS) {
       const most = name === "alone" || name === "shared" ? 60_000 : 300_000;

@@ -1,6 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
-import { afterAll } from "vitest";
 import type { WebServer } from "../../src/api/server/connections.ts";
 import type { Bounds, Listener } from "../../src/api/server/listener.ts";
 import { createApi } from "../../src/api/api.ts";
@@ -22,6 +21,7 @@ import type { Deliveries } from "../../src/delivery/deliveries.ts";
 import type { EventDelivery, Handover, Store } from "../../src/store/store.ts";
 import { Backups, type BackupRules } from "../../src/upkeep/backups.ts";
 import { ManualClock } from "../harness/clock.ts";
+import { afterEveryFile } from "../harness/ends.ts";
 import { inputs } from "../config/inputs.ts";
 
 export interface Answer {
@@ -285,6 +285,7 @@ function answerOf(status: number, headers: IncomingHttpHeaders, text: string): A
 
 const running = new Set<() => Promise<void>>();
 
-afterAll(async () => {
+afterEveryFile(async () => {
   for (const stop of running) await stop();
+  running.clear();
 });

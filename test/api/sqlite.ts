@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { noResponse } from "../../src/domain/deliveries/attempt.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
@@ -10,6 +9,7 @@ import { openFile } from "../../src/store/sqlite/engine/open-database.ts";
 import type { EndedAttempt, Store } from "../../src/store/store.ts";
 import { startThread } from "../../src/thread.ts";
 import { ManualClock } from "../harness/clock.ts";
+import { afterEveryFile } from "../harness/ends.ts";
 
 /** Opens the real store in a directory of its own, which is removed when the file's tests end. */
 export async function aStore(clock = new ManualClock(), more: Partial<OpenOptions> = {}): Promise<Store> {
@@ -77,8 +77,8 @@ function fail(error: Error): never {
 
 const open: { dir: string; store: Store }[] = [];
 
-afterAll(async () => {
-  for (const { dir, store } of open) {
+afterEveryFile(async () => {
+  for (const { dir, store } of open.splice(0)) {
     await store.close();
     rmSync(dir, { recursive: true });
   }

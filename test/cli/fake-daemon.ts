@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type RequestListener } from "no
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { afterEveryTest } from "../harness/ends.ts";
 
 export interface Seen {
   readonly method: string;
@@ -26,7 +26,7 @@ export interface FakeDaemon {
 
 const closing: (() => Promise<void>)[] = [];
 
-afterEach(async () => {
+afterEveryTest(async () => {
   for (const close of closing.splice(0)) await close();
 });
 

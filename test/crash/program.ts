@@ -5,7 +5,8 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
+import { afterEveryFile } from "../harness/ends.ts";
 import type { Summary } from "../../scripts/crash/summary.ts";
 
 const PROGRAM = resolve(import.meta.dirname, "../../scripts/crash/main.ts");
@@ -15,7 +16,7 @@ const PATIENT = ["--start-up-limit", "120000"];
 const processes: ChildProcess[] = [];
 const directories: string[] = [];
 
-afterAll(() => {
+afterEveryFile(() => {
   for (const { pid } of processes.splice(0)) endGroup(pid!);
   for (const dir of directories.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });

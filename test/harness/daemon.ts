@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Agent, fetch } from "undici";
-import { afterAll, afterEach } from "vitest";
 import type { Clock } from "../../src/clock.ts";
 import { loadConfig, type Config } from "../../src/config.ts";
 import { startDaemon, type Daemon, type DaemonParts } from "../../src/daemon.ts";
 import type { EventType } from "../../src/domain/events/event-type.ts";
 import { silentLog, type Log } from "../../src/log.ts";
 import { ManualClock } from "./clock.ts";
+import { afterEveryFile, afterEveryTest } from "./ends.ts";
 import { startServer, type TestServer } from "./postgres.ts";
 import { inputs } from "../config/inputs.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -52,7 +52,12 @@ async function storeOf(dir: string): Promise<string> {
   return started.urlOf(name);
 }
 
-afterAll(async () => void (await (await server)?.stop()));
+afterEveryFile(async () => {
+  const started = server;
+  server = null;
+  databases.clear();
+  await (await started)?.stop();
+});
 
 /** Keeps no idle connection open: a daemon that stops would wait for one more request on it. */
 const oneByOne = new Agent({ pipelining: 0 });
@@ -202,7 +207,7 @@ const LONG_LEASE_MS = 1_000_000_000;
 const running = new Set<TestDaemon>();
 const directories = new Set<string>();
 
-afterEach(async () => {
+afterEveryTest(async () => {
   for (const daemon of running) await daemon.stop();
   for (const dir of directories) rmSync(dir, { recursive: true, force: true });
   directories.clear();

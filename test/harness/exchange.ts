@@ -1,7 +1,7 @@
 /** Receivers and egresses that are closed when the test ends. */
-import { afterEach } from "vitest";
 import type { Egress } from "../../src/delivery/http/egress.ts";
 import { Exchange } from "../../src/delivery/http/exchange.ts";
+import { afterEveryTest } from "./ends.ts";
 import { testEgress, type TestEgressParts } from "./egress.ts";
 import { RawReceiver, type Step } from "./raw-receiver.ts";
 import { TestReceiver, type Answer } from "./receiver.ts";
@@ -9,7 +9,7 @@ import { TestReceiver, type Answer } from "./receiver.ts";
 export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const closers: (() => unknown)[] = [];
 
-afterEach(async () => {
+afterEveryTest(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 

@@ -1,12 +1,13 @@
 /** Something happens to one of two nodes at one of its statements. */
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { afterEveryFile } from "../harness/ends.ts";
 import { startServer } from "../harness/postgres.ts";
 import { createDatabase } from "../store/stores.ts";
 import { FAULTS, nodesLive, type Happening } from "./nodes.ts";
 
 const server = await startServer();
 if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this platform to run nodes on");
-afterAll(() => server?.stop());
+afterEveryFile(() => server?.stop());
 
 const live = async (happening: Happening | null) => nodesLive(server!.urlOf(await createDatabase(server!)), happening);
 

@@ -3,7 +3,8 @@ import { execFile, spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, describe } from "vitest";
+import { describe } from "vitest";
+import { afterEveryTest } from "../harness/ends.ts";
 import type { Size } from "../../tui/model/state.ts";
 import { aDirectory } from "../harness/daemon.ts";
 import { MAIN } from "../harness/process.ts";
@@ -33,7 +34,7 @@ if (!hasTmux) process.stderr.write("\nNO TMUX: the dashboard is NOT tested in a 
 /** A group of tests that is skipped, with a warning, if there is no tmux. */
 export const inTerminal = hasTmux ? describe : describe.skip;
 
-afterEach(async () => {
+afterEveryTest(async () => {
   for (const terminal of running) await terminal.close();
 });
 
