@@ -6,10 +6,13 @@ import { SLOW_FILES } from "../slow-files.ts";
 
 /** These tests leave nothing behind in their process. Several files share one: to load each anew takes a minute. */
 const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs|store";
-/** These start processes, terminals and servers, which wait for their turn on a busy machine. */
-const PROCESSES = ["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
-  (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
-);
+/** These wait for processes, terminals and servers, which wait for their turn on a busy machine. */
+const PROCESSES = [
+  ...["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
+    (folder) => `test/${folder}/**/*.test.{ts,tsx}`,
+  ),
+  "test/store/postgres.test.ts",
+];
 /** These replace a module, or change something that belongs to the process. */
 const ALONE = [
   "test/api/endpoints/shown-secret.test.ts",
