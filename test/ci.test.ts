@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 
-/** What `npm run test` and `npm run test:all` print last, and how they end. */
+/** The last line and the exit code of `npm run test` and `npm run test:all`. */
 type Ended = readonly [lastLine: string, code: number];
 
 async function ci(test: Ended, all: Ended): Promise<{ code: number; lines: string[] }> {

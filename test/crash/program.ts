@@ -1,4 +1,4 @@
-/** `npm run crash` as a process, in a directory that goes with the test file. */
+/** Runs `npm run crash` as a process, in a directory that is removed when the test file ends. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ afterEveryFile(() => {
   for (const dir of directories.splice(0)) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
 });
 
-/** In a process group of its own, with a directory for all that it writes. */
+/** Starts the program in a process group of its own, with a directory for everything that it writes. */
 export function start(...args: string[]): { child: ChildProcess; dir: string } {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-test-"));
   directories.push(dir);
@@ -59,6 +59,6 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing is left of it.
+    // The group has already ended.
   }
 }

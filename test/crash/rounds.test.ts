@@ -20,7 +20,7 @@ describe.concurrent("kill -9 on the real process", () => {
   });
 });
 
-/** The daemon of a life has answered. */
+/** True once the first daemon has answered a request. */
 function hasBegun(dir: string): boolean {
   const [run] = readdirSync(dir);
   if (run === undefined) return false;

@@ -47,7 +47,7 @@ describe("a disk that lies", () => {
 
   it.each([
     ["honest", [[], [], [], []]],
-    // Only the sync before a checkpoint is heard.
+    // Only the sync before a checkpoint takes effect.
     ["normal", [["evt_1"], [], ["evt_3"], ["evt_3"]]],
     ["swallow", [["evt_1"], ["evt_1", "evt_2"], ["evt_1", "evt_2", "evt_3"], ["evt_1", "evt_2", "evt_3"]]],
   ] as const)("has dropped what it called synced: %s", (disk, dropped) => {

@@ -1,4 +1,4 @@
-/** `npm run power` as a process. */
+/** Runs `npm run power` as a process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";

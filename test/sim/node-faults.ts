@@ -1,4 +1,4 @@
-/** Something happens to one of two nodes at one of its statements. */
+/** Tests of two nodes, with a fault at one statement of the first. */
 import { describe, expect, it } from "vitest";
 import { afterEveryFile } from "../harness/ends.ts";
 import { startServer } from "../harness/postgres.ts";
@@ -13,12 +13,15 @@ const live = async (happening: Happening | null) => nodesLive(server!.urlOf(awai
 
 const FEW = ["stalled before", "lost", "ahead", "stalled before", "lost", "behind"] as const;
 
-/** So many of them, as far apart as they can be. */
+/** Returns this many of them, spread as far apart as possible. */
 function some<T>(count: number, all: readonly T[]): readonly T[] {
   return Array.from({ length: count }, (_, at) => all[Math.floor(((at + 0.5) * all.length) / count)]!);
 }
 
-/** `moves` are the statements in whose transactions something moves, `statements` are all, each with every fault. */
+/**
+ * `moves` are the statements of transactions in which a delivery or an endpoint moves, and `statements` are all. Each
+ * is tried with every fault.
+ */
 export function twoNodes(cases: { moves: number | "all" } | { statements: number | "all" }, seconds: number): void {
   describe.skipIf(server === null)("two nodes", () => {
     it("deliver each event, whatever happens to one of them, and wherever", { timeout: seconds * 1000 }, async () => {

@@ -1,6 +1,6 @@
 /**
- * Something happens at each statement in whose transaction something moves. WEBHOOKD_CASES=100 tries so many of all
- * statements, in each way; WEBHOOKD_CASES=all tries each.
+ * Two nodes, with a fault at each statement of a transaction in which a delivery or an endpoint moves.
+ * WEBHOOKD_CASES=100 tries that many of all statements with each fault; WEBHOOKD_CASES=all tries every one.
  */
 import { twoNodes } from "./node-faults.ts";
 

@@ -1,4 +1,6 @@
-/** Seeds of the simulation: some in `npm test`, and several files for the rest, so that all cores have some. */
+/**
+ * Seeds of the simulation. `npm test` runs some; the others are split into several files, so that all cores are busy.
+ */
 import { describe, expect, it } from "vitest";
 import { simulate } from "./world.ts";
 

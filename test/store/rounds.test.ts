@@ -14,7 +14,7 @@ describe("the SQLite store", () => {
   likeItsModel(openSqlite, 30, 8);
 });
 
-// Each query is a round trip: fewer rows show the same.
+// Each query is a round trip, so the lists are shorter.
 describe.skipIf(server === null)("the PostgreSQL store", () => {
   const open = openPostgresOn(() => server!);
   walks(open, 2000);

@@ -37,7 +37,7 @@ export class Catalogue {
   checkData: DataCheck | undefined;
   /** True if some type is deprecated. */
   hasDeprecated = false;
-  /** How often the types in the store had changed when they were read. */
+  /** The revision of the types in the store when they were last read. */
   revision = 0;
   #usable: UsableTypes;
   #stored: ReadonlyMap<string, StoredType> = new Map();

@@ -107,7 +107,7 @@ async function put(parts: ApiParts, call: Call): Promise<Reply> {
 interface Draft {
   readonly name: string;
   readonly given: v.InferOutput<typeof EventTypeSettings>;
-  /** Where the body has the name. */
+  /** The JSON pointer to the name in the body. */
   readonly pointer: string;
 }
 

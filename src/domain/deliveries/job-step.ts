@@ -1,6 +1,6 @@
 /**
- * What a job does with one delivery of its set. A store reads the facts inside the transaction that counts the delivery,
- * asks here, and writes the result, so that no crash makes a job do a delivery twice, or lose one.
+ * Decides what a job does with one delivery of its set. A store reads the facts inside the transaction that counts the
+ * delivery, asks here, and writes the result, so that no crash makes a job handle a delivery twice, or lose one.
  *
  *   planned ──its turn──► released ──attempted──► delivered | failed
  *      └──► cancelled        └──► skipped: it will not be attempted for the job any more

@@ -1,6 +1,6 @@
 /**
- * What may be done to a delivery from outside its ladder: a replay, a request for one attempt, a cancel. A store reads the
- * facts inside its transaction, asks here, and writes the result.
+ * Decides what a replay, a cancel, or a request for one attempt does to a delivery. A store reads the facts inside its
+ * transaction, asks here, and writes the result.
  */
 import type { Trigger } from "./attempt.ts";
 import { isOpen, type StoredStatus } from "./delivery.ts";

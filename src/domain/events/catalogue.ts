@@ -38,7 +38,7 @@ export interface TypeSettings extends Omit<StoredType, "name" | "deprecatedAt"> 
 /** A type of the catalogue. */
 export interface KnownType extends EventType, TypeLife {
   readonly origin: Origin;
-  /** What is done with published data that does not match the schema. */
+  /** Says whether published data that does not match the schema is refused, warned of, or not looked at. */
   readonly checks: Validation;
 }
 
@@ -127,7 +127,7 @@ export function roomFault(stored: number): WebhookdError | null {
   return new WebhookdError("event_type_limit", detail);
 }
 
-/** What still refers to a type. */
+/** The endpoints and events that still refer to a type. */
 export interface TypeUse {
   /** The number of endpoints that chose it by its name. `some` has the ids of the first few. */
   readonly endpoints: number;
@@ -182,7 +182,7 @@ function refusal(
     : new WebhookdError("validation_failed", `${errors[0]!.pointer} ${detail}`, { errors });
 }
 
-/** What publishers of deprecated types are told. */
+/** The deprecated types among those of a publish, as its response reports them. */
 export interface Deprecation {
   /** The earliest of their days. */
   readonly since: number;

@@ -134,15 +134,9 @@ export class SqliteStore implements Store {
     const rows = new Endpoints(db, { ...names, typeRows, box: engine.box, firstKeys });
     const health = new Health(db, index);
     const sweep = new Sweep(db, { index, fresh, manual });
-    const endpoints = (this.endpoints = new SqliteEndpoints(engine, {
-      endpoints: rows,
-      index,
-      health,
-      sweep,
-      old: new OldEndpoints(db, names),
-      manual,
-      idempotency,
-    }));
+    const old = new OldEndpoints(db, names);
+    const its = { endpoints: rows, index, health, sweep, old, manual, idempotency };
+    const endpoints = (this.endpoints = new SqliteEndpoints(engine, its));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
     this.signingKeys = new SqliteSigningKeys(engine, { tenants, idempotency });
     const counters = engine.mirror(new Counters(db, names));

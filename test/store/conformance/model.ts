@@ -36,7 +36,7 @@ const WRITES = new Set([
   "recovery.shiftDue",
 ]);
 
-/** Deliveries are what a model of them says, whatever is done to them, in whatever order, with any number of them. */
+/** Tests the store against a model of deliveries, with random operations in random order. */
 export function likeItsModel(openFresh: OpenFresh, few: number, many: number): void {
   describe("like a model of it", () => {
     it.each(seeds(1, few))("keeps what few deliveries are, seed %i", async (seed) => {

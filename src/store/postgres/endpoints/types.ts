@@ -15,7 +15,7 @@ import { type Engine, getMeta } from "../engine/engine.ts";
 /** Endpoints that are named where a type is still in use. */
 const NAMED = 3;
 
-/** Those who change types, on whatever node, come one after the other. */
+/** Locks the types, so that changes on different nodes happen one after the other. */
 const LOCK = `INSERT INTO meta (name, value) VALUES ('${TYPES_REVISION}', '0')
   ON CONFLICT (name) DO UPDATE SET value = meta.value RETURNING value`;
 const COUNT = `UPDATE meta SET value = (value::bigint + 1)::text WHERE name = '${TYPES_REVISION}' RETURNING value`;
