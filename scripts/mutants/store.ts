@@ -244,8 +244,16 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-repeat-counts-against-the-fan-out",
     file: "src/domain/events/routing.ts",
-    find: "    if (repeated !== null) return { repeats: repeated };\n    deliveries += to.length;\n",
-    replace: "    deliveries += to.length;\n    if (repeated !== null) return { repeats: repeated };\n",
+    find: "    if (repeated !== null) return { repeats: repeated };\n    const filtered",
+    replace:
+      "    if (repeated !== null) deliveries += to.length;\n    if (repeated !== null) return { repeats: repeated };\n    const filtered",
+    tests: ["test/domain/routing.test.ts"],
+  },
+  {
+    name: "an-event-that-a-filter-refuses-is-delivered",
+    file: "src/domain/events/routing.ts",
+    find: "    return isMatch;\n",
+    replace: "    return true;\n",
     tests: ["test/domain/routing.test.ts"],
   },
   {
