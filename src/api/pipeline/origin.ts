@@ -175,6 +175,8 @@ const ANSWER_HEADERS = [
   "RateLimit-Policy",
   "Idempotency-Replayed",
   "WWW-Authenticate",
+  "Deprecation",
+  "Sunset",
 ].join(", ");
 /** The browser asks again after this time, so that an origin that is removed is soon refused. */
 const KNOWN_FOR_SECONDS = "600";

@@ -34,8 +34,9 @@ async function log(api: ApiServer, query = ""): Promise<any[]> {
 describe("the audit log", () => {
   it("has an entry for every route that changes something or shows a secret, except for publishes", async () => {
     const { routes } = await serve();
+    // A key that may only read changes nothing, whatever the method.
     const changing = routes.filter(({ method, access }) =>
-      method === "GET" ? access === "secrets" : access !== "publish",
+      method === "GET" ? access === "secrets" : access !== "publish" && access !== "read",
     );
     expect(changing.filter(({ audit }) => audit === undefined).map(({ method, path }) => `${method} ${path}`)).toEqual(
       [],

@@ -22,9 +22,17 @@ export interface DraftStep {
 
 export type Ending = "delivered" | "answered 500" | "timeout" | "redirect" | "interrupted" | "answered 410";
 const ENDINGS: readonly Ending[] = [
-  ...["delivered", "delivered", "delivered", "answered 500", "answered 500", "answered 500"],
-  ...["timeout", "redirect", "interrupted", "answered 410"],
-] as Ending[];
+  "delivered",
+  "delivered",
+  "delivered",
+  "answered 500",
+  "answered 500",
+  "answered 500",
+  "timeout",
+  "redirect",
+  "interrupted",
+  "answered 410",
+];
 
 export type Step =
   | { readonly do: "register"; readonly tenant: number; readonly events: readonly string[]; readonly skip: boolean }
