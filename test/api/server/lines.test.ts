@@ -235,7 +235,16 @@ it("keeps nobody waiting once it stops", async () => {
 describe("what is open to anyone", () => {
   const start = () =>
     ApiServer.start(new FakeStore().asStore(), { config: aConfig({ METRICS_PUBLIC: "true", SERVER_DOCS: "open" }) });
-  const OPEN = ["/docs", "/healthz", "/metrics", "/openapi.json", "/portal", "/portal/:file", "/readyz"];
+  const OPEN = [
+    "/docs",
+    "/healthz",
+    "/metrics",
+    "/openapi.json",
+    "/portal",
+    "/portal/:file",
+    "/readyz",
+    "/v1/webhooks/keys/jwks.json",
+  ];
   const ELSE = ["/portal/", "/nowhere", "/v1/webhooks"];
 
   it("is known here", async () => {

@@ -34,7 +34,7 @@ export class Player {
   readonly #endpoints: { readonly id: string; readonly tenant: string }[] = [];
   readonly #events: string[] = [];
   readonly #jobs: string[] = [];
-  /** What the dispatcher would hold, and stale claims of what was taken back. */
+  /** The claims that a dispatcher would hold, and stale ones of deliveries that were cancelled meanwhile. */
   readonly #claims: Claim[] = [];
   readonly #names = new Map<string, string>();
   #published = 0;
@@ -219,7 +219,7 @@ export class Player {
     },
   };
 
-  /** What the store shows of this history, in words: lists, some with a filter, counts, and what is due. */
+  /** Returns everything that the store shows of this history, in words: lists, some with a filter, counts, and due deliveries. */
   async look(random: Random): Promise<readonly (readonly [string, string])[]> {
     const { deliveries, endpoints, jobs, reads, statistics, upkeep } = this.#store;
     const looks: [string, unknown][] = [];
