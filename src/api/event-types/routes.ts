@@ -68,7 +68,7 @@ export function eventTypeRoutes(parts: ApiParts): Route[] {
       method: "DELETE",
       access: "admin",
       audit: "event_type.delete",
-      growth: "folds",
+      growth: { grows: 250, kept: "[retention] audit" },
       operation: deleteEventType,
       handle: (call) => remove(parts, call),
     },
