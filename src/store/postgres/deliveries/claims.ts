@@ -1,4 +1,4 @@
-/** Reading what is due. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
+/** Reads due deliveries. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Claim, JobPace, Position } from "../../../domain/deliveries/delivery.ts";
 import type { DuePage, EventDelivery, Owed } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
@@ -43,7 +43,7 @@ interface OwedRow {
 }
 
 const LADDER = triggerCode("ladder");
-/** Rows that one look for first attempts passes. */
+/** The number of rows read in one search for first attempts. */
 const LOOKED_AT = 1024;
 const NOTHING: DuePage = { claims: [], nextDueAt: null };
 const CANCELLING: DuePage = { ...NOTHING, cancelling: true };
@@ -63,7 +63,7 @@ async function placeOf(queries: Queries, endpoint: string): Promise<Place | null
   return (await queries.rows<Place>(sql, [endpoint]))[0] ?? null;
 }
 
-/** What is asked of one endpoint. */
+/** A read of one endpoint's due deliveries. */
 export interface DueRead {
   readonly endpoint: string;
   readonly after: Position;
@@ -72,17 +72,17 @@ export interface DueRead {
 }
 
 interface DueRow extends Partial<ClaimRow> {
-  /** Which of the reads found it, from 1. */
+  /** The number of the read that found it, from 1. */
   readonly at: number;
   readonly cancelling: boolean;
-  /** When the first one falls due that lies beyond `until`. */
+  /** The due time of the first delivery after `until`. */
   readonly next: number | null;
 }
 
-/** Each a page, in the same order; of several endpoints in one statement. */
+/** Returns a page for each read, in the same order. One statement reads several endpoints. */
 export async function duePages(queries: Queries, reads: readonly DueRead[]): Promise<DuePage[]> {
   const waits = `d.status = ${WAITING} AND d.endpoint = p.number AND (d.due_at, d.event) > (r.due_at, r.event)`;
-  // One row more says when the next one falls due, if that is before it may be read.
+  // Read one row more, to find out when the next delivery falls due, if that is within the page's time.
   const rows = await queries.rows<DueRow>(
     `SELECT r.at, p.cancel_to IS NOT NULL AS cancelling, n.due_at AS next, c.*
      FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[])
@@ -120,7 +120,7 @@ function pageOf(rows: readonly DueRow[], limit: number): DuePage {
   return { claims: some.slice(0, limit).map(claimOf), nextDueAt: some[limit]?.due_at ?? first.next };
 }
 
-/** As one of `duePages`, of first attempts alone, among the next thousand rows. */
+/** Does the same as `duePages` for the first attempts of one endpoint, among the next thousand rows. */
 export async function dueFirstPage(
   queries: Queries,
   endpoint: string,
@@ -149,7 +149,7 @@ export async function dueFirstPage(
   return { claims: rows.map(claimOf), nextDueAt: null, reached };
 }
 
-/** Hops from endpoint to endpoint along the index: as many steps as endpoints, however much is waiting. */
+/** Hops from endpoint to endpoint along the index, so the steps follow the number of endpoints, not the backlog. */
 export async function earliestDue(
   queries: Queries,
   slots: readonly number[] | null,
@@ -200,7 +200,7 @@ export async function freshPage(
   return rows.map(owedOf);
 }
 
-/** Of a delivery that waits; null when it does not. */
+/** Returns null if the delivery does not wait. */
 export async function waitingClaim(queries: Queries, event: number, endpoint: number): Promise<Claim | null> {
   const [row] = await queries.rows<ClaimRow>(
     `SELECT ${COLUMNS} FROM ${FROM} WHERE d.event = $1 AND d.endpoint = $2 AND d.status = ${WAITING}
@@ -210,7 +210,7 @@ export async function waitingClaim(queries: Queries, event: number, endpoint: nu
   return row === undefined ? null : claimOf(row);
 }
 
-/** Null when none is owed, or when a fresh delivery's own attempt must end first. */
+/** Returns null if no attempt is requested, or if a fresh delivery's own attempt must end first. */
 export async function requestedClaim(queries: Queries, event: number, endpoint: number): Promise<Claim | null> {
   const [row] = await queries.rows<ClaimRow & { test: number; urgent: number }>(
     `SELECT ${COLUMNS}, e.test, m.urgent FROM ${FROM} JOIN manual_attempt m ON m.event = d.event AND m.endpoint = d.endpoint
@@ -243,7 +243,10 @@ export async function requestedPage(
   }));
 }
 
-/** With the pace of the job that each is made for; of several, the slowest. What a job releases is no step of the ladder. */
+/**
+ * Adds the pace of the job that requested each attempt; of several jobs, the slowest. A job never releases an attempt
+ * by the ladder.
+ */
 async function paced(queries: Queries, claims: readonly Claim[]): Promise<Claim[]> {
   const some = claims.filter(({ trigger }) => trigger !== "ladder");
   if (some.length === 0) return [...claims];
@@ -278,7 +281,7 @@ function claimOf(row: ClaimRow): Claim {
     round: row.round,
     retry: row.retry,
     trigger: triggerOf(row.trigger),
-    // What is not due is due never, and nobody reads it.
+    // Infinity stands for no due time. Nobody reads it here.
     dueAt: row.due_at ?? Number.POSITIVE_INFINITY,
     fresh: row.attempts === 0 && row.round === 1 && row.trigger === LADDER,
   };

@@ -1,12 +1,12 @@
 /**
- * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
+ * Counts the pending deliveries of each tenant, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
  * The counters change in the transactions of the rows that they count, so a publish need not count the backlog. Each
- * node has a row for each tenant, or nodes would wait for each other's commits; their sum is the count.
+ * node has a row for each tenant, or nodes would wait for each other's commits; the sum of the rows is the count.
  */
 import type { Queries } from "../engine/database.ts";
 import { FRESH, WAITING } from "../../rows/codes.ts";
 
-/** By tenant: how many deliveries became pending, less those that are no longer. */
+/** The number of deliveries that became pending, less those that are no longer, by tenant. */
 export type PendingChanges = ReadonlyMap<string, number>;
 
 export class Pending {
@@ -16,7 +16,10 @@ export class Pending {
     this.#node = node;
   }
 
-  /** Inside the transaction that changes the deliveries. Nearly every commit sends this: it joins nothing. */
+  /**
+   * Call it inside the transaction that changes the deliveries. Nearly every commit sends this statement, so it joins
+   * nothing.
+   */
   async change(tx: Queries, changes: PendingChanges): Promise<void> {
     const some = [...changes].filter(([, by]) => by !== 0);
     if (some.length === 0) return;
@@ -38,14 +41,14 @@ export class Pending {
     return new Map(rows.map(({ tenant, deliveries }) => [tenant, deliveries]));
   }
 
-  /** The tenants of which the counters are wrong. It reads the index of all that is pending. */
+  /** Returns the tenants whose counters are wrong. Reads the index of all pending deliveries. */
   async wrong(queries: Queries): Promise<readonly string[]> {
     return (await queries.rows<{ tenant: string }>(OFF)).map(({ tenant }) => tenant);
   }
 
-  /** Inside a transaction. Changes that others commit meanwhile are added to what it writes. */
+  /** Call it inside a transaction. Changes that others commit meanwhile are added to the corrected values. */
   async mend(tx: Queries): Promise<void> {
-    // Two nodes that mended the same at the same time would mend it twice.
+    // Two nodes that correct the same counters at the same time would correct them twice.
     await tx.rows("SELECT 1 FROM meta WHERE name = 'schema' FOR UPDATE");
     await tx.change(
       `INSERT INTO tenant_pending (tenant, node, deliveries) SELECT tenant, $1::smallint, missing FROM (${OFF}) o
@@ -55,7 +58,7 @@ export class Pending {
   }
 }
 
-/** So many for each delivery, of which these are the tenants. */
+/** Counts `by` for each delivery, under its tenant. */
 export function pendingOfEach(deliveries: Iterable<{ readonly tenant: string }>, by: 1 | -1): PendingChanges {
   const changes = new Map<string, number>();
   for (const { tenant } of deliveries) countIn(changes, tenant, by);
@@ -66,7 +69,7 @@ export function countIn(changes: Map<string, number>, tenant: string, by: number
   changes.set(tenant, (changes.get(tenant) ?? 0) + by);
 }
 
-/** One statement sees the rows and the counters of one moment: any difference is a bug. */
+/** One statement sees the rows and the counters at the same moment, so any difference is a bug. */
 const OFF = `
   SELECT tenant, sum(n)::bigint AS missing FROM (
     SELECT e.tenant, d.n FROM (

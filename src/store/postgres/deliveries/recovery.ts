@@ -1,4 +1,4 @@
-/** What must be set right after a death of the process, and after the clock was set. */
+/** Repairs what a crash of the process, or a change of the clock, leaves wrong. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import {
   latestDue,
@@ -17,10 +17,10 @@ import { CANCELLED, DELIVERED, eventId, FRESH, keyOf, positionKey, WAITING } fro
 
 const QUICK_DEATHS = 2;
 
-/** What the last life left, as it was when the store was opened. */
+/** The facts that the last process left, when the store was opened. */
 export interface Left {
   readonly lastInstant: number;
-  /** Of lives that died young, this one's predecessor included. */
+  /** The number of processes in a row that died young, including the last one. */
   readonly deaths: number;
 }
 
@@ -28,7 +28,7 @@ export async function leftBy(queries: Queries): Promise<Left> {
   const young = (await getMeta(queries, "young")) === "1";
   const deaths = Number((await getMeta(queries, "quick_deaths")) ?? 0);
   const lastInstant = Number((await getMeta(queries, "last_instant")) ?? 0);
-  // A life that neither lasted nor ended cleanly died young.
+  // A process that neither ran for a minute nor ended cleanly died young.
   return { lastInstant, deaths: young ? deaths + 1 : 0 };
 }
 
@@ -40,8 +40,8 @@ export class PostgresRecovery implements RecoveryStore {
   #tookUp = false;
 
   /**
-   * Where nodes share the store, what one leaves is taken up with each slot, and nobody knows which of them died of what,
-   * or whose clock the last instant was of.
+   * Nodes that share the store take over slots one by one. Nobody knows which node died of which delivery, or whose
+   * clock the last instant came from.
    */
   readonly #isShared: boolean;
 
@@ -63,9 +63,9 @@ export class PostgresRecovery implements RecoveryStore {
     await this.#engine.write(async (tx) => {
       await setMeta(tx, "young", "1");
       await setMeta(tx, "quick_deaths", String(this.#left.deaths));
-      // Only those of the last life: others still wait for their turn to be tried alone.
+      // Only accuse deliveries of the last process: others still wait to be tried alone.
       await tx.change("UPDATE started SET interruptions = interruptions + 1, dialled = 0 WHERE dialled = 1");
-      // Memory of the process that ended had them. From now on they wait on disk like all others.
+      // The process that ended had them in memory. From now on they wait on disk like all others.
       await tx.change(
         `UPDATE delivery SET status = ${WAITING}, due_at = least(due_at, $1::bigint) WHERE status = ${FRESH}`,
         [this.#engine.clock.now()],
@@ -101,14 +101,14 @@ export class PostgresRecovery implements RecoveryStore {
     const suspects: Suspect[] = [];
     const ended: { event: number; endpoint: number }[] = [];
     for (const row of rows) {
-      // One that was asked for is tried as such: its delivery need not be due.
+      // A requested attempt is tried as such, because its delivery need not be due.
       const claim =
         (await requestedClaim(database, row.event, row.endpoint)) ??
         (await waitingClaim(database, row.event, row.endpoint));
       if (claim === null) ended.push(row);
       else suspects.push({ claim, interruptions: row.interruptions });
     }
-    // Not to forget them costs another look at the next start.
+    // If this fails, the next start looks at them again.
     if (ended.length > 0) this.#engine.write((tx) => forget(tx, ended)).catch(() => {});
     return suspects;
   }
@@ -143,7 +143,7 @@ interface PutOffRow {
   readonly endpoint: number;
   readonly id: string;
   readonly random: string;
-  /** Where it goes. */
+  /** The new due time. */
   readonly dueAt: number;
 }
 
@@ -172,7 +172,7 @@ async function putOff(
   return found;
 }
 
-/** What is about to be cancelled must not get behind the walk that cancels it. */
+/** Skips deliveries that are about to be cancelled: they must not move behind the walk that cancels them. */
 async function hasten(tx: Queries, found: readonly PutOffRow[]): Promise<readonly Waiting[]> {
   const rows = await tx.rows<{ event: number; endpoint: number }>(
     `UPDATE delivery d SET due_at = n.due_at FROM unnest($1::bigint[], $2::integer[], $3::bigint[]) AS n (event, endpoint, due_at)
@@ -202,7 +202,7 @@ interface ShiftRow {
   readonly random: string;
 }
 
-/** Walks against the direction of the shift, so that no row is met again where it was moved to. */
+/** Walks against the direction of the shift, so that it does not meet a moved row again. */
 async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position | null): Promise<Shifted> {
   const [endpoint] = await tx.rows<{ number: number; cancel_to: number | null }>(
     "SELECT number, cancel_to FROM endpoint WHERE id = $1",
@@ -229,7 +229,7 @@ async function shiftSome(tx: Queries, id: string, shift: Shift, from: Position |
   for (const row of rows) {
     const event = eventId(row.event, row.random);
     last = { dueAt: row.due_at, event };
-    // What is about to be cancelled must not get behind the walk that cancels it.
+    // Skip deliveries that are about to be cancelled: they must not move behind the walk that cancels them.
     if (shift.except.has(event) || row.event <= (endpoint.cancel_to ?? -1)) continue;
     const dueAt = movedDue(shift, row.due_at, row.retry);
     if (dueAt === row.due_at) continue;

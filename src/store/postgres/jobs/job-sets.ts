@@ -1,4 +1,4 @@
-/** Which deliveries a job would be over, found a page at a time. */
+/** Finds the deliveries of a job's set, a page at a time. */
 import type { KeyTimes } from "../../rows/key-times.ts";
 import { statusesOf } from "../../../domain/deliveries/job.ts";
 import { isMeant } from "../../../domain/deliveries/job-step.ts";
@@ -26,7 +26,7 @@ export interface Selected {
   readonly event: number;
   readonly endpoint: number;
   readonly id: string;
-  /** Why nothing can be sent of it; null for what the job is over. */
+  /** The reason why it cannot be sent; null if the job includes it. */
   readonly left: LeftAlone["reason"] | null;
   readonly timedOut: boolean;
 }
@@ -41,7 +41,7 @@ interface OfEndpoint {
   readonly filter: string | null;
 }
 
-/** Each page is read when it is asked for. */
+/** Reads each page when it is asked for. */
 export async function* select(
   database: Queries,
   set: JobSet,
@@ -111,10 +111,10 @@ async function selectFrom(queries: Queries, { action, filter }: JobSet, rows: re
   }));
 }
 
-/** Bodies that are in memory at once while they are filtered. */
+/** The number of bodies that are in memory at once while they are filtered. */
 const FILTERED = 16;
 
-/** Events of the types that the endpoint chose and that its filter takes now, and of which it has no delivery. */
+/** Finds events of the types that the endpoint chose and that its filter accepts now, of which it has no delivery. */
 async function* selectMissing(
   database: Queries,
   { tenant, filter }: JobSet,
@@ -166,7 +166,10 @@ async function takenBy(filter: Filter, database: Queries, keys: readonly number[
   return taken;
 }
 
-/** The types that the endpoint chose, or this one if it is among them. A pattern stands for the types stored so far. */
+/**
+ * Returns the types that the endpoint chose, or this one if it is among them. A pattern stands for the types stored so
+ * far.
+ */
 async function chosenTypes(database: Queries, endpoint: number, only: string | undefined): Promise<readonly string[]> {
   const chosen = await database.rows<{ name: string }>("SELECT type AS name FROM subscription WHERE endpoint = $1", [
     endpoint,

@@ -1,4 +1,4 @@
-/** Jobs: their verbs, each in transactions of at most 500 rows. */
+/** The store of jobs. Each method uses transactions of at most 500 rows. */
 import type { AfterCanary, Job, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type {
@@ -74,7 +74,7 @@ export class PostgresJobs implements JobStore {
       await this.#undo(num);
       return { result: "plan_changed", matched };
     } catch (error) {
-      // What cannot be undone now goes at the next start.
+      // If this fails, the next start removes it.
       await this.#undo(num).catch(() => {});
       throw error;
     }
@@ -195,7 +195,7 @@ export class PostgresJobs implements JobStore {
     });
   }
 
-  /** A job's own row goes last, so that a later step, or a later process, finds it again. */
+  /** Removes a job's own row last, so that a later step, or a later process, finds it again. */
   prune(before: number, from: string | null): Promise<Pruned> {
     return this.#engine.write(async (tx) => {
       const candidates = await tx.rows<{ num: number; over: boolean }>(
@@ -219,7 +219,10 @@ export class PostgresJobs implements JobStore {
     });
   }
 
-  /** Sets that a stop left half written, begun by that instant. What this process begins to write is none of them. */
+  /**
+   * Returns incomplete sets that were begun by that instant and that a stop left. Sets that this process is writing are
+   * later.
+   */
   async unplanned(before: number): Promise<readonly number[]> {
     const sql = "SELECT num FROM job WHERE open = 1 AND status = 'planning' AND created_at <= $1";
     return (await this.#engine.database.rows<{ num: number }>(sql, [before])).map(({ num }) => num);
@@ -238,7 +241,7 @@ export class PostgresJobs implements JobStore {
   }
 }
 
-/** Those that are in the set already stay as they are. */
+/** Leaves deliveries that are in the set already unchanged. */
 async function addSome(tx: Queries, job: number, selected: readonly Selected[]): Promise<void> {
   const some = selected.filter(({ left }) => left === null);
   if (some.length === 0) return;
@@ -257,7 +260,10 @@ async function addSome(tx: Queries, job: number, selected: readonly Selected[]):
   );
 }
 
-/** Lets some of the set go, and with it what only this job asked for and nobody began; whether all of it is gone. */
+/**
+ * Removes some of the set, and the attempts that only this job requested and that have not begun. Returns true if all
+ * of it is gone.
+ */
 async function dropSome(tx: Queries, job: number): Promise<boolean> {
   const rows = await tx.rows<{ endpoint: number; event: number; released: number }>(
     `DELETE FROM job_delivery WHERE (job, endpoint, event) IN (

@@ -1,4 +1,4 @@
-/** Reads of deliveries, and how many of them each tenant has pending. */
+/** Reads deliveries, and counts the pending ones of each tenant. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -29,7 +29,7 @@ export interface DeliveryRow {
   readonly due_at: number | null;
 }
 
-/** What a delivery shows of its event. */
+/** The part of its event that a delivery shows. */
 export interface OfEvent {
   readonly random: string;
   readonly tenant: number;
@@ -38,12 +38,12 @@ export interface OfEvent {
 }
 
 type Row = DeliveryRow & OfEvent;
-/** An event of the tenant's that is owed to nobody has a row without a delivery. */
+/** An event of the tenant without recipients has a row without a delivery. */
 type ListedRow = Row | { readonly event: number; readonly endpoint: null };
 
 export interface FoundDelivery {
   readonly id: string;
-  /** The event's id. */
+  /** The id of the event. */
   readonly event: string;
   readonly row: DeliveryRow & OfEvent;
 }
@@ -99,19 +99,19 @@ export class Deliveries {
     this.#everything = { newest: everything("newest"), oldest: everything("oldest") };
   }
 
-  /** The deliveries of an event, or only the one to an endpoint. */
+  /** Returns the deliveries of an event, or only the one to an endpoint. */
   of(event: number, endpoint: number | null = null): DeliveryRow[] {
     return endpoint === null ? this.#all.all(event) : this.#one.all(event, endpoint);
   }
 
-  /** The delivery, if there is one of exactly this id that the tenant may see. */
+  /** Returns the delivery with exactly this id, if the tenant may see it. */
   find(tenant: string | null, id: string): FoundDelivery | null {
     const parsed = parseDeliveryId(id);
     const found = parsed === null ? null : this.at(tenant, parsed.event, parsed.endpoint);
     return found?.id === id ? found : null;
   }
 
-  /** The delivery of this place, if there is one that the tenant may see. */
+  /** Returns the delivery of this event to this endpoint, if the tenant may see it. */
   at(tenant: string | null, key: number, endpoint: number): FoundDelivery | null {
     const row = this.#listed.get(key, endpoint);
     if (row === undefined || (tenant !== null && this.#parts.tenants.name(row.tenant) !== tenant)) return null;
@@ -141,7 +141,7 @@ export class Deliveries {
     };
   }
 
-  /** Null when it names what nothing has ever had. */
+  /** Returns null if the query names something that never existed. */
   list(query: DeliveryQuery): Walk<ListedRow, DeliveryView> | null {
     const { tenants, types, index, labels, data } = this.#parts;
     const tenant = query.tenant === null ? null : tenants.find(query.tenant);
@@ -158,7 +158,7 @@ export class Deliveries {
     const sources = this.#parts.sources.of(query, whose, "pairs");
     if (sources?.length === 0) return null;
     const search = query.data && data.for(query.data);
-    // Where only the tenant or the type narrows it, to look at all there is takes less.
+    // If only the tenant or the type narrows the search, looking at all events takes less time.
     const isWide = () => this.#parts.sources.of(query, { tenant: null, endpoint, types: null }, "pairs") === null;
     const sifts = search !== undefined && isWide();
     const isFound = (event: number) => sifts || search === undefined || search.has(event);
@@ -198,7 +198,7 @@ export class Deliveries {
   #sift(search: PageSearch, { order }: DeliveryQuery, { after, end, limit, tenant }: Sifting): Sifted<Row> {
     const [key, minor] = after as [number, number];
     const [step, last] = order === "oldest" ? [1, Number.MAX_SAFE_INTEGER] : [-1, -1];
-    // The page before may have ended among the deliveries of one event.
+    // The last page may have ended among the deliveries of one event.
     const from = minor === last ? key : key - step;
     const { keys, reached, looked } = search.step(order, { key: from, end, limit, tenant });
     const pairs = keys.flatMap((event) => (order === "oldest" ? this.of(event) : this.of(event).toReversed()));
@@ -229,14 +229,14 @@ const COUNTS = `
 `;
 
 /**
- * How many deliveries each tenant has pending, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
- * Made only where there is such a limit: temporary triggers keep the counts with every change of a status, whoever makes
- * it, in the same transaction. A row is only ever deleted when it is settled.
+ * Counts the pending deliveries of each tenant, for `[limits] max_pending_per_tenant` and `[tenants.NAME] max_pending`.
+ * Made only if there is such a limit. Temporary triggers update the counts with every change of a status, whoever makes
+ * it, in the same transaction. A row is only ever deleted after it is settled.
  */
 export class Pending {
   readonly #count: Statement<[number], number>;
 
-  /** Not inside a transaction. Reads the index of all that is owed, once: about 0.1 s for a million deliveries. */
+  /** Do not call it inside a transaction. Reads the index of all pending deliveries once: about 0.1 s for a million. */
   constructor(db: Database) {
     db.exec(COUNTS);
     this.#count = db.prepare<[number], number>("SELECT deliveries FROM pending WHERE tenant = ?").pluck();

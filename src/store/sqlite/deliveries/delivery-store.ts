@@ -36,7 +36,7 @@ import { FRESH, WAITING, keyOf } from "../../rows/codes.ts";
 import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 
 interface Parts {
-  /** Takes what cannot be recorded in a damaged database. */
+  /** Keeps results that a damaged database cannot record. */
   readonly setAside: SetAside;
   readonly deliveries: Deliveries;
   readonly due: Due;
@@ -82,7 +82,7 @@ export class SqliteDeliveries implements DeliveryStore {
   }
 
   async record(attempts: readonly EndedAttempt[]): Promise<Recorded[]> {
-    // Somebody looks on while a test or an attempt by hand is made.
+    // Somebody is watching while a test or a manual attempt is made, so do not wait.
     const patient = attempts.every(({ claim }) => claim.trigger !== "test" && claim.trigger !== "manual");
     const size = { events: 0, deliveries: attempts.length, patient };
     const recorded = await this.#engine.commit
@@ -122,7 +122,9 @@ export class SqliteDeliveries implements DeliveryStore {
     return this.#engine.read(() => this.#parts.manual.page(after, limit));
   }
 
-  /** In a damaged database they cannot be recorded, and without them it would all be sent again after it is mended. */
+  /**
+   * Keeps results that a damaged database cannot record. Without them, everything would be sent again after the repair.
+   */
   #setAside(attempts: readonly EndedAttempt[], error: unknown): Recorded[] {
     if (!this.#engine.condition.damaged) throw error;
     this.#parts.setAside.add(attempts);

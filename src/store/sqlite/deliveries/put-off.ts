@@ -1,4 +1,4 @@
-/** Deliveries that a wrong clock has put off for longer than their ladder allows. */
+/** Finds deliveries that a wrong clock has put off for longer than their ladder allows. */
 import type { Database, Statement } from "better-sqlite3";
 import { latestDue, putOffAfter, type Waits } from "../../../domain/deliveries/due-time.ts";
 import type { Waiting } from "../../store.ts";
@@ -20,7 +20,7 @@ export class PutOff {
   constructor(db: Database) {
     const owed = "FROM delivery INDEXED BY delivery_retry WHERE status";
     this.#mostRetries = db.prepare<[], number | null>(`SELECT max(retry) ${owed} = ${WAITING}`).pluck();
-    // What is about to be cancelled must not get behind the walk that cancels it.
+    // Skip deliveries that are about to be cancelled: they must not move behind the walk that cancels them.
     this.#find = db.prepare(
       `SELECT d.event, d.endpoint, p.id, e.random FROM delivery d INDEXED BY delivery_retry
        CROSS JOIN endpoint p ON p.number = d.endpoint CROSS JOIN event e ON e.key = d.event
@@ -41,7 +41,7 @@ export class PutOff {
     });
   }
 
-  /** With where they go. */
+  /** Adds their new due times. */
   #all(waits: Waits, now: number, limit: number): (Row & { readonly dueAt: number })[] {
     const found: (Row & { readonly dueAt: number })[] = [];
     const most = this.#mostRetries.get() ?? -1;

@@ -1,4 +1,4 @@
-/** What must be set right after a death of the process, and after the clock was set. */
+/** Repairs what a crash of the process, or a change of the clock, leaves wrong. */
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import type { Reserve } from "../../files/spare-files.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
@@ -23,7 +23,7 @@ interface Parts {
 export class SqliteRecovery implements RecoveryStore {
   readonly careful: boolean;
   readonly lastInstant: number;
-  /** A commit answers, or the process ends. */
+  /** A commit returns its result, or the process ends, so none is ever in doubt. */
   readonly doubt = { isOpen: false, madeLate: 0 };
   readonly #engine: Engine;
   readonly #parts: Parts;
@@ -40,7 +40,7 @@ export class SqliteRecovery implements RecoveryStore {
     this.lastInstant = engine.lastInstant;
   }
 
-  /** Nothing here grows with the backlog. */
+  /** The time for this does not grow with the backlog. */
   async takeUp(): Promise<boolean> {
     const { fresh, manual, reserve, started } = this.#parts;
     const { clock, condition } = this.#engine;
@@ -65,7 +65,7 @@ export class SqliteRecovery implements RecoveryStore {
   async suspects(): Promise<Suspect[]> {
     const { started } = this.#parts;
     const { suspects, ended } = this.#engine.read(() => started.suspects());
-    // Not to forget them costs another look at the next start.
+    // If this fails, the next start looks at them again.
     if (ended.length > 0) this.#engine.commit.run(() => ended.forEach((one) => started.ended(...one))).catch(() => {});
     return suspects;
   }
@@ -78,7 +78,7 @@ export class SqliteRecovery implements RecoveryStore {
     return this.#engine.commit.run(() => this.#shift.shift(endpoint, shift, from));
   }
 
-  /** A commit for nothing would cost an fsync. */
+  /** Commits only if there is something to do, because a commit costs an fsync. */
   async hasten(waits: Waits, now: number): Promise<readonly Waiting[]> {
     if (!this.#engine.read(() => this.#putOff.isAny(waits, now))) return [];
     return this.#engine.commit.run(() => this.#putOff.hasten(waits, now));
@@ -118,13 +118,13 @@ export class ShiftDue {
          WHERE d.status = ${WAITING} AND d.endpoint = ? AND (d.due_at, d.event) ${compare} (?, ?) AND ${bound}
          ORDER BY d.due_at ${direction}, d.event ${direction} LIMIT ?`,
       );
-    // The walk up begins after the bound; a second lower bound would have the index start from there every time.
+    // The walk up begins after the bound. A second lower bound would make the index start there every time.
     this.#up = walk(">", "+d.due_at > ?", "ASC");
     this.#down = walk("<", "d.due_at > ?", "DESC");
     this.#move = db.prepare("UPDATE delivery SET due_at = ? WHERE event = ? AND endpoint = ?");
   }
 
-  /** Walks against the direction of the shift, so that no row is met again where it was moved to. */
+  /** Walks against the direction of the shift, so that it does not meet a moved row again. */
   shift(endpointId: string, shift: Shift, from: Position | null): Shifted {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined) return { moved: [], next: null };
@@ -138,7 +138,7 @@ export class ShiftDue {
     for (const row of rows) {
       const id = eventId(row.event, row.random);
       last = { dueAt: row.due_at, event: id };
-      // What is about to be cancelled must not get behind the walk that cancels it.
+      // Skip deliveries that are about to be cancelled: they must not move behind the walk that cancels them.
       if (shift.except.has(id) || row.event <= (endpoint.cancelTo ?? -1)) continue;
       const movedTo = movedDue(shift, row.due_at, row.retry);
       if (movedTo === row.due_at) continue;

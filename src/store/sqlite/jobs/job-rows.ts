@@ -1,4 +1,4 @@
-/** Jobs, and what each has come to at each of its endpoints. */
+/** Jobs, and the results of each at each of its endpoints. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Job, JobResult, JobStatus, NewJob } from "../../../domain/deliveries/job.ts";
 import type { JobEndpoint, JobQuery, OpenJob, Pruned } from "../../store.ts";
@@ -74,14 +74,14 @@ export class JobRows {
     this.#forget = db.prepare("DELETE FROM job WHERE num = ?");
   }
 
-  /** Nobody sees it before it runs. Its number. */
+  /** Adds a job that nobody sees before it runs. Returns its number. */
   plan(job: NewJob, now: number): number {
     const { id, tenant, action, filter, ratePerSecond, canary, reason } = job;
     const row = [id, tenant ?? EVERY_TENANT, action, JSON.stringify(filter), ratePerSecond, +canary, reason, now];
     return Number(this.#insert.run(...row).lastInsertRowid);
   }
 
-  /** Those that are in the set already stay as they are. */
+  /** Leaves deliveries that are in the set already unchanged. */
   add(job: number, selected: readonly Selected[]): void {
     const added = new Map<number, number>();
     for (const { event, endpoint, left } of selected) {
@@ -156,18 +156,18 @@ export class JobRows {
     return this.#hasLeft.get(job) !== undefined;
   }
 
-  /** It has nothing left in its set. */
+  /** The job has no deliveries left in its set. */
   shut(job: number): void {
     this.#shut.run(job);
   }
 
-  /** As if it had never been; its set must be gone. */
+  /** Removes the job as if it had never existed. Its set must be empty. */
   forget(job: number): void {
     this.#forgetEndpoints.run(job);
     this.#forget.run(job);
   }
 
-  /** Jobs that a stop of the process kept from running. */
+  /** Returns jobs that a stop of the process kept from running. */
   unplanned(): number[] {
     return this.#db
       .prepare<[], number>("SELECT num FROM job INDEXED BY job_open WHERE open = 1 AND status = 'planning'")
@@ -193,12 +193,12 @@ interface Ended {
 
 interface Candidate {
   readonly num: number;
-  /** Nothing is left of its set. */
+  /** 1 if nothing is left of its set. */
   readonly shut: number;
   readonly ended_at: number | null;
 }
 
-/** Jobs that are over and old go, with what they came to at each of their endpoints, some rows at a time. */
+/** Removes jobs that are over and old, with their results at each of their endpoints, some rows at a time. */
 export class OldJobs {
   readonly #candidates: Statement<[number, number], Candidate>;
   readonly #endpoints: Statement<[number, number]>;
@@ -210,7 +210,10 @@ export class OldJobs {
     this.#job = db.prepare("DELETE FROM job WHERE num = ?");
   }
 
-  /** Inside a transaction. A job's own row goes last, so that a later step, or a later process, finds it again. */
+  /**
+   * Call it inside a transaction. A job's own row is removed last, so that a later step, or a later process, finds it
+   * again.
+   */
   prune(before: number, from: string | null): Pruned {
     const candidates = this.#candidates.all(from === null ? -1 : Number(from), CHUNK);
     let [rows, pruned] = [0, 0];

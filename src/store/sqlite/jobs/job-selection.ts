@@ -1,4 +1,4 @@
-/** Which deliveries a job would be over, found a page at a time by the narrowest index there is. */
+/** Finds the deliveries of a job's set, a page at a time, by the narrowest index. */
 import { OF_EVENTS } from "../../rows/key-times.ts";
 import { StoredTimes } from "../numbers/keys.ts";
 import type { Database, Statement } from "better-sqlite3";
@@ -21,7 +21,7 @@ import type { Interned } from "../numbers/names.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
 import { seeksResult } from "../../rows/filters.ts";
 
-/** Of one page; `looked` is what it cost, in rows. */
+/** One page. `looked` is its cost, in rows. */
 export interface Selection {
   readonly selected: readonly Selected[];
   readonly looked: number;
@@ -40,13 +40,13 @@ interface Row {
   readonly erased: number;
 }
 
-/** The set, with names made into numbers; null stands for any. */
+/** The set, with numbers instead of names. Null stands for any. */
 interface Sought {
   readonly set: JobSet;
   readonly tenant: number | null;
   readonly type: number | null;
   readonly endpoint: number | null;
-  /** Exclusive. */
+  /** Both keys are exclusive. */
   readonly low: number;
   readonly high: number;
 }
@@ -113,7 +113,7 @@ export class JobSelection {
          ORDER BY endpoint LIMIT 1`,
       )
       .pluck();
-    // No row is skipped here: a page is as long as it looks.
+    // No row is skipped here, so a page always reads the same number of rows.
     this.#missing = page(
       `SELECT e.key AS event, coalesce(d.status, -1) AS status, ${EVENT}
        FROM event e INDEXED BY event_tenant_type LEFT JOIN delivery d ON d.event = e.key AND d.endpoint = @endpoint
@@ -127,7 +127,7 @@ export class JobSelection {
     this.#storedTypes = db.prepare<[], string>("SELECT name FROM event_type ORDER BY num").pluck();
   }
 
-  /** Each page is read when it is asked for. A delivery that moves meanwhile may come twice. */
+  /** Reads each page when it is asked for. A delivery that moves meanwhile may come twice. */
   *of(set: JobSet): Generator<Selection, void> {
     const sought = this.#resolve(set);
     if (sought === null) return;
@@ -138,7 +138,7 @@ export class JobSelection {
     if (statuses.includes("failed")) yield* this.#walk(sought, this.#failed, this.#failedOf);
     if (statuses.includes("delivered")) yield* this.#walk(sought, this.#all, this.#allOf);
     if (!statuses.includes("pending") && !statuses.includes("held")) return;
-    // What is fresh is being attempted anyway. It may be waiting a moment later, and never the other way round.
+    // Fresh deliveries are being attempted anyway. They may be waiting a moment later, but never the other way round.
     if (action === "cancel") yield* this.#walk(sought, this.#fresh, this.#fresh);
     yield* this.#ofWaiting(sought);
   }
@@ -222,7 +222,7 @@ export class JobSelection {
     }
   }
 
-  /** By the filter that the endpoint has now. */
+  /** Applies the filter that the endpoint has now. */
   #isTaken(event: number, type: number, endpoint: number): boolean {
     const { index, types, data, labels } = this.#parts;
     const { filter } = index.byNumber(endpoint);
@@ -258,7 +258,7 @@ export class JobSelection {
     );
   }
 
-  /** Null when it names what nothing has ever had. */
+  /** Returns null if the set names something that never existed. */
   #resolve(set: JobSet): Sought | null {
     const { tenants, types, index } = this.#parts;
     const { filter } = set;

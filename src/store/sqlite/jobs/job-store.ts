@@ -1,4 +1,4 @@
-/** Jobs: their verbs, each in transactions of at most 500 rows. */
+/** The store of jobs. Each method uses transactions of at most 500 rows. */
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { AfterCanary, Job, NewJob } from "../../../domain/deliveries/job.ts";
 import type {
@@ -69,7 +69,7 @@ export class SqliteJobs implements JobStore {
       await this.#undo(num);
       return { result: "plan_changed", matched };
     } catch (error) {
-      // What cannot be undone now goes at the next start.
+      // If this fails, the next start removes it.
       await this.#undo(num).catch(() => {});
       throw error;
     }
@@ -139,7 +139,7 @@ export class SqliteJobs implements JobStore {
     return this.#engine.commit.run(() => this.#old.prune(before, from), CHUNK_SIZE);
   }
 
-  /** Sets that a stop of the process left half written. */
+  /** Removes sets that a stop of the process left incomplete. */
   async dropUnplanned(): Promise<void> {
     for (const num of this.#engine.read(() => this.#rows.unplanned())) await this.#undo(num);
   }
