@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 
-/** The last line and the exit code of `npm run test` and `npm run test:all`. */
+/** The last line and the exit code of `npm test` and `npm run test:all`. */
 type Ended = readonly [lastLine: string, code: number];
 
 async function ci(test: Ended, all: Ended): Promise<{ code: number; lines: string[] }> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-ci-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   mkdirSync(join(dir, "bin"));
-  const cases = [`test) echo '${test[0]}'; exit ${test[1]};;`, `test:all) echo '${all[0]}'; exit ${all[1]};;`];
-  const npm = `#!/bin/sh\necho "runs $2"\ncase $2 in ${cases.join(" ")} esac\nexit 99\n`;
+  const cases = [`test) echo '${test[0]}'; exit ${test[1]};;`, `"run test:all") echo '${all[0]}'; exit ${all[1]};;`];
+  const npm = `#!/bin/sh\necho "npm $*"\ncase "$*" in ${cases.join(" ")} esac\nexit 99\n`;
   for (const [name, text] of [
     ["npm", npm],
     ["tmux", "#!/bin/sh\n"],
@@ -56,7 +56,7 @@ it.each<[string, Ended, Ended, sum: string, code: number]>([
   ["counts a part that says nothing", ["", 0], ["8 passed, 0 failed", 0], "8 passed, 1 failed", 1],
 ])("%s", async (_, test, all, sum, code) => {
   const ended = await ci(test, all);
-  expect(ended.lines.filter((line) => line.startsWith("runs "))).toEqual(["runs test", "runs test:all"]);
+  expect(ended.lines.filter((line) => line.startsWith("npm "))).toEqual(["npm test", "npm run test:all"]);
   expect(ended.lines.at(-1)).toBe(sum);
   expect(ended.code).toBe(code);
 });

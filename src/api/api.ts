@@ -14,7 +14,7 @@ import { secretRoutes } from "./endpoints/secrets.ts";
 import { signingKeyRoutes } from "./endpoints/signing-keys.ts";
 import { filterTestRoutes } from "./endpoints/filter-test.ts";
 import { testEventRoutes } from "./endpoints/test-events.ts";
-import { Catalogue, withNews } from "./event-types/catalogue.ts";
+import { Catalogue, withLatestTypes } from "./event-types/catalogue.ts";
 import { eventTypeRoutes } from "./event-types/routes.ts";
 import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
 import { jobRoutes } from "./jobs/routes.ts";
@@ -85,8 +85,8 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...descriptionRoutes(parts, () => routes),
   ];
   const { catalogue } = parts;
-  const hearing = catalogue.isShared ? routes.map((route) => afterNews(route, catalogue)) : routes;
-  const pipeline = new Pipeline(hearing, parts);
+  const current = catalogue.isShared ? routes.map((route) => routeWithLatestTypes(route, catalogue)) : routes;
+  const pipeline = new Pipeline(current, parts);
   return {
     routes,
     plain: pipeline.plain(),
@@ -96,6 +96,6 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
 }
 
 /** Refuses a type as unknown only once no other node has added it. */
-function afterNews(route: Route, catalogue: Catalogue): Route {
-  return { ...route, handle: (call) => withNews(catalogue, () => route.handle(call)) };
+function routeWithLatestTypes(route: Route, catalogue: Catalogue): Route {
+  return { ...route, handle: (call) => withLatestTypes(catalogue, () => route.handle(call)) };
 }

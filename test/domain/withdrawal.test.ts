@@ -5,7 +5,7 @@ import {
   replayOf,
   replayTrigger,
   requestOf,
-  toldOf,
+  whoIsNotified,
   type Receiving,
 } from "../../src/domain/deliveries/withdrawal.ts";
 
@@ -59,13 +59,13 @@ describe("a request for one attempt", () => {
 
 describe("a cancel", () => {
   it("tells all of what it cancels, and once more of what was cancelled before", () => {
-    const told = STATUSES.map((status) => toldOf(status, false, false));
-    expect(told).toEqual(["all", "all", null, null, "all"]);
+    const notified = STATUSES.map((status) => whoIsNotified(status, false, false));
+    expect(notified).toEqual(["all", "all", null, null, "all"]);
   });
 
   it("tells only the dispatcher of a test, and of what lost no more than a request", () => {
-    expect(toldOf("waiting", false, true)).toBe("dispatcher");
-    expect(toldOf("failed", true, false)).toBe("dispatcher");
-    expect(toldOf("failed", false, true)).toBeNull();
+    expect(whoIsNotified("waiting", false, true)).toBe("dispatcher");
+    expect(whoIsNotified("failed", true, false)).toBe("dispatcher");
+    expect(whoIsNotified("failed", false, true)).toBeNull();
   });
 });

@@ -207,6 +207,7 @@ function rotationRoutes(parts: ApiParts): Route[] {
       path: ROTATION,
       body: { maxBytes: 64 * 1024, schema: RotateBody, optional: true },
       audit: "signing_key.rotate",
+      growth: { grows: 700, kept: "for good, once for each tenant; [retention] audit" },
       operation: rotateSigningKey,
       again: (call) => show(parts, call),
       handle: (call) => rotate(parts, call),

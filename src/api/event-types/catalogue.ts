@@ -243,7 +243,7 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
 }
 
 /** Does the work again if it failed on a type that another node has just added or deleted. */
-export async function withNews<T>(catalogue: Catalogue, work: () => T | Promise<T>): Promise<T> {
+export async function withLatestTypes<T>(catalogue: Catalogue, work: () => T | Promise<T>): Promise<T> {
   const seen = catalogue.revision;
   try {
     return await work();

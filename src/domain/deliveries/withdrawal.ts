@@ -68,12 +68,12 @@ export function requestOf(
 }
 
 /**
- * Says who is told when a delivery was meant by a cancel or an erasure, which drop every request for an attempt and cancel
- * what is open. Null means nobody: no more attempts could start before either. The dispatcher is told of every other one,
- * also of a delivery that was cancelled before, because the call that did it may have ended before it could tell. Observers
- * are not told of a test, nor of a delivery that lost only a request.
+ * Says who is notified of a delivery that a cancel or an erasure names. Both drop every request for an attempt, and cancel
+ * the delivery if it is open. Null means nobody, because no attempt could have started. Otherwise the dispatcher is
+ * notified, also of a delivery that was cancelled before: the call that did it may have been cut short. Observers are not
+ * notified of a test, nor of a delivery that lost only a request.
  */
-export function toldOf(status: StoredStatus, hadRequest: boolean, isTest: boolean): "all" | "dispatcher" | null {
+export function whoIsNotified(status: StoredStatus, hadRequest: boolean, isTest: boolean): "all" | "dispatcher" | null {
   const isCancelled = isOpen(status) || status === "cancelled";
   if (!isCancelled && !hadRequest) return null;
   return isTest || !isCancelled ? "dispatcher" : "all";

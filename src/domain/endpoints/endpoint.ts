@@ -39,6 +39,11 @@ export interface Damage {
 export const SIGNATURES = ["hmac", "ed25519"] as const;
 export type Signature = (typeof SIGNATURES)[number];
 
+/** True if the private key of its tenant signs what is sent to the endpoint. */
+export function needsPrivateKey({ signatures }: { readonly signatures: readonly Signature[] }): boolean {
+  return signatures.includes("ed25519");
+}
+
 /** The attempts that an endpoint may have in flight before anything is known about its receiver. */
 export const INITIAL_CAP = 16;
 

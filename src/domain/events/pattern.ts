@@ -39,9 +39,12 @@ export function namesThatMatch(type: string): readonly string[] {
   return names;
 }
 
-/** The types, of those that there are today, that an endpoint with these names receives; in the order of `known`. */
+/**
+ * The types, of those that there are today, that an endpoint with these names receives, in the order of `known`. Stores
+ * keep patterns among the names of types, so `known` may contain some; they are left out.
+ */
 export function chosenOf(names: readonly string[], known: Iterable<string>): readonly string[] {
-  return [...known].filter((type) => chooses(names, type));
+  return [...known].filter((type) => !isPattern(type) && chooses(names, type));
 }
 
 /** The most types that `takenIn` names. */

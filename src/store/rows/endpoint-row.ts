@@ -7,6 +7,7 @@ import {
   type Endpoint,
   type EndpointPart,
   type EndpointSettings,
+  needsPrivateKey,
   SIGNATURES,
   type Signature,
   type Target,
@@ -124,7 +125,7 @@ export function readRow(row: AnyRow, tenant: string | undefined, box: Box): Read
       : opened("next_signing_secret", secretOf(row.next_secret, nextSecretPlace(row.id), box), null);
   const headers = headersOf(row, box);
   const signatures = or("signatures", signaturesOf(row.signatures), ["hmac"] as const);
-  const privateKeys = signatures.includes("ed25519") ? opened("signing_key", privateKeysOf(row, tenant, box), []) : [];
+  const privateKeys = needsPrivateKey({ signatures }) ? opened("signing_key", privateKeysOf(row, tenant, box), []) : [];
   const endpoint = {
     id: row.id,
     tenant: or("tenant", tenant, "unknown"),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Catalogue, withNews } from "../../../src/api/event-types/catalogue.ts";
+import { Catalogue, withLatestTypes } from "../../../src/api/event-types/catalogue.ts";
 import { ConfigError } from "../../../src/config/mistake.ts";
 import { WebhookdError } from "../../../src/domain/errors.ts";
 import type { StoredType } from "../../../src/domain/events/catalogue.ts";
@@ -186,7 +186,7 @@ describe("a node that shares its store", () => {
       return "published";
     };
     types.set(stored("order.created"));
-    const published = withNews(catalogue, publish);
+    const published = withLatestTypes(catalogue, publish);
     expect(await published).toBe("published");
   });
 
@@ -195,7 +195,7 @@ describe("a node that shares its store", () => {
     const { clock, store } = parts(types);
     const catalogue = await Catalogue.open(off, { clock, store });
     const refused: Promise<unknown>[] = [];
-    const name = () => withNews(catalogue, () => Promise.reject(unknown())).catch((error: unknown) => error);
+    const name = () => withLatestTypes(catalogue, () => Promise.reject(unknown())).catch((error: unknown) => error);
     const turn = () => new Promise((resolve) => void setImmediate(resolve));
     for (let step = 0; step < 100; step++) {
       for (let caller = 0; caller < 20; caller++) refused.push(name());
@@ -214,7 +214,7 @@ describe("a node that shares its store", () => {
     const types = new SharedTypes();
     const catalogue = await Catalogue.open(off, parts(types));
     const other = new WebhookdError("validation_failed", "");
-    await expect(withNews(catalogue, () => Promise.reject(other))).rejects.toBe(other);
+    await expect(withLatestTypes(catalogue, () => Promise.reject(other))).rejects.toBe(other);
     expect(types.asked).toBe(0);
   });
 

@@ -116,7 +116,8 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
     await api.post("/v1/webhooks/keys/rotate", {});
     return (at) => api.request("PATCH", "/v1/webhooks/keys", { body: JSON.stringify({ published: at % 2 === 0 }) });
   },
-  "POST /v1/webhooks/keys/rotate": post(fixed("/v1/webhooks/keys/rotate"), { overlap_seconds: 0 }),
+  "POST /v1/webhooks/keys/rotate": async (api) => (at) =>
+    api.post(`/v1/webhooks/keys/rotate?tenant=t${at}`, { overlap_seconds: 0 }),
   "POST /v1/webhooks/keys/rotate/complete": async (api) => {
     await api.post("/v1/webhooks/keys/rotate", {});
     return async () => {

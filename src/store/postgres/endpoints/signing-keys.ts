@@ -1,5 +1,10 @@
 /** The private keys of tenants, and how one takes over from another: `docs/interface.md` §5. */
-import type { NextSecret, Signature, SigningSecrets } from "../../../domain/endpoints/endpoint.ts";
+import {
+  needsPrivateKey,
+  type NextSecret,
+  type Signature,
+  type SigningSecrets,
+} from "../../../domain/endpoints/endpoint.ts";
 import { abandoned, completed, type HeldSecrets, type RotationRefusal } from "../../../domain/endpoints/rotation.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { KeyRotation, SigningKeys, SigningKeyStore, SwitchedKey } from "../../store.ts";
@@ -30,10 +35,10 @@ interface Due {
 export async function makeFirstKey(
   tx: Queries,
   { box, random }: Pick<Engine, "box" | "random">,
-  { signatures }: { readonly signatures: readonly Signature[] },
+  endpoint: { readonly signatures: readonly Signature[] },
   tenant: string,
 ): Promise<void> {
-  if (!signatures.includes("ed25519")) return;
+  if (!needsPrivateKey(endpoint)) return;
   await tx.change("INSERT INTO signing_key (tenant, private_key) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
     tenant,
     firstKey(tenant, box, random),

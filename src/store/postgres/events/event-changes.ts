@@ -1,6 +1,6 @@
 /** Changes to an event that was published: replay, cancel and erase. */
 import { isOpen } from "../../../domain/deliveries/delivery.ts";
-import { replayOf, replayTrigger, toldOf } from "../../../domain/deliveries/withdrawal.ts";
+import { replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
 import type { LeftAlone, Replay, ReplayScope, Waiting, Withdrawal, WithdrawnDelivery } from "../../store.ts";
 import { type Pending, pendingOfEach } from "../deliveries/pending.ts";
 import { KEPT, receivingOf } from "../endpoints/endpoint-rows.ts";
@@ -148,9 +148,9 @@ async function cancelSome(
   ]);
   const owed = new Set(dropped.map(({ endpoint }) => endpoint));
   const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
-    const told = toldOf(storedStatusOf(status), owed.has(endpoint), test === 1);
-    if (told === null) return [];
-    const isQuiet = told === "dispatcher" && { isQuiet: true as const };
+    const notified = whoIsNotified(storedStatusOf(status), owed.has(endpoint), test === 1);
+    if (notified === null) return [];
+    const isQuiet = notified === "dispatcher" && { isQuiet: true as const };
     return [{ delivery: deliveryId(id, endpoint), endpoint: name, ...isQuiet }];
   });
   return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };

@@ -166,7 +166,9 @@ export class Publish {
     };
   }
 
-  readonly #compiled = (row: RecipientRow): Recipient => ({ ...row, filter: this.#filters.of(row.filter) });
+  /** Copies only rows with a filter, because a publish may have thousands of recipients. */
+  readonly #compiled = (row: RecipientRow): Recipient =>
+    row.filter === null ? (row as Recipient & { filter: null }) : { ...row, filter: this.#filters.of(row.filter) };
 
   /** Adds to the rows, or refuses the request as a whole and adds nothing. */
   #publish({ drafts, now, hasRoom }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {

@@ -181,7 +181,7 @@ async function chosenTypes(database: Queries, endpoint: number, only: string | u
   return chosenOf(
     names,
     stored.map(({ name }) => name),
-  ).filter((name) => !isPattern(name));
+  );
 }
 
 export async function planJob(database: Queries, set: JobSet, times: KeyTimes): Promise<JobPlan> {

@@ -1,6 +1,6 @@
 /** Makes the first private key of a tenant, in the transaction of the endpoint that needs it. */
 import type { Database, Statement } from "better-sqlite3";
-import type { Signature } from "../../../domain/endpoints/endpoint.ts";
+import { needsPrivateKey, type Signature } from "../../../domain/endpoints/endpoint.ts";
 import type { Box } from "../../rows/box.ts";
 import { firstKey } from "../../rows/signing-key-row.ts";
 import type { Interned } from "../numbers/names.ts";
@@ -25,8 +25,8 @@ export class FirstKeys {
     this.#insert = db.prepare("INSERT INTO signing_key (tenant, private_key) VALUES (?, ?)");
   }
 
-  makeFor({ signatures }: { readonly signatures: readonly Signature[] }, tenant: string): void {
-    if (!signatures.includes("ed25519")) return;
+  makeFor(endpoint: { readonly signatures: readonly Signature[] }, tenant: string): void {
+    if (!needsPrivateKey(endpoint)) return;
     const number = this.#tenants.number(tenant);
     if (this.#has.get(number) === undefined) this.#insert.run(number, firstKey(tenant, this.#box, this.#random));
   }

@@ -1,7 +1,7 @@
 /** Changes to an event that was published: replay, cancel and erase. */
 import type { Database, Statement } from "better-sqlite3";
 import { isOpen } from "../../../domain/deliveries/delivery.ts";
-import { replayOf, replayTrigger, toldOf } from "../../../domain/deliveries/withdrawal.ts";
+import { replayOf, replayTrigger, whoIsNotified } from "../../../domain/deliveries/withdrawal.ts";
 import type {
   LeftAlone,
   Replay as Replayed,
@@ -161,9 +161,9 @@ export class Withdraw {
         fresh.settled(key, endpoint);
         cancelled++;
       }
-      const told = toldOf(stored, manual.drop(key, endpoint), test);
-      if (told === null) continue;
-      const isQuiet = told === "dispatcher" && { isQuiet: true as const };
+      const notified = whoIsNotified(stored, manual.drop(key, endpoint), test);
+      if (notified === null) continue;
+      const isQuiet = notified === "dispatcher" && { isQuiet: true as const };
       deliveries.push({ delivery: deliveryId(id, endpoint), endpoint: index.byNumber(endpoint).id, ...isQuiet });
     }
     return { deliveries, cancelled, next: rows.length < CHUNK ? null : rows.at(-1)!.endpoint };

@@ -200,7 +200,7 @@ export class JobSelection {
     const chosen = this.#chosen.all(endpoint);
     // A pattern stands for the types stored so far.
     const names = chosen.some(isPattern) ? chosenOf(chosen, this.#storedTypes.all()) : chosen;
-    const types = this.#parts.types.findSome(names.filter((name) => !isPattern(name)));
+    const types = this.#parts.types.findSome(names);
     for (const type of types)
       if (sought.type === null || sought.type === type) yield* this.#missingOf(type, sought, endpoint);
   }
