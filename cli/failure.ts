@@ -89,13 +89,13 @@ function hintsOf({
   about,
   faults = [],
 }: Error & { hint?: unknown; code?: unknown; about?: unknown; faults?: unknown[] }): string[] {
-  const known = faults.map((fault) => told(FIELD_HINTS, (fault as { code: unknown }).code));
-  const coded = withIds(told(HINTS, code), `${String(about)} ${message}`);
+  const known = faults.map((fault) => hintFor(FIELD_HINTS, (fault as { code: unknown }).code));
+  const coded = withIds(hintFor(HINTS, code), `${String(about)} ${message}`);
   const all = [hint, coded, ...known].filter((text) => typeof text === "string");
   return [...new Set(all)];
 }
 
-function told(hints: Readonly<Record<string, string>>, code: unknown): string | undefined {
+function hintFor(hints: Readonly<Record<string, string>>, code: unknown): string | undefined {
   return typeof code === "string" && Object.hasOwn(hints, code) ? hints[code] : undefined;
 }
 

@@ -17,7 +17,7 @@ export interface Waiting<T> {
 }
 
 export interface Waited<T> {
-  readonly told: T;
+  readonly response: T;
   /** The reason that there will be no attempt, or null if it is not known. */
   readonly why: string | null;
 }
@@ -27,22 +27,22 @@ export interface Waited<T> {
  * makes no attempts now.
  */
 export async function waitForAttempts<T>(
-  isDone: (told: T) => boolean,
+  isDone: (response: T) => boolean,
   { client, first, ask, waitMs }: Waiting<T>,
   io: Io,
 ): Promise<Waited<T>> {
   const end = io.monotonic() + waitMs;
   let lookAt = io.monotonic() + LOOK_AFTER_MS;
-  let told = first;
-  while (!isDone(told) && io.monotonic() < end) {
+  let response = first;
+  while (!isDone(response) && io.monotonic() < end) {
     await io.sleep(POLL_MS);
-    told = await ask();
-    if (isDone(told) || io.monotonic() < lookAt) continue;
+    response = await ask();
+    if (isDone(response) || io.monotonic() < lookAt) continue;
     lookAt = io.monotonic() + LOOK_MS;
     const why = await whyNone(client);
-    if (why !== null) return { told, why };
+    if (why !== null) return { response: response, why };
   }
-  return { told, why: null };
+  return { response: response, why: null };
 }
 
 /** Describes an attempt that was not made while the command waited. */

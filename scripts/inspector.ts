@@ -37,7 +37,7 @@ export class Inspector {
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     this.#main = new Target((text) => socket.send(text));
-    socket.addEventListener("message", ({ data }) => this.#hear(JSON.parse(String(data)) as Answer));
+    socket.addEventListener("message", ({ data }) => this.#receive(JSON.parse(String(data)) as Answer));
   }
 
   static async connect(url: string): Promise<Inspector> {
@@ -56,15 +56,15 @@ export class Inspector {
     this.#socket.close();
   }
 
-  #hear(answer: Answer): void {
+  #receive(answer: Answer): void {
     if (answer.method === "NodeWorker.attachedToWorker") {
       const { sessionId } = answer.params!;
       const send = (message: string) => this.#main.ask("NodeWorker.sendMessageToWorker", { sessionId, message });
       this.#workers.set(sessionId, new Target((message) => unawaited(send(message))));
     } else if (answer.method === "NodeWorker.receivedMessageFromWorker") {
       const { sessionId, message } = answer.params!;
-      this.#workers.get(sessionId)?.hear(JSON.parse(message) as Answer);
-    } else this.#main.hear(answer);
+      this.#workers.get(sessionId)?.receive(JSON.parse(message) as Answer);
+    } else this.#main.receive(answer);
   }
 }
 
@@ -85,7 +85,7 @@ export class Target {
     return (await waiting.promise) as T;
   }
 
-  hear({ id, result, error }: Answer): void {
+  receive({ id, result, error }: Answer): void {
     if (id === undefined) return;
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);

@@ -96,7 +96,7 @@ export class DatabaseClock implements Clock {
   }
 
   /** The database's clock showed `instant` at some moment between these two of the monotonic clock. */
-  heard(instant: number, asked: number, answered: number): void {
+  observe(instant: number, asked: number, answered: number): void {
     const widened = DRIFT * Math.max(0, asked - this.#boundAt);
     const [low, high] = [instant - answered, instant - asked];
     [this.#low, this.#high] = [Math.max(low, this.#low - widened), Math.min(high, this.#high + widened)];

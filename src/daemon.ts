@@ -79,12 +79,12 @@ export async function startDaemon(
   process.umask(0o077);
   const { hostClock = systemClock } = parts;
   const clock = config.data.store === "" ? hostClock : new DatabaseClock(hostClock);
-  const rooms = await join(config, { clock, schedule: startSchedule, listenFd: null, ...parts });
-  const front = await open(rooms);
-  return run(rooms, front);
+  const joined = await join(config, { clock, schedule: startSchedule, listenFd: null, ...parts });
+  const front = await open(joined);
+  return run(joined, front);
 }
 
-type Rooms = Awaited<ReturnType<typeof join>>;
+type JoinedParts = Awaited<ReturnType<typeof join>>;
 type GivenParts = Pick<DaemonParts, "log" | "clock" | "schedule" | "listenFd"> & Partial<DaemonParts>;
 
 /** Creates and joins all parts of the daemon. Nothing is sent yet, and nothing listens. */
@@ -145,7 +145,7 @@ async function join(config: Config, parts: GivenParts) {
 }
 
 /** Takes up what the last process left, begins to send, and opens the listeners of the API. */
-async function open(rooms: Rooms): Promise<Front> {
+async function open(rooms: JoinedParts): Promise<Front> {
   const { alerts, clock, config, dispatcher, fault, log, reloaded, startedAt, store } = rooms;
   try {
     if (config.paused) await store.operations.pause({ ...STARTED_PAUSED, at: clock.now() });
@@ -176,7 +176,7 @@ async function refusalOf(error: unknown, { data }: Config): Promise<unknown> {
   return data.store === "" ? error : (await import("./store/postgres/opening.ts")).refusalOf(error, data.store);
 }
 
-function run(rooms: Rooms, front: Front): Daemon {
+function run(rooms: JoinedParts, front: Front): Daemon {
   const { alerts, catalogue, chores, clock, dispatcher, log, metrics, phase, reloaded, store } = rooms;
   const [url, socket] = [front.tcp.url, front.socket?.url ?? null];
   const running = rooms.schedule(chores, log);

@@ -18,7 +18,7 @@ function aHost() {
     host.advance(there);
     const instant = host.now() + database.ahead;
     host.advance(back);
-    clock.heard(instant, asked, clock.monotonic());
+    clock.observe(instant, asked, clock.monotonic());
   };
   const offBy = () => clock.now() - (host.now() + database.ahead);
   return { host, clock, database, ask, offBy };
@@ -101,7 +101,7 @@ describe("the clock of a database", () => {
 
   it("is the same on all threads of a process", async () => {
     const real = new DatabaseClock({ ...systemClock, now: () => 0 });
-    real.heard(1e12, systemClock.monotonic(), systemClock.monotonic());
+    real.observe(1e12, systemClock.monotonic(), systemClock.monotonic());
     const source = `
       const { parentPort, workerData } = require("node:worker_threads");
       import(workerData.module).then(({ DatabaseClock, systemClock }) => {
@@ -114,7 +114,7 @@ describe("the clock of a database", () => {
     const answer = () => new Promise<number>((resolve) => worker.once("message", resolve));
     await answer();
     for (const instant of [2e12, 3e12]) {
-      real.heard(instant, systemClock.monotonic(), systemClock.monotonic());
+      real.observe(instant, systemClock.monotonic(), systemClock.monotonic());
       const [asked, answered] = [real.now(), answer()];
       worker.postMessage("now");
       const there = await answered;

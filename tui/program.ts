@@ -43,7 +43,7 @@ export class Program {
   readonly #around: Surroundings;
   readonly #listeners = new Set<() => void>();
   #stream: AbortController | null = null;
-  #told: StreamMessage[] = [];
+  #messages: StreamMessage[] = [];
   #forgetFlush: (() => void) | null = null;
   #flushed = 0;
   #forgetDraw: (() => void) | null = null;
@@ -193,7 +193,7 @@ export class Program {
       const options = { signal: stream.signal, ...(lastEventId !== null && { lastEventId }) };
       for await (const message of this.#client.changes(options)) {
         if (stream.signal.aborted) return;
-        this.#hear(message);
+        this.#take(message);
       }
       this.#lose(stream, {
         failure: "unreachable",
@@ -213,8 +213,8 @@ export class Program {
   }
 
   /** Gathers many messages into one change of the screen. */
-  #hear(message: StreamMessage): void {
-    this.#told.push(message);
+  #take(message: StreamMessage): void {
+    this.#messages.push(message);
     if (this.#forgetFlush !== null) return;
     const wait = Math.max(0, this.#flushed + refreshMs(this.#state) - this.#around.now());
     // Even with 0 ms, messages in the same chunk as the first one arrive before this runs.
@@ -224,8 +224,8 @@ export class Program {
   #flush(): void {
     this.#forgetFlush?.();
     this.#forgetFlush = null;
-    const messages = this.#told;
-    this.#told = [];
+    const messages = this.#messages;
+    this.#messages = [];
     if (messages.length === 0) return;
     this.#flushed = this.#around.now();
     this.say({ kind: "stream", messages });

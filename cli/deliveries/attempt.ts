@@ -60,7 +60,7 @@ async function attemptOne(delivery: string, args: Args, io: Io): Promise<number>
   const { client, id } = await connectFor("dlv", delivery, args, io);
   const isAwaited = args.wait ?? true;
   const before = await client.call("attemptDelivery", { id });
-  const { told: after, why } = isAwaited ? await made(client, before, io) : { told: before, why: null };
+  const { response: after, why } = isAwaited ? await made(client, before, io) : { response: before, why: null };
   const exit = isAwaited ? exitOf(before, after) : EXIT.ok;
   if (args.json) sayJson(io, after);
   else if (exit === EXIT.wait_ran_out) say(io, `${after.id}  ${inVain(why, "15s")}`);

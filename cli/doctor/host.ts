@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../../src/config.ts";
-import { openFilesFor, roomWithin, softLimitOf } from "../../src/domain/files.ts";
+import { openFilesFor, connectionBudget, softLimitOf } from "../../src/domain/files.ts";
 import type { Io } from "../io.ts";
 import { count, size } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
@@ -129,7 +129,7 @@ function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Find
   const wanted = openFilesFor(delivery.maxInFlight);
   const shown = `a limit of ${limit} open files${pid === null ? " in this shell" : ""}`;
   const todo = `set LimitNOFILE=${wanted} in the unit, or ulimit -n ${wanted} in a shell, or lower [delivery] max_in_flight`;
-  const { inFlight } = roomWithin(limit);
+  const { inFlight } = connectionBudget(limit);
   if (inFlight < delivery.maxInFlight)
     yield warn(
       "limits",

@@ -20,7 +20,7 @@ function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
 }
 
 /** Prints the results. Returns the exit code. */
-export function tellFirst({ told: event, why }: Waited<Event>, json: boolean, io: Io): number {
+export function tellFirst({ response: event, why }: Waited<Event>, json: boolean, io: Io): number {
   const { id, type, tenant, status, deliveries } = event;
   const exit = exitOf(event);
   if (json) {

@@ -24,12 +24,12 @@ export interface FollowOptions {
 export async function followJob(client: Client, job: Job, { timeoutMs, json }: FollowOptions, io: Io): Promise<number> {
   const progress = new Progress(io);
   const glyphs = glyphsOf(io);
-  let told = "";
+  let shown = "";
   const look = (seen: Job) => {
     const text = JSON.stringify(seen);
-    if (json && text !== told) sayJson(io, { kind: "result", ...seen });
+    if (json && text !== shown) sayJson(io, { kind: "result", ...seen });
     if (!json) progress.show(progressOf(seen, glyphs));
-    told = text;
+    shown = text;
   };
   let stop = () => {};
   const interrupted = new Promise<"SIGINT" | "SIGTERM">((resolve) => (stop = io.onSignal(resolve)));

@@ -63,11 +63,11 @@ export async function endpointsOf(
 /** Fetches the host of each endpoint by id. Endpoints that were deleted are left out. */
 export async function hostsOf(
   client: Client,
-  owed: readonly { readonly endpoint: string }[],
+  deliveries: readonly { readonly endpoint: string }[],
 ): Promise<ReadonlyMap<string, string>> {
   const known = await endpointsOf(
     client,
-    owed.map(({ endpoint: id }) => ({ id })),
+    deliveries.map(({ endpoint: id }) => ({ id })),
   );
   return new Map([...known].map(([id, { url }]) => [id, hostOf(url)]));
 }

@@ -23,7 +23,7 @@ export const DELAYS = "1s,2s,4s";
 export const FAILURES = 24;
 
 export type Name = "good" | "flaky";
-export type Told = (name: Name, reception: Reception) => void;
+export type OnReception = (name: Name, reception: Reception) => void;
 
 export interface DemoSite {
   readonly dir: string;
@@ -38,7 +38,7 @@ export interface DemoSite {
   remove(): void;
 }
 
-export async function openSite(io: Io, told: Told): Promise<DemoSite> {
+export async function openSite(io: Io, onReception: OnReception): Promise<DemoSite> {
   const dir = mkdtempSync(join(tmpdir(), "webhookd-demo-"));
   const remove = () => rmSync(dir, { recursive: true, force: true });
   const closing: (() => Promise<void> | void)[] = [remove];
@@ -62,7 +62,7 @@ export async function openSite(io: Io, told: Told): Promise<DemoSite> {
       ["good", 0],
       ["flaky", FAILURES],
     ] as const) {
-      receivers.push(await openReceiver({ name, failFirst }, client, { io, told, closing }));
+      receivers.push(await openReceiver({ name, failFirst }, client, { io, onReception, closing }));
     }
     const target = Object.entries(flags)
       .map(([flag, value]) => `--${flag} ${value}`)
@@ -76,18 +76,18 @@ export async function openSite(io: Io, told: Told): Promise<DemoSite> {
 
 interface Around {
   readonly io: Io;
-  readonly told: Told;
+  readonly onReception: OnReception;
   readonly closing: (() => Promise<void> | void)[];
 }
 
 async function openReceiver(
   { name, failFirst }: { name: Name; failFirst: number },
   client: Client,
-  { io, told, closing }: Around,
+  { io, onReception, closing }: Around,
 ): Promise<{ name: Name; url: string }> {
   const script = readScript({ status: undefined, "fail-first": String(failFirst), delay: "0s", drop: false });
   const reader = new Reader({ path: "/", script, target: null, kept: null, client }, io);
-  reader.onRequest = (reception) => told(name, reception);
+  reader.onRequest = (reception) => onReception(name, reception);
   const server = await openServer(0, (received) => reader.answer(received));
   closing.push(() => server.close());
   const { id, secrets } = await register(

@@ -135,7 +135,7 @@ async function publish(client: Client, body: string, json: boolean, io: Io): Pro
   const { id, deliveries } = await client.call("publishEvent", { body });
   const waited = await firstAttempts(client, id, io);
   return {
-    exit: exitOf(waited.told),
+    exit: exitOf(waited.response),
     tell() {
       tellFirst(waited, json, io);
       if (deliveries === 0) note(io, "To receive it here: webhookd listen --register");

@@ -38,9 +38,9 @@ export async function replayOne(args: OneArgs, io: Io): Promise<number> {
   });
   const left = after.left_alone ?? [];
   const ids = new Set(idsOf(before, args).filter((id) => !left.some(({ delivery }) => delivery === id)));
-  const { told: replayed, why } = args.wait
+  const { response: replayed, why } = args.wait
     ? await waitForFirst(client, { before, after, ids, waitMs }, io)
-    : { told: rounds(before, after, ids), why: null };
+    : { response: rounds(before, after, ids), why: null };
   const exit = args.wait ? exitOf(replayed) : EXIT.ok;
   const summary = args.wait ? summaryOf(exit, why, waitMs) : "Queued.";
   if (args.json) sayJson(io, jsonOf(after, replayed));

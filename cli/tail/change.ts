@@ -10,7 +10,7 @@ export interface Note {
   readonly text: string;
   readonly data: { readonly kind: string; readonly [field: string]: unknown };
 }
-export type Told = Change | Counts | Note;
+export type TailItem = Change | Counts | Note;
 
 /** Returns a delivery's last change, as the stream would have reported it. */
 export function changeOf(delivery: Delivery): Change {

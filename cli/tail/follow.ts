@@ -8,7 +8,7 @@ import type { Client, Query } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
 import type { Io } from "../io.ts";
 import { count, grouped } from "../output/words.ts";
-import { changeOf, keyOf, type Change, type Counts, type Note, type Told } from "./change.ts";
+import { changeOf, keyOf, type Change, type Counts, type Note, type TailItem } from "./change.ts";
 
 export interface FollowOptions {
   /** Filters that both the stream and the list of deliveries know. */
@@ -45,15 +45,15 @@ export class Following {
   }
 
   /** Ends when the signal aborts. Throws if the first connection fails, or if one is refused. */
-  async *changes(): AsyncGenerator<Told, void, undefined> {
+  async *changes(): AsyncGenerator<TailItem, void, undefined> {
     const { signal } = this.#options;
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     for (let isLost = false; !signal.aborted;) {
       let reason = "the daemon ended the stream";
       try {
-        for await (const told of this.#connection()) {
+        for await (const item of this.#connection()) {
           isLost = false;
-          yield told;
+          yield item;
         }
       } catch (error) {
         if (this.#lastEventId === undefined || !isAway(error)) throw error;
@@ -66,7 +66,7 @@ export class Following {
     }
   }
 
-  async *#connection(): AsyncGenerator<Told, void, undefined> {
+  async *#connection(): AsyncGenerator<TailItem, void, undefined> {
     const { query, signal } = this.#options;
     const last = this.#lastEventId;
     const ask = { query: textOf(query), signal, ...(last !== undefined && { lastEventId: last }) };
@@ -91,7 +91,7 @@ export class Following {
     }
   }
 
-  *#tell(message: Change | Counts): Generator<Told, void, undefined> {
+  *#tell(message: Change | Counts): Generator<TailItem, void, undefined> {
     if (message.kind !== "counts") {
       const at = Date.parse(message.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);
@@ -103,7 +103,7 @@ export class Following {
   }
 
   /** Yields the deliveries that already exist. From then on the stream reports changes. */
-  async *#first(): AsyncGenerator<Told, void, undefined> {
+  async *#first(): AsyncGenerator<TailItem, void, undefined> {
     const { query, listQuery, history } = this.#options;
     const latest: Delivery[] = [];
     const ask = { query: { ...query, ...listQuery, limit: Math.min(history, 100) } };
@@ -118,7 +118,7 @@ export class Following {
   }
 
   /** Changes during the lost connection are not kept. Lists only show the state that each delivery has now. */
-  async *#whatLists(): AsyncGenerator<Told, void, undefined> {
+  async *#whatLists(): AsyncGenerator<TailItem, void, undefined> {
     const { query, listQuery } = this.#options;
     const seenAt = this.#seenAt;
     const since = new Date(this.#io.now() - LOOK_BACK_MS).toISOString();
@@ -141,7 +141,7 @@ export class Following {
   }
 
   /** Yields the oldest change first. */
-  *#list(changes: readonly Change[]): Generator<Told, void, undefined> {
+  *#list(changes: readonly Change[]): Generator<TailItem, void, undefined> {
     for (const change of [...changes].sort((a, b) => (a.data.at < b.data.at ? -1 : 1))) {
       const at = Date.parse(change.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);

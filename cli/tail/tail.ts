@@ -10,7 +10,7 @@ import type { Io } from "../io.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readCount, readQuery } from "../values.ts";
-import type { Told } from "./change.ts";
+import type { TailItem } from "./change.ts";
 import { Following } from "./follow.ts";
 import { countLine, lineOf } from "./line.ts";
 import { Wants } from "./wanted.ts";
@@ -97,35 +97,35 @@ async function tell(client: Client, { words, history, most, attempts, json, sign
     io,
   );
   const wants = new Wants(client, { ...rest, attempts });
-  const show = json ? (told: Told) => sayJson(io, jsonOf(told)) : lines(io);
+  const show = json ? (item: TailItem) => sayJson(io, jsonOf(item)) : lines(io);
   let said = 0;
-  for await (const told of following.changes()) {
+  for await (const item of following.changes()) {
     if (signal.aborted) return;
-    if (told.kind === "note") {
-      show(told);
+    if (item.kind === "note") {
+      show(item);
       continue;
     }
-    if (told.kind === "counts") {
-      const counted = wants.counted(told.data.data);
+    if (item.kind === "counts") {
+      const counted = wants.counted(item.data.data);
       if (counted.length === 0) continue;
-      show({ ...told, data: { data: counted } });
-    } else if (await wants.has(told)) show(told);
+      show({ ...item, data: { data: counted } });
+    } else if (await wants.has(item)) show(item);
     else continue;
     if (++said >= most) return;
   }
 }
 
-function lines(io: Io): (told: Told) => void {
+function lines(io: Io): (item: TailItem) => void {
   const glyphs = glyphsOf(io);
-  return (told) => {
-    if (told.kind === "note") note(io, told.text);
-    else if (told.kind === "counts") for (const counted of told.data.data) say(io, countLine(counted));
-    else say(io, lineOf(told, glyphs));
+  return (item) => {
+    if (item.kind === "note") note(io, item.text);
+    else if (item.kind === "counts") for (const counted of item.data.data) say(io, countLine(counted));
+    else say(io, lineOf(item, glyphs));
   };
 }
 
-function jsonOf(told: Told): object {
-  return told.kind === "note" ? told.data : { kind: told.kind, ...told.data };
+function jsonOf(item: TailItem): object {
+  return item.kind === "note" ? item.data : { kind: item.kind, ...item.data };
 }
 
 /** Throws a Failure for filters that make no sense here. */

@@ -89,13 +89,13 @@ async function isAgreed(found: FoundBackup, dir: string, io: Io): Promise<boolea
   return (await io.stdin.ask("Type yes to continue: ")) === "yes";
 }
 
-interface Told {
+interface RestoreReport {
   readonly restored: Restored;
   readonly dir: string;
   readonly args: Args;
 }
 
-function tell(io: Io, { restored, dir, args }: Told): void {
+function tell(io: Io, { restored, dir, args }: RestoreReport): void {
   const { due, kept, schema, migratedTo } = restored;
   say(io, `Restored ${nameOf(restored)} into ${dir}.`);
   if (schema !== migratedTo) say(io, `Its schema was migrated from ${schema} to ${migratedTo}.`);

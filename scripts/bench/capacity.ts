@@ -155,7 +155,7 @@ async function bare(seconds: number): Promise<Sample> {
   await warmUp(child.pid!, seconds);
   const window = await measure(child.pid!, site.ledger, seconds);
   child.send("stop");
-  const answered = await told<number>(child);
+  const answered = await messageFrom<number>(child);
   const lost = Math.abs(answered - site.ledger.get("arrived"));
   const sample = { ...window, ack: NO_LATENCY, arrival: NO_LATENCY, faults: faults(site.ledger, lost) };
   await site.close();
@@ -168,7 +168,7 @@ export async function relay(shape: Shape, seconds: number): Promise<Sample> {
   await site.expect({ "/ok/relay": SECRET });
   const args = [site.url("/ok/relay"), String(BARE_CONNECTIONS)];
   const child = watchOver(fork(new URL("relay-process.ts", import.meta.url), args));
-  const at = await told<{ port: number; key: string }>(child);
+  const at = await messageFrom<{ port: number; key: string }>(child);
   const sample = await load(site, { pid: child.pid!, ...at }, shape, seconds);
   child.disconnect();
   await once(child, "exit");
@@ -209,7 +209,7 @@ async function load(
 const NO_LATENCY: Latency = { p50: Number.NaN, p99: Number.NaN, count: 0 };
 
 /** Returns the next message of a child. Rejects if the child ends before it. */
-export async function told<T>(child: ChildProcess): Promise<T> {
+export async function messageFrom<T>(child: ChildProcess): Promise<T> {
   const ended = once(child, "exit").then(([code]) => Promise.reject(new Error(`a process ended with ${String(code)}`)));
   const [message] = (await Promise.race([once(child, "message"), ended])) as [T];
   return message;

@@ -83,13 +83,13 @@ class Moving {
     this.ended = once(child, "close").then(([code]) => {
       if (code !== 0) throw new Error(`migrate ended with ${code}: ${said}`);
     });
-    const told = new Promise<void>((resolve) => {
+    const ready = new Promise<void>((resolve) => {
       createInterface({ input: child.stderr }).on("line", (line) => {
         said += `${line}\n`;
         if (/^Stop .* now\./.test(line)) resolve();
       });
     });
-    this.ready = Promise.race([told, this.ended]);
+    this.ready = Promise.race([ready, this.ended]);
   }
 }
 

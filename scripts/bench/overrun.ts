@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { atMost, Measures, none, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { faults, measure, warmUp } from "./run.ts";
-import { owedSeqs } from "./store-check.ts";
+import { pendingSeqs } from "./store-check.ts";
 import { Trial } from "./trial.ts";
 import { rssMiB } from "./usage.ts";
 
@@ -77,8 +77,8 @@ async function run(
   await stop();
   const waiting = ledger.get("acked") - ledger.get("arrived");
   const drained = await site.settle(name === "slow receiver" ? 0 : SETTLE_MS);
-  const owed = (await trial.end("stop", owedSeqs))!;
-  const lost = drained === 0 ? 0 : [...ledger.missing()].filter((seq) => !owed.has(seq)).length;
+  const pending = (await trial.end("stop", pendingSeqs))!;
+  const lost = drained === 0 ? 0 : [...ledger.missing()].filter((seq) => !pending.has(seq)).length;
 
   measures.add(`${name}: published`, "/s", [ledger.get("submitted") / seconds]);
   measures.add(`${name}: refused with 503`, "/s", [ledger.get("refused") / seconds]);

@@ -44,9 +44,9 @@ const EGRESS = { addresses: ADDRESSES, resolver: "c-ares", caFile: "", timeoutMs
 
 export const LOOPS = {
   /** Other processes send the requests; `told` gets the address. Includes the scan. */
-  async http(told: (at: object) => void): Promise<Loop> {
+  async http(started: (at: object) => void): Promise<Loop> {
     let published = 0;
-    told(await openStorelessApi((claims) => (published += claims.length)));
+    started(await openStorelessApi((claims) => (published += claims.length)));
     return {
       async round(meter) {
         const before = published;

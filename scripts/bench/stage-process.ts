@@ -15,7 +15,7 @@ export interface StageResult {
 
 const WARM_CPU_US = 1_500_000;
 const CALIBRATION_TURNS = 20_000;
-const [name, told, seconds] = process.argv.slice(2) as [keyof typeof LOOPS, string, string];
+const [name, shape, seconds] = process.argv.slice(2) as [keyof typeof LOOPS, string, string];
 
 class CpuMeter implements Meter {
   cpuUs = 0;
@@ -81,7 +81,7 @@ async function loopOf(): Promise<Loop> {
     await new Promise((resolve) => process.once("message", resolve));
     return loop;
   }
-  return LOOPS[name](told as Shape & string);
+  return LOOPS[name](shape as Shape & string);
 }
 
 process.once("disconnect", () => process.exit());

@@ -5,7 +5,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { watchOver } from "../crash/children.ts";
-import { BATCH, daemon, SINGLE, told } from "./capacity.ts";
+import { BATCH, daemon, SINGLE, messageFrom } from "./capacity.ts";
 import { median, Measures, none, ratios, type Measure } from "./measure.ts";
 import type { BenchOptions } from "./options.ts";
 import { Site } from "./site.ts";
@@ -112,12 +112,12 @@ async function run({ loop, shape }: Stage, seconds: number): Promise<StageResult
   const exited = once(child, "exit");
   let stop = async () => {};
   if (loop === "http") {
-    const at = await told<{ port: number; key: string }>(child);
+    const at = await messageFrom<{ port: number; key: string }>(child);
     // Nothing arrives anywhere, so only the number of connections limits the requests in flight.
     stop = site!.publish({ ...WHOLE[shape!], ...at, tenants: 0, pace: { window: Number.MAX_SAFE_INTEGER } });
     child.send("publishing");
   }
-  const result = await told<StageResult>(child);
+  const result = await messageFrom<StageResult>(child);
   await exited;
   await stop();
   await site?.close();

@@ -22,7 +22,7 @@ export function countStore(dir: string): StoreCounts {
 }
 
 /** Returns the numbers of the events whose deliveries are still open. */
-export function owedSeqs(dir: string): Set<number> {
+export function pendingSeqs(dir: string): Set<number> {
   return read(dir, (_, db) => {
     const bodies = db
       .prepare<[], Buffer>("SELECT e.body FROM delivery d JOIN event e ON e.key = d.event WHERE d.status <= 1")

@@ -33,7 +33,7 @@ export async function openStorelessApi(
   const api = createApi({
     store: store as object as Store,
     deliveries: {
-      hasRoom: () => true,
+      hasCapacity: () => true,
       halts: [],
       accept: ({ fresh }) => onPublished(fresh),
       released: async () => {},

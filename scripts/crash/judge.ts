@@ -95,9 +95,9 @@ function judgeBatch(
     const [event] = events;
     if (event === undefined) return;
     if (event.id !== (answered?.[index]?.id ?? event.id)) found.wrong.push(`${name} is stored as ${event.id}`);
-    const owed = copies * ENDPOINTS.filter(({ events: chosen }) => chosen.some((one) => one === type)).length;
-    if (event.deliveries.length !== owed)
-      found.lost.push(`${name} has ${event.deliveries.length} of ${owed} deliveries`);
+    const wanted = copies * ENDPOINTS.filter(({ events: chosen }) => chosen.some((one) => one === type)).length;
+    if (event.deliveries.length !== wanted)
+      found.lost.push(`${name} has ${event.deliveries.length} of ${wanted} deliveries`);
   });
 }
 

@@ -30,7 +30,7 @@ export class Patience {
   /** The recent average time from a written piece to a response. On a busy machine it is a hundred times as long. */
   #usualMs = 500;
 
-  heard(afterMs: number): void {
+  received(afterMs: number): void {
     this.#usualMs += (afterMs - this.#usualMs) / 20;
   }
 
@@ -61,11 +61,11 @@ export function play(place: Place, plan: Plan, patience: Patience): Promise<Play
     };
     const longest = setTimeout(hangUp, LONGEST_MS);
     let idle: NodeJS.Timeout | undefined;
-    let heardAt = 0;
+    let receivedAt = 0;
     const wait = () => {
       clearTimeout(idle);
       idle = setTimeout(giveUp, patience.ms);
-      heardAt = performance.now();
+      receivedAt = performance.now();
     };
     const writeNext = () => {
       const bytes = waiting.shift();
@@ -86,7 +86,7 @@ export function play(place: Place, plan: Plan, patience: Patience): Promise<Play
     };
     socket.on("data", (bytes: Buffer) => {
       text += bytes.toString("latin1");
-      patience.heard(performance.now() - heardAt);
+      patience.received(performance.now() - receivedAt);
       wait();
       if (plan.inTurn) writeNext();
     });

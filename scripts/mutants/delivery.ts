@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const DELIVERY: readonly Mutant[] = [
   {
     name: "results-that-failed-are-dropped",
-    file: "src/delivery/core/way.ts",
+    file: "src/delivery/core/lifecycle.ts",
     find: "  memory.unrecorded = [...memory.unrecorded, ...attempts];\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],
@@ -67,7 +67,7 @@ export const DELIVERY: readonly Mutant[] = [
   },
   {
     name: "a-held-publish-is-not-noted",
-    file: "src/delivery/core/way.ts",
+    file: "src/delivery/core/lifecycle.ts",
     find: "    windows.noteWaiting(each);\n",
     replace: "",
     tests: ["test/sim/sim.test.ts"],

@@ -204,14 +204,14 @@ export const NODES: readonly Mutant[] = [
   {
     name: "an-endpoint-that-moves-while-it-is-failing-is-told-of-twice",
     file: "src/alerts/alerts.ts",
-    find: ".filter(({ endpoint }) => untold.has(endpoint))",
+    find: ".filter(({ endpoint }) => unreported.has(endpoint))",
     replace: "",
     tests: ["test/alerts/nodes.test.ts"],
   },
   {
     name: "the-recovery-of-an-endpoint-that-moved-is-not-told",
     file: "src/alerts/alerts.ts",
-    find: "      if (told !== null) this.#folder.moved(owns!, told, now);\n",
+    find: "      if (reported !== null) this.#folder.moved(owns!, reported, now);\n",
     replace: "",
     tests: ["test/alerts/nodes.test.ts"],
   },

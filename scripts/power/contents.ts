@@ -12,7 +12,7 @@ export interface Contents {
   readonly backups: ReadonlySet<string>;
   readonly events: ReadonlyMap<string, readonly DeliveryThere[]>;
   /** The deliveries that would be sent, with the SHA-256 of their bodies. Null if a daemon sends them. */
-  readonly owed: ReadonlyMap<string, string> | null;
+  readonly pending: ReadonlyMap<string, string> | null;
 }
 
 export interface DeliveryThere {
@@ -31,12 +31,12 @@ export function judge(
   for (const { id, status } of deliveriesOf(contents)) {
     if (status === "delivered" && !answered.has(id)) wrong.push(`${id} is delivered, and nobody answered 2xx`);
   }
-  return { lost, wrong: [...wrong, ...wronglyOwed(contents, promised)] };
+  return { lost, wrong: [...wrong, ...wronglyPending(contents, promised)] };
 }
 
 /** The waiting deliveries must be those shown as pending, with the bytes that were published. */
-function wronglyOwed({ events, owed }: Contents, promised: readonly Promised[]): string[] {
-  if (owed === null) return [];
+function wronglyPending({ events, pending: stored }: Contents, promised: readonly Promised[]): string[] {
+  if (stored === null) return [];
   const bodies = new Map(promised.flatMap((one) => (one.kind === "event" ? [[one.id, one.body] as const] : [])));
   const wrong: string[] = [];
   const pending = new Set<string>();
@@ -44,12 +44,12 @@ function wronglyOwed({ events, owed }: Contents, promised: readonly Promised[]):
     for (const { id, status } of deliveries) {
       if (status !== "pending") continue;
       pending.add(id);
-      const body = owed.get(id);
+      const body = stored.get(id);
       if (body === undefined) wrong.push(`${id} is pending, and would never be sent`);
       else if (body !== (bodies.get(event) ?? body)) wrong.push(`${id} would be sent with other bytes`);
     }
   }
-  for (const id of owed.keys()) if (!pending.has(id)) wrong.push(`${id} would be sent, and is not pending`);
+  for (const id of stored.keys()) if (!pending.has(id)) wrong.push(`${id} would be sent, and is not pending`);
   return wrong;
 }
 

@@ -66,7 +66,7 @@ export function lossesAt(
 ): { readonly after: number; readonly dropped: readonly string[] }[] {
   const events = answered.flatMap((one) => (one.kind === "event" ? [one] : [])).toSorted((a, b) => a.end - b.end);
   const byMarker = new Map(events.map(({ marker, id }) => [marker, id]));
-  const listened = new Set(heard(operations, disk));
+  const listened = new Set(surviving(operations, disk));
   const unsynced = new Map<bigint, Set<string>>();
   const [written, kept] = [new Set<string>(), new Set<string>()];
   const losses: { after: number; dropped: readonly string[] }[] = [];
@@ -110,7 +110,7 @@ function inOrder(count: number, draw: (at: number) => Cut): Cut[] {
 }
 
 /** Returns the operations that the disk really performed. */
-export function heard(operations: readonly Recorded[], disk: Honesty): readonly Recorded[] {
+export function surviving(operations: readonly Recorded[], disk: Honesty): readonly Recorded[] {
   if (disk === "honest") return operations;
   const wals = new Set<bigint>();
   const directories = new Set<bigint>();

@@ -86,7 +86,7 @@ async function opened(data: string): Promise<Found> {
       keys: new Set(keys.map(({ id }) => id)),
       backups: wholeBackups(data),
       events: new Map(events.map(({ id, deliveries }) => [id, deliveries])),
-      owed: await owedIn(store),
+      pending: await pendingIn(store),
     };
     return { contents, wrong: faults };
   } finally {
@@ -95,20 +95,20 @@ async function opened(data: string): Promise<Found> {
 }
 
 /** Returns everything that would ever be sent. */
-async function owedIn(store: Store): Promise<Map<string, string>> {
-  const owed = new Map<string, string>();
+async function pendingIn(store: Store): Promise<Map<string, string>> {
+  const pending = new Map<string, string>();
   for (const endpoint of (await store.deliveries.earliestDue(null, 1000)).keys()) {
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let isOver = false; !isOver;) {
       const { claims } = await store.deliveries.due(endpoint, after, Number.MAX_SAFE_INTEGER, PAGE);
       for (const { body, corrupt, delivery } of claims) {
-        owed.set(delivery, corrupt === true ? "corrupt" : createHash("sha256").update(body).digest("hex"));
+        pending.set(delivery, corrupt === true ? "corrupt" : createHash("sha256").update(body).digest("hex"));
       }
       after = claims.at(-1) ?? after;
       isOver = claims.length < PAGE;
     }
   }
-  return owed;
+  return pending;
 }
 
 async function started(data: string): Promise<Found> {
@@ -124,7 +124,7 @@ async function started(data: string): Promise<Found> {
       keys: new Set(keys.map(({ id }) => id)),
       backups: wholeBackups(data),
       events: await eventsOf(api),
-      owed: null,
+      pending: null,
     };
     await api.post("/v1/resume", "");
     await untilQuiet(api);

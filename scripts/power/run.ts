@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Random } from "../../test/sim/random.ts";
 import { watchOver } from "../crash/children.ts";
-import { drawControls, drawCuts, heard, type Cut, type Honesty } from "./cuts.ts";
+import { drawControls, drawCuts, surviving, type Cut, type Honesty } from "./cuts.ts";
 import { Disk, nameOf, writeTo } from "./disk.ts";
 import type { Expectation, Promised, Verdict } from "./promises.ts";
 import { DATA, record, Receivers, type Session } from "./session.ts";
@@ -140,7 +140,7 @@ class Lane {
 
   async run(cuts: readonly Cut[], dir: string): Promise<void> {
     const { root, operations } = this.#session;
-    const listened = new Set(heard(operations, this.#sweep.disk));
+    const listened = new Set(surviving(operations, this.#sweep.disk));
     const disk = new Disk(root);
     let applied = 0;
     for (const [number, cut] of cuts.entries()) {

@@ -19,7 +19,7 @@ export interface Balance {
 const SHOWN = 20;
 
 export class Ledger {
-  readonly #owed = new Map<string, number>();
+  readonly #outstanding = new Map<string, number>();
   readonly #hashes = new Map<string, string>();
   readonly #succeeded = new Map<string, Set<string>>();
   readonly #wrong: string[] = [];
@@ -33,7 +33,7 @@ export class Ledger {
 
   /** The number of acknowledged events with a delivery that has not been answered 2xx yet. */
   get open(): number {
-    return this.#owed.size;
+    return this.#outstanding.size;
   }
 
   acknowledge(type: string, data: string, { id, created_at: createdAt, deliveries }: Published): void {
@@ -41,7 +41,7 @@ export class Ledger {
     this.#holdAgainst(id, createHash("sha256").update(envelope).digest("base64"));
     this.#acked++;
     const left = deliveries - (this.#succeeded.get(id)?.size ?? 0);
-    if (left > 0) this.#owed.set(id, left);
+    if (left > 0) this.#outstanding.set(id, left);
   }
 
   /** Records a complete request, before it is answered. */
@@ -56,9 +56,9 @@ export class Ledger {
     if (answer >= 300) return;
     if (before === undefined) this.#succeeded.set(event, new Set([delivery]));
     else before.add(delivery);
-    const owed = this.#owed.get(event);
-    if (owed === 1) this.#owed.delete(event);
-    else if (owed !== undefined) this.#owed.set(event, owed - 1);
+    const left = this.#outstanding.get(event);
+    if (left === 1) this.#outstanding.delete(event);
+    else if (left !== undefined) this.#outstanding.set(event, left - 1);
   }
 
   /** Records that the daemon shows the delivery as delivered. */
@@ -75,7 +75,7 @@ export class Ledger {
       acked: this.#acked,
       requests: this.#requests,
       repeated: this.#repeated,
-      lost: [...this.#owed.keys()],
+      lost: [...this.#outstanding.keys()],
       wrong: this.#wrong,
     };
   }

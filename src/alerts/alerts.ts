@@ -31,7 +31,7 @@ export interface AlertsParts {
   readonly store: Pick<Store, "events" | "endpoints" | "ownership" | "statistics"> & EndpointStore;
   readonly clock: Clock;
   readonly log: Log;
-  readonly deliveries: () => Pick<Deliveries, "hasRoom" | "accept" | "refresh">;
+  readonly deliveries: () => Pick<Deliveries, "hasCapacity" | "accept" | "refresh">;
   /** True if this process sends the alerts of all nodes. */
   readonly isFirst: () => boolean;
 }
@@ -90,10 +90,10 @@ export class Alerts implements DeliveryWatcher {
     // If several nodes share the store, it records what was reported.
     if (!this.#isOn || store.ownership.alerts !== null) return;
     const failing = await store.statistics.failing(null, clock.now(), Number.MAX_SAFE_INTEGER);
-    const told = failing.filter(
+    const reported = failing.filter(
       (one) => one.enabled && isFailing(one.consecutiveFailures, one.failingSince, one.lastFailureAt),
     );
-    this.#folder.moved(() => true, told, this.#now());
+    this.#folder.moved(() => true, reported, this.#now());
   }
 
   attempted({ claim, outcome, verdict, url }: EndedAttempt, { result }: Recorded): void {
@@ -168,7 +168,7 @@ export class Alerts implements DeliveryWatcher {
       for (let notice = waiting[0]; notice !== undefined; notice = waiting[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
-        const [publication] = await store.events.publish([draft], clock.now(), deliveries().hasRoom);
+        const [publication] = await store.events.publish([draft], clock.now(), deliveries().hasCapacity);
         deliveries().accept(publication!);
         waiting.shift();
       }
@@ -189,8 +189,8 @@ export class Alerts implements DeliveryWatcher {
     if (alerts === null) return this.#folder.take(now, isLast);
     let given: readonly Notice[] = [];
     try {
-      const told = await alerts.told();
-      if (told !== null) this.#folder.moved(owns!, told, now);
+      const reported = await alerts.reported();
+      if (reported !== null) this.#folder.moved(owns!, reported, now);
       for (const notice of this.#folder.take(now, isLast)) this.#all.add(notice);
       if (await this.#tells(alerts, now)) return await newOf((given = this.#all.take(now, isLast)), alerts);
       given = this.#all.takeAll();
@@ -296,9 +296,9 @@ async function newOf(notices: readonly Notice[], alerts: SharedAlerts): Promise<
   const failing = notices.find(({ type }) => type === "webhookd.endpoint_failing");
   if (failing?.type !== "webhookd.endpoint_failing") return [...notices];
   // This comes last, because a notice that fails is tried again, and these endpoints would then count as reported.
-  const untold = await alerts.failing(failing.endpoints);
+  const unreported = await alerts.failing(failing.endpoints);
   const byName = new Map(failing.endpoints.map((one) => [one.endpoint, one]));
-  const endpoints = [...byName.values()].filter(({ endpoint }) => untold.has(endpoint));
+  const endpoints = [...byName.values()].filter(({ endpoint }) => unreported.has(endpoint));
   const total = failing.total - (failing.endpoints.length - endpoints.length);
   return notices.flatMap((notice) =>
     notice !== failing ? [notice] : total === 0 ? [] : [{ ...failing, endpoints, total }],

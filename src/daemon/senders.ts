@@ -9,7 +9,7 @@ import { ThreadsOnDemand } from "../delivery/threads/on-demand.ts";
 import { SenderPool } from "../delivery/threads/sender-pool.ts";
 import type { StartThread } from "../delivery/threads/thread-port.ts";
 import type { Ended } from "../domain/deliveries/attempt.ts";
-import { roomWithin } from "../domain/files.ts";
+import { connectionBudget } from "../domain/files.ts";
 import type { Log } from "../log.ts";
 import { giveBackMemory } from "../native.ts";
 import { startThread } from "../thread.ts";
@@ -51,7 +51,7 @@ export async function loadSenders(
     clockDistance: clock instanceof DatabaseClock ? clock.distance : undefined,
   };
   const openFiles = openFilesLimit();
-  const { inFlight } = roomWithin(openFiles);
+  const { inFlight } = connectionBudget(openFiles);
   if (inFlight < maxInFlight) {
     const fields = { open_files: openFiles, max_in_flight: maxInFlight };
     log.warn(fields, `at most ${inFlight} attempts are made at once: this process cannot open more files`);

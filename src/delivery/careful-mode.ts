@@ -8,7 +8,7 @@ import type { AddressRules } from "../domain/network/address.ts";
 import type { Log } from "../log.ts";
 import type { EventDelivery, RecoveryStore, Store, Suspect } from "../store/store.ts";
 import { tried } from "./core/disk.ts";
-import { ended } from "./core/way.ts";
+import { ended } from "./core/lifecycle.ts";
 import type { Executor } from "./executor.ts";
 import type { Sending } from "./send/sender.ts";
 

@@ -3,11 +3,18 @@ import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
 import type { Queue } from "./memory/memory.ts";
-import type { EndedAttempt, EventDelivery, HasRoom, Handover, Recorded, WithdrawnDelivery } from "../store/store.ts";
+import type {
+  EndedAttempt,
+  EventDelivery,
+  HasCapacity,
+  Handover,
+  Recorded,
+  WithdrawnDelivery,
+} from "../store/store.ts";
 
 export interface Deliveries {
   /** Passed to `store.publish`. */
-  readonly hasRoom: HasRoom;
+  readonly hasCapacity: HasCapacity;
   /** Takes over the deliveries of a commit. It must be called in the same turn in which the commit resolved. */
   accept(handover: Handover): void;
   /**

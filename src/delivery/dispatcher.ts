@@ -13,10 +13,10 @@ import type { EventDelivery, Handover, Store, Waiting, WithdrawnDelivery } from 
 import { CarefulSending, Trial } from "./careful-mode.ts";
 import { endpointDropped, endpointReadable, withdrawn } from "./core/changed.ts";
 import { requested } from "./core/disk.ts";
-import { hasRoom, published, stopping, tick } from "./core/way.ts";
+import { hasCapacity, published, stopping, tick } from "./core/lifecycle.ts";
 import { refreshAll, type Deliveries, type DeliveryWatcher } from "./deliveries.ts";
 import { Executor } from "./executor.ts";
-import { findOwed, HorizonSweep } from "./horizon-sweep.ts";
+import { findPending, HorizonSweep } from "./horizon-sweep.ts";
 import { Lease } from "./lease.ts";
 import type { AutoDisableRules, Memory, Queue } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
@@ -99,7 +99,7 @@ export class Dispatcher implements Deliveries {
     await this.lease.renew();
     if ((await store.operations.getPause()) !== null) await this.pause();
     this.#tookUp = await store.recovery.takeUp();
-    await findOwed(this.#parts, this.#memory);
+    await findPending(this.#parts, this.#memory);
     if (store.recovery.lastInstant > clock.now()) dueMoves.begin(null, this.#executor.now(), windows.endpoints());
     const suspects = await store.recovery.suspects();
     const trial = suspects.length === 0 ? Promise.resolve() : this.#trial.run(suspects);
@@ -182,7 +182,7 @@ export class Dispatcher implements Deliveries {
 
   // --- Deliveries ---
 
-  readonly hasRoom = (endpoint: string): boolean => hasRoom(this.#memory, endpoint);
+  readonly hasCapacity = (endpoint: string): boolean => hasCapacity(this.#memory, endpoint);
 
   accept(handover: Handover): void {
     for (const watcher of this.#watchers) watcher.accepted?.(handover);
@@ -198,16 +198,16 @@ export class Dispatcher implements Deliveries {
     const { store } = this.#parts;
     const { manual } = this.#memory;
     if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
-    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : store.ownership.heard([endpoint]);
+    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : store.ownership.untilNotified([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint, isHeard);
     // Disabling an endpoint cancels the attempts requested before it. If it was enabled again, only those that the
     // store still has are made.
     const taken = manual.takenFor(endpoint);
-    const owed = await Promise.all(
+    const isRequested = await Promise.all(
       taken.map(({ delivery }) => target.enabled && store.deliveries.requestedAttempt(delivery)),
     );
-    await this.#withdraw(taken.filter((_, at) => !owed[at]));
+    await this.#withdraw(taken.filter((_, at) => !isRequested[at]));
     if (!target.enabled) await this.#executor.sift(endpoint);
     this.#executor.do(endpointReadable(this.#memory, endpoint));
   }
@@ -219,7 +219,7 @@ export class Dispatcher implements Deliveries {
   async drop(endpoint: string, isHeard = false): Promise<void> {
     if (!isHeard) for (const watcher of this.#watchers) watcher.changed?.(endpoint);
     const { ownership } = this.#parts.store;
-    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : ownership.heard([endpoint]);
+    if (this.#isElsewhere(endpoint)) return isHeard ? undefined : ownership.untilNotified([endpoint]);
     this.#executor.forgetEndpoint(endpoint);
     this.#executor.do(endpointDropped(this.#memory, endpoint, []));
     const given = await this.#executor.sending.forget(endpoint, true);
@@ -262,8 +262,8 @@ export class Dispatcher implements Deliveries {
     return this.#isElsewhere(endpoint) ? null : this.#executor.sending.cap(endpoint);
   }
 
-  attempt(owed: EventDelivery): void {
-    if (!this.#isElsewhere(owed.endpoint)) this.#executor.do(requested(this.#memory, owed));
+  attempt(wanted: EventDelivery): void {
+    if (!this.#isElsewhere(wanted.endpoint)) this.#executor.do(requested(this.#memory, wanted));
   }
 
   async withdraw(deliveries: readonly WithdrawnDelivery[], isHeard = false): Promise<void> {
@@ -272,7 +272,8 @@ export class Dispatcher implements Deliveries {
     await this.#withdraw(deliveries);
     this.#executor.wake();
     const elsewhere = isHeard ? [] : deliveries.filter(({ endpoint }) => this.#isElsewhere(endpoint));
-    if (elsewhere.length > 0) await this.#parts.store.ownership.heard(elsewhere.map(({ endpoint }) => endpoint));
+    if (elsewhere.length > 0)
+      await this.#parts.store.ownership.untilNotified(elsewhere.map(({ endpoint }) => endpoint));
   }
 
   /** Resolves when nothing is due, in flight or unrecorded. */
@@ -309,7 +310,7 @@ export class Dispatcher implements Deliveries {
   async #takeUp(): Promise<void> {
     if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
-    await findOwed(this.#parts, this.#memory);
+    await findPending(this.#parts, this.#memory);
     this.#executor.wake();
   }
 

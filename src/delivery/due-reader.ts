@@ -94,7 +94,7 @@ export class DueReader {
     const { capOf, elsewhere, windows } = this.#parts.memory;
     const cap = capOf(window.endpoint);
     if (elsewhere?.(window.endpoint) === true) return true;
-    return windows.roomForDue(window, cap) > 0 || windows.roomForFirsts(window, cap) > 0;
+    return windows.capacityForDue(window, cap) > 0 || windows.capacityForFirsts(window, cap) > 0;
   }
 
   /** Moves due times after the clock was set, at most 500 in a turn. After an error it can be continued. */

@@ -15,7 +15,7 @@ import type { EventDelivery } from "../store/store.ts";
 import { givenBack } from "./core/changed.ts";
 import { endRead, notParked, parked } from "./core/disk.ts";
 import type { Disabling, Effects } from "./core/effects.ts";
-import { ended, notRecorded, recordAgain, recorded, resolversAsked, timePassed } from "./core/way.ts";
+import { ended, notRecorded, recordAgain, recorded, resolversAsked, timePassed } from "./core/lifecycle.ts";
 import type { DeliveryWatcher } from "./deliveries.ts";
 import { DueReader, Waker } from "./due-reader.ts";
 import { ClockSteps, type Now } from "./memory/clock.ts";
@@ -97,7 +97,7 @@ export class Executor {
     if (effects.send.length > 0) sending.send(effects.send);
     if (effects.park.length > 0) unawaited(this.park(effects.park).then(() => this.wake()));
     for (const endpoint of effects.lookUp) this.#lookUps.do(() => this.#run(this.lookUp(endpoint)));
-    for (const owed of effects.askFor) this.#run(this.#askFor(owed));
+    for (const wanted of effects.askFor) this.#run(this.#askFor(wanted));
     for (const { alarm, over, message, fields } of effects.alarms) {
       if (over) this.#alarms[alarm].clear(message);
       else this.#alarms[alarm].raise(message, fields);
@@ -249,8 +249,8 @@ export class Executor {
     );
   }
 
-  async #askFor(owed: EventDelivery): Promise<void> {
-    this.do(await this.#questions.askFor(owed));
+  async #askFor(wanted: EventDelivery): Promise<void> {
+    this.do(await this.#questions.askFor(wanted));
     this.rest();
   }
 

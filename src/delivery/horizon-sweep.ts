@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { DeliveryStore, EndpointStore, EventDelivery, Owed, RecoveryStore } from "../store/store.ts";
+import type { DeliveryStore, EndpointStore, EventDelivery, PendingDelivery, RecoveryStore } from "../store/store.ts";
 import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
 
@@ -22,7 +22,7 @@ interface SweptStore {
 }
 
 type SweptMemory = Pick<Memory, "endpoints" | "ownEndpoints" | "windows"> & {
-  readonly manual: Pick<Memory["manual"], "owe">;
+  readonly manual: Pick<Memory["manual"], "add">;
 };
 
 export interface HorizonSweepParts {
@@ -37,8 +37,8 @@ export interface HorizonSweepParts {
  * counted.
  */
 interface Lost {
-  readonly waiting: Map<string, Owed>;
-  readonly fresh: Map<string, Owed>;
+  readonly waiting: Map<string, PendingDelivery>;
+  readonly fresh: Map<string, PendingDelivery>;
 }
 
 export class HorizonSweep {
@@ -69,7 +69,7 @@ export class HorizonSweep {
     const changed = new Set<string>();
     if (this.isWanted) {
       // Nobody was notified of the changes that such a commit made.
-      await findOwed(this.#parts, memory);
+      await findPending(this.#parts, memory);
       for (const endpoint of memory.ownEndpoints()) if (memory.endpoints.get(endpoint)) changed.add(endpoint);
     }
     const suspected = await this.#look();
@@ -88,12 +88,12 @@ export class HorizonSweep {
     const lost: Lost = { waiting: new Map(), fresh: new Map() };
     await this.#turn();
     let seen = 0;
-    for await (const page of endpointsOwed(this.#parts.store)) {
+    for await (const page of endpointsWithPending(this.#parts.store)) {
       for (const [endpoint, dueAt] of page) {
         const window = this.#parts.memory.windows.of(endpoint);
         if (window.reaches(dueAt) || !window.awaits(dueAt)) {
           const { missed, rows } = await this.#lookAt(window);
-          for (const owed of missed) lost.waiting.set(owed.delivery, owed);
+          for (const pending of missed) lost.waiting.set(pending.delivery, pending);
           seen += rows;
         }
         if (++seen < CHUNK) continue;
@@ -101,9 +101,9 @@ export class HorizonSweep {
         await this.#turn();
       }
     }
-    for (let after: Owed | null = null; ;) {
-      const page: readonly Owed[] = await this.#parts.store.deliveries.fresh(after, CHUNK);
-      for (const owed of page) if (await this.#isLost(owed)) lost.fresh.set(owed.delivery, owed);
+    for (let after: PendingDelivery | null = null; ;) {
+      const page: readonly PendingDelivery[] = await this.#parts.store.deliveries.fresh(after, CHUNK);
+      for (const pending of page) if (await this.#isLost(pending)) lost.fresh.set(pending.delivery, pending);
       if (page.length < CHUNK) return lost;
       after = page.at(-1)!;
       await this.#turn();
@@ -111,7 +111,7 @@ export class HorizonSweep {
   }
 
   /** Reads only what lies at or below the horizon. If nothing is wrong, that is exactly what memory has loaded. */
-  async #lookAt(window: Window): Promise<{ missed: readonly Owed[]; rows: number }> {
+  async #lookAt(window: Window): Promise<{ missed: readonly PendingDelivery[]; rows: number }> {
     const { endpoint } = window;
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let rows = 0; ;) {
@@ -119,10 +119,10 @@ export class HorizonSweep {
       const limit = Math.min(CHUNK, window.loaded.size + 1);
       const page = await this.#parts.store.deliveries.waiting(endpoint, after, limit);
       rows += page.length;
-      if (page.some((owed) => window.misses(owed))) {
+      if (page.some((pending) => window.misses(pending))) {
         if (!(await this.#isSentTo(endpoint))) return { missed: [], rows };
         const all = await this.#parts.store.deliveries.waiting(endpoint, after, CHUNK);
-        return { missed: all.filter((owed) => window.misses(owed)), rows: rows + all.length };
+        return { missed: all.filter((pending) => window.misses(pending)), rows: rows + all.length };
       }
       if (page.length < limit || !window.reaches(page.at(-1)!.dueAt)) return { missed: [], rows };
       after = page.at(-1)!;
@@ -135,7 +135,7 @@ export class HorizonSweep {
     return (await this.#parts.store.endpoints.target(endpoint))?.enabled === true;
   }
 
-  async #isLost({ endpoint, delivery }: Owed): Promise<boolean> {
+  async #isLost({ endpoint, delivery }: PendingDelivery): Promise<boolean> {
     return this.#parts.memory.windows.find(endpoint, delivery) === undefined && (await this.#isSentTo(endpoint));
   }
 
@@ -163,7 +163,7 @@ export class HorizonSweep {
       for (const parked of await store.deliveries.park(lostFresh.slice(at, at + CHUNK), clock.now()))
         windows.noteWaiting(parked);
     }
-    for (const owed of waiting.values()) windows.noteWaiting(owed);
+    for (const pending of waiting.values()) windows.noteWaiting(pending);
     return endpoints;
   }
 
@@ -177,12 +177,12 @@ export class HorizonSweep {
  * Finds the endpoints with deliveries waiting, and the attempts that were requested by hand. Endpoints that were known
  * before are read again.
  */
-export async function findOwed(
+export async function findPending(
   { clock, store }: Pick<HorizonSweepParts, "clock" | "store">,
   { manual, windows }: Pick<SweptMemory, "manual" | "windows">,
 ) {
   const now = clock.now();
-  for await (const page of endpointsOwed(store)) {
+  for await (const page of endpointsWithPending(store)) {
     for (const [endpoint, dueAt] of page) {
       windows.noteWaiting({ endpoint, dueAt, event: "" });
       if (dueAt <= now) windows.of(endpoint).overflow();
@@ -190,14 +190,14 @@ export async function findOwed(
   }
   for (let after: EventDelivery | null = null; ;) {
     const page: readonly EventDelivery[] = await store.deliveries.requestedAttempts(after, CHUNK);
-    for (const owed of page) manual.owe(owed);
+    for (const requested of page) manual.add(requested);
     if (page.length < CHUNK) break;
     after = page.at(-1)!;
   }
 }
 
 /** Yields pages of endpoints with waiting deliveries, each with its earliest due time. */
-async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
+async function* endpointsWithPending(store: Pick<SweptStore, "deliveries">): AsyncGenerator<Map<string, number>> {
   for (let after: string | null = null; ;) {
     const page: Map<string, number> = await store.deliveries.earliestDue(after, CHUNK);
     yield page;
@@ -207,6 +207,9 @@ async function* endpointsOwed(store: Pick<SweptStore, "deliveries">): AsyncGener
 }
 
 /** The deliveries that both checks found lost, at the same due time. */
-function both(first: ReadonlyMap<string, Owed>, second: ReadonlyMap<string, Owed>): Map<string, Owed> {
+function both(
+  first: ReadonlyMap<string, PendingDelivery>,
+  second: ReadonlyMap<string, PendingDelivery>,
+): Map<string, PendingDelivery> {
   return new Map([...second].filter(([delivery, { dueAt }]) => first.get(delivery)?.dueAt === dueAt));
 }

@@ -8,10 +8,10 @@ import { WebhookdError } from "../domain/errors.ts";
 import type { Log } from "../log.ts";
 import type { OwnedSlots, Ownership, Store } from "../store/store.ts";
 import { endpointDropped, endpointLeft } from "./core/changed.ts";
-import { arrived } from "./core/way.ts";
+import { arrived } from "./core/lifecycle.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Executor } from "./executor.ts";
-import { findOwed } from "./horizon-sweep.ts";
+import { findPending } from "./horizon-sweep.ts";
 import { unawaited } from "../domain/unawaited.ts";
 
 /** Sending stops this long before the lease ends, because an attempt starts a little after it is handed to a sender. */
@@ -213,7 +213,7 @@ export class Lease {
     const found = this.#found!;
     this.#finding = new Set([...owned].filter((slot) => !found.has(slot)));
     if (this.#finding.size > 0) {
-      await findOwed(this.#parts, executor.memory);
+      await findPending(this.#parts, executor.memory);
       // Before `listen`, at a start, it is not yet known whether all sending is paused.
       if (this.#listens) executor.wake();
       this.#found = new Set([...this.#found!, ...this.#finding]);
@@ -263,22 +263,22 @@ export class Lease {
     const { clock, executor } = this.#parts;
     this.#cancelNews = clock.after(NEWS_MS, () => {
       unawaited(
-        this.#hear(turn)
+        this.#takeRemoteChanges(turn)
           .catch((error: unknown) => executor.failed(error))
           .finally(() => this.#listenLater((turn + 1) % BRAKE_EVERY)),
       );
     });
   }
 
-  async #hear(turn: number): Promise<void> {
+  async #takeRemoteChanges(turn: number): Promise<void> {
     const { deliveries, executor, store } = this.#parts;
-    const { waiting, requested, withdrawn, changed } = await store.ownership.news();
+    const { waiting, requested, withdrawn, changed } = await store.ownership.remoteChanges();
     if (this.#stopped) return;
     if (waiting.length > 0) executor.do(arrived(executor.memory, waiting));
-    for (const owed of requested) deliveries.attempt(owed);
+    for (const wanted of requested) deliveries.attempt(wanted);
     if (withdrawn.length > 0) await deliveries.withdraw(withdrawn, true);
     for (const endpoint of changed) await deliveries.refresh(endpoint, true);
-    await store.ownership.tookIn();
+    await store.ownership.acknowledgeChanges();
     if (turn === 0) await this.#lookAtBrake();
   }
 

@@ -71,15 +71,15 @@ export class Questions {
   }
 
   /** Asks for the claim of an attempt that was requested by hand, if it is still wanted. */
-  async askFor(owed: EventDelivery): Promise<Effects> {
+  async askFor(wanted: EventDelivery): Promise<Effects> {
     let claim: Claim | null;
     try {
-      claim = await this.#parts.store.deliveries.requestedAttempt(owed.delivery);
+      claim = await this.#parts.store.deliveries.requestedAttempt(wanted.delivery);
     } catch (error) {
-      this.#memory.manual.notAnswered(owed);
+      this.#memory.manual.notAnswered(wanted);
       throw error;
     }
-    return requestAnswered(this.#memory, owed, claim);
+    return requestAnswered(this.#memory, wanted, claim);
   }
 
   /** Returns why this host's resolvers are of no use, or null. Never resolves after `cancel`. */

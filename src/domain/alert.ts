@@ -53,7 +53,7 @@ export interface FailedDeliveries {
   readonly firstAt: number;
 }
 
-type Told = Pick<FailingEndpoint, "endpoint" | "failingSince">;
+type ReportedFailing = Pick<FailingEndpoint, "endpoint" | "failingSince">;
 /** `total` also counts the endpoints that are not named. */
 interface Endpoints<Type extends AlertType, One> {
   readonly type: Type;
@@ -63,7 +63,7 @@ interface Endpoints<Type extends AlertType, One> {
 
 export type Notice =
   | Endpoints<"webhookd.endpoint_failing", FailingEndpoint>
-  | Endpoints<"webhookd.endpoint_recovered", Told>
+  | Endpoints<"webhookd.endpoint_recovered", ReportedFailing>
   | Endpoints<"webhookd.endpoint_disabled", { readonly reason: DisabledReason }>
   | Endpoints<"webhookd.endpoint_damaged", Damage>
   | {
@@ -81,7 +81,7 @@ interface Streak {
   why: Why | null;
   readonly since: Moment;
   /** True once the operator was notified. */
-  told: boolean;
+  isReported: boolean;
 }
 
 export class AlertFolder {
@@ -98,7 +98,7 @@ export class AlertFolder {
   readonly #damaged = new Map<string, Damage>();
   readonly #failed = new Map<string, FailedDeliveries>();
   #failedTotal = 0;
-  #space: { readonly freeBytes: number; readonly floorBytes: number; told: boolean } | null = null;
+  #space: { readonly freeBytes: number; readonly floorBytes: number; isReported: boolean } | null = null;
   #storageFault: string | null = null;
   #backup: { detail: string; total: number } | null = null;
   readonly #posted = new Map<AlertType, number>();
@@ -113,12 +113,15 @@ export class AlertFolder {
     if (streak === undefined) {
       const since = this.#recovered.get(endpoint);
       // It recovered and failed again before the recovery was reported, so it counts as failing all the while.
-      this.#streaks.set(endpoint, (streak = { failures: 0, why, since: since ?? now, told: since !== undefined }));
+      this.#streaks.set(
+        endpoint,
+        (streak = { failures: 0, why, since: since ?? now, isReported: since !== undefined }),
+      );
       this.#recovered.delete(endpoint);
     }
     streak.failures++;
     streak.why = why;
-    const isReportable = !streak.told && isFailing(streak.failures, streak.since.monotonic, now.monotonic);
+    const isReportable = !streak.isReported && isFailing(streak.failures, streak.since.monotonic, now.monotonic);
     if (isReportable) this.#failing.add(endpoint);
   }
 
@@ -127,7 +130,7 @@ export class AlertFolder {
     if (streak === undefined) return void this.#succeeded.add(endpoint);
     this.#streaks.delete(endpoint);
     this.#failing.delete(endpoint);
-    if (streak.told) this.#recovered.set(endpoint, streak.since);
+    if (streak.isReported) this.#recovered.set(endpoint, streak.since);
   }
 
   deliveryFailed(endpoint: string, why: Why, delivery: string, now: Moment): void {
@@ -136,15 +139,15 @@ export class AlertFolder {
   }
 
   /**
-   * The endpoints of this process changed: they moved between nodes, or came from the last process. `told` are those
+   * The endpoints of this process changed: they moved between nodes, or came from the last process. `reported` are those
    * already reported as failing.
    */
-  moved(owns: (id: string) => boolean, told: readonly Told[], { wall, monotonic }: Moment): void {
+  moved(owns: (id: string) => boolean, reported: readonly ReportedFailing[], { wall, monotonic }: Moment): void {
     // Keep what is about to be reported.
     for (const endpoint of this.#streaks.keys()) {
       if (!owns(endpoint) && !this.#failing.has(endpoint)) this.#streaks.delete(endpoint);
     }
-    for (const { endpoint, failingSince } of told) {
+    for (const { endpoint, failingSince } of reported) {
       const streak = this.#streaks.get(endpoint);
       const since = { wall: failingSince, monotonic: monotonic - (wall - failingSince) };
       if (streak === undefined && this.#succeeded.has(endpoint)) {
@@ -152,7 +155,7 @@ export class AlertFolder {
         continue;
       }
       const { failures, why } = streak ?? { failures: 0, why: null };
-      this.#streaks.set(endpoint, { failures, why, since, told: true });
+      this.#streaks.set(endpoint, { failures, why, since, isReported: true });
       this.#failing.delete(endpoint);
     }
   }
@@ -175,7 +178,8 @@ export class AlertFolder {
    */
   space({ freeBytes, floorBytes }: { readonly freeBytes: number | null; readonly floorBytes: number }): void {
     if (freeBytes === null || freeBytes >= 3 * floorBytes) this.#space = null;
-    else if (freeBytes < 2 * floorBytes) this.#space = { freeBytes, floorBytes, told: this.#space?.told ?? false };
+    else if (freeBytes < 2 * floorBytes)
+      this.#space = { freeBytes, floorBytes, isReported: this.#space?.isReported ?? false };
   }
 
   backupFailed(detail: string): void {
@@ -196,7 +200,7 @@ export class AlertFolder {
       this.#disabled.size > 0 && this.#paced("webhookd.endpoint_disabled", now, () => this.#takeDisabled()),
       this.#damaged.size > 0 && this.#paced("webhookd.endpoint_damaged", now, () => this.#takeDamaged()),
       this.#failedTotal > 0 && this.#paced("webhookd.deliveries_failed", now, () => this.#takeFailed()),
-      this.#space?.told === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
+      this.#space?.isReported === false && this.#paced("webhookd.storage_low", now, () => this.#takeSpace()),
       this.#backup !== null && this.#paced("webhookd.backup_failed", now, () => this.#takeBackup()),
       this.#storageFault !== null && this.#paced("webhookd.storage_fault", now, () => this.#takeStorageFault()),
     ].filter((notice) => notice !== false && notice !== null);
@@ -211,7 +215,7 @@ export class AlertFolder {
   #takeFailing(): Notice {
     const all = [...this.#failing].map((endpoint) => {
       const streak = this.#streaks.get(endpoint)!;
-      streak.told = true;
+      streak.isReported = true;
       return { endpoint, why: streak.why!, consecutiveFailures: streak.failures, failingSince: streak.since.wall };
     });
     this.#failing.clear();
@@ -246,7 +250,7 @@ export class AlertFolder {
 
   #takeSpace(): Notice {
     const { freeBytes, floorBytes } = this.#space!;
-    this.#space!.told = true;
+    this.#space!.isReported = true;
     return { type: "webhookd.storage_low", freeBytes, floorBytes };
   }
 

@@ -29,7 +29,7 @@ const CLIENTS = 512;
 /** The share of the connections to receivers that attempts may use; the others may stay idle for reuse. */
 const IN_FLIGHT_SHARE = 4 / 5;
 
-export interface Room {
+export interface ConnectionBudget {
   /** The most attempts at once. */
   readonly inFlight: number;
   /** The most idle connections that are kept. */
@@ -42,7 +42,7 @@ export function softLimitOf(limits: string, name: "open files" | "file size" = "
   return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
 }
 
-export function roomWithin(openFiles: number | null): Room {
+export function connectionBudget(openFiles: number | null): ConnectionBudget {
   if (openFiles === null || openFiles === Infinity) return { inFlight: Infinity, resting: Infinity };
   const spare = Math.max(0, openFiles - OWN);
   const connections = spare - Math.min(CLIENTS, Math.floor(spare * CLIENTS_SHARE));

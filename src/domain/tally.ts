@@ -55,7 +55,7 @@ export interface Ended {
 }
 
 /** The indexes that one attempt increments, computed once for all the rows that count it. -1 for none. */
-export interface Marks {
+export interface Increments {
   readonly result: number;
   readonly duration: number;
   readonly delay: number;
@@ -64,10 +64,10 @@ export interface Marks {
   readonly delayMs: number;
 }
 
-const INTERRUPTION: Marks = { result: INTERRUPTED, duration: -1, delay: -1, end: -1, durationMs: 0, delayMs: 0 };
+const INTERRUPTION: Increments = { result: INTERRUPTED, duration: -1, delay: -1, end: -1, durationMs: 0, delayMs: 0 };
 
 /** `ends` is the final status that the attempt gave its delivery, or null if the delivery goes on. */
-export function marksOf({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): Marks {
+export function incrementsOf({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): Increments {
   if (outcome.outcome === "interrupted") return INTERRUPTION;
   const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
   // The first attempt of a replay has a later number, and a manual one waits for nothing.
@@ -89,7 +89,7 @@ export class Tally {
   durationMs = 0;
   delayMs = 0;
 
-  attempt({ result, duration, delay, end, durationMs, delayMs }: Marks): void {
+  attempt({ result, duration, delay, end, durationMs, delayMs }: Increments): void {
     const counts = this.#counts;
     counts[result]!++;
     if (duration >= 0) counts[duration]!++;

@@ -18,7 +18,7 @@ import type {
   OwnershipStore,
   Recorded,
   SharedStream,
-  ToldBatch,
+  StreamBatch,
   WithdrawnDelivery,
 } from "../store/store.ts";
 import { unawaited } from "../domain/unawaited.ts";
@@ -144,7 +144,7 @@ export class Feed implements DeliveryWatcher {
   }
 
   attempted({ claim, outcome, verdict }: EndedAttempt, { result, waiting }: Recorded): void {
-    if (!this.#isHeard || claim.trigger === "test") return;
+    if (!this.#hasListeners || claim.trigger === "test") return;
     const moved = verdict.status !== "unchanged" && (result === "applied" || verdict.status === "delivered");
     this.#add({
       kind: "attempt",
@@ -165,7 +165,7 @@ export class Feed implements DeliveryWatcher {
   }
 
   accepted({ fresh, waiting }: Handover): void {
-    if (!this.#isHeard) return;
+    if (!this.#hasListeners) return;
     for (const { trigger, endpoint, event, delivery } of fresh) {
       if (trigger !== "test") this.#addDelivery(endpoint, event, delivery, "pending");
     }
@@ -173,17 +173,17 @@ export class Feed implements DeliveryWatcher {
   }
 
   withdrawn(deliveries: readonly WithdrawnDelivery[]): void {
-    const told = this.#isHeard ? deliveries.filter(({ isQuiet }) => !isQuiet) : [];
-    for (const { endpoint, delivery } of told) this.#addDelivery(endpoint, null, delivery, "cancelled");
+    const shown = this.#hasListeners ? deliveries.filter(({ isQuiet }) => !isQuiet) : [];
+    for (const { endpoint, delivery } of shown) this.#addDelivery(endpoint, null, delivery, "cancelled");
   }
 
   changed(endpoint: string): void {
-    if (!this.#isHeard) return;
+    if (!this.#hasListeners) return;
     const none = { event: null, delivery: null, status: null, attempt: null };
     this.#add({ kind: "endpoint", at: this.#parts.clock.now(), endpoint, ...none });
   }
 
-  get #isHeard(): boolean {
+  get #hasListeners(): boolean {
     return this.#shared === null ? this.#listening : this.#shared.isWanted;
   }
 
@@ -212,11 +212,11 @@ export class Feed implements DeliveryWatcher {
     // This comes after the awaits, so that batches leave in the order in which they were gathered.
     this.#armed = false;
     if (!this.#gathered.isEmpty) this.#arm();
-    if (!this.#isHeard || gathered.isEmpty) return;
+    if (!this.#hasListeners || gathered.isEmpty) return;
     const own = <T extends Change | ChangeCount>(what: T) => ({ tenant: tenants.get(what.endpoint) ?? null, what });
-    const told = { changes: changes.map(own), counts: counts.map(own) };
-    if (this.#shared === null) this.#hand({ ...told, number: this.#number + 1, size: changes.length + counts.length });
-    else await this.#tell(this.#shared, JSON.stringify(told));
+    const batch = { changes: changes.map(own), counts: counts.map(own) };
+    if (this.#shared === null) this.#hand({ ...batch, number: this.#number + 1, size: changes.length + counts.length });
+    else await this.#tell(this.#shared, JSON.stringify(batch));
   }
 
   async #tell(shared: SharedStream, text: string): Promise<void> {
@@ -231,7 +231,7 @@ export class Feed implements DeliveryWatcher {
   }
 
   /** Takes a batch of any node; null text means that a batch was lost. */
-  #take({ number, text }: ToldBatch): void {
+  #take({ number, text }: StreamBatch): void {
     if (text === null) {
       this.#ring.clear(number);
       this.#hand({ number, size: 0, changes: [], counts: [], hasGap: true });

@@ -111,7 +111,7 @@ export class JobRunner {
     const { clock, deliveries, store } = this.#parts;
     const { waiting, requested, withdrawn } = await store.jobs.step(job.id, takes, clock.now());
     if (waiting.length > 0) deliveries.accept({ fresh: [], waiting });
-    for (const owed of requested) deliveries.attempt(owed);
+    for (const wanted of requested) deliveries.attempt(wanted);
     if (withdrawn.length > 0) await deliveries.withdraw(withdrawn);
   }
 

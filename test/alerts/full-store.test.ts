@@ -32,7 +32,7 @@ async function start() {
     return [{}] as never;
   };
   const events = { publish } as Store["events"];
-  const deliveries = () => ({ hasRoom: () => true, accept: () => {}, refresh: async () => {} });
+  const deliveries = () => ({ hasCapacity: () => true, accept: () => {}, refresh: async () => {} });
   const { endpoints, ownership, secrets, statistics } = store;
   const parts = { store: { endpoints, events, ownership, secrets, statistics }, clock, log: silentLog, deliveries };
   const alerts = new Alerts({ ...parts, isFirst: () => true } as AlertsParts);

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Alerts, type AlertsParts } from "../../src/alerts/alerts.ts";
 import { loadConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/log.ts";
-import type { ToldFailing } from "../../src/store/store.ts";
+import type { ReportedFailing } from "../../src/store/store.ts";
 import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestReceiver } from "../harness/receiver.ts";
@@ -12,7 +12,7 @@ import { TestReceiver } from "../harness/receiver.ts";
  * The store's part in alerts, which the nodes share: pending notices, and the endpoints that were reported as failing.
  */
 class Handed {
-  readonly failing = new Map<string, ToldFailing>();
+  readonly failing = new Map<string, ReportedFailing>();
   #notices: { readonly at: number; readonly text: string }[] = [];
 
   get size(): number {
@@ -29,7 +29,7 @@ class Handed {
         this.#notices = this.#notices.filter(({ at }) => at >= before);
         return taken.map(({ text }) => text);
       },
-      failing: async (endpoints: readonly ToldFailing[]) => {
+      failing: async (endpoints: readonly ReportedFailing[]) => {
         const untold = endpoints.filter(({ endpoint }) => !this.failing.has(endpoint));
         for (const one of untold) this.failing.set(one.endpoint, one);
         return new Set(untold.map(({ endpoint }) => endpoint));

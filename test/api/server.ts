@@ -182,7 +182,7 @@ export class ApiServer {
       oldestDueAt: () => this.oldestDueAt,
       queues: () => this.queues,
       atOnce: () => 16,
-      hasRoom: () => true,
+      hasCapacity: () => true,
       accept: (handover) => void this.accepted.push(handover),
       released: ({ delivery }, enough) =>
         new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import { Windows } from "../../src/delivery/memory/windows.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { Target } from "../../src/domain/endpoints/endpoint.ts";
 import { silentLog } from "../../src/log.ts";
-import type { Owed, Waiting } from "../../src/store/store.ts";
+import type { PendingDelivery, Waiting } from "../../src/store/store.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { claim } from "../harness/egress.ts";
 
@@ -13,8 +13,8 @@ const NOW = 1000;
 
 /** The pending deliveries of a store, as two lists, and the most rows read in one turn of the event loop. */
 class Disk {
-  waitingRows: Owed[] = [];
-  freshRows: Owed[] = [];
+  waitingRows: PendingDelivery[] = [];
+  freshRows: PendingDelivery[] = [];
   mostInATurn = 0;
   #inThisTurn = 0;
 
@@ -35,7 +35,7 @@ class Disk {
       this.#count(Math.min(rows.length, limit));
       return rows.slice(0, limit);
     },
-    fresh: async (after: Owed | null, limit: number) => {
+    fresh: async (after: PendingDelivery | null, limit: number) => {
       const from = after === null ? 0 : this.freshRows.findIndex(({ delivery }) => delivery === after.delivery) + 1;
       this.#count(limit);
       return this.freshRows.slice(from, from + limit);
@@ -58,7 +58,7 @@ class Disk {
     this.mostInATurn = Math.max(this.mostInATurn, this.#inThisTurn);
   }
 
-  #sorted(): Owed[] {
+  #sorted(): PendingDelivery[] {
     return this.waitingRows.toSorted(
       (a, b) => order(a.endpoint, b.endpoint) || a.dueAt - b.dueAt || order(a.event, b.event),
     );
@@ -67,15 +67,15 @@ class Disk {
 
 const order = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-function owed(place: number, dueAt: number, endpoint = "ep_1"): Owed {
+function owed(place: number, dueAt: number, endpoint = "ep_1"): PendingDelivery {
   const event = `evt_${String(place).padStart(6, "0")}`;
   return { endpoint, event, delivery: `dlv_${place}`, dueAt };
 }
 
-const claimOf = (row: Owed): Claim => claim({ ...row, fresh: false });
+const claimOf = (row: PendingDelivery): Claim => claim({ ...row, fresh: false });
 
 /** Sets the horizon to `NOW`. Memory holds the deliveries due by then, as after a read. */
-function setUp(rows: readonly Owed[]) {
+function setUp(rows: readonly PendingDelivery[]) {
   const disk = new Disk();
   const windows = new Windows(Number.POSITIVE_INFINITY);
   const clock = new ManualClock();
@@ -102,7 +102,7 @@ function setUp(rows: readonly Owed[]) {
     memory: {
       windows,
       endpoints: new Endpoints(),
-      manual: { owe() {} },
+      manual: { add() {} },
       ownEndpoints: () => windows.endpoints(),
     },
     clock: {

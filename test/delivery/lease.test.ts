@@ -81,7 +81,7 @@ it("a node waits for no other one while it hears of what was changed and taken b
       if (verb === "ownership.news") return Promise.resolve(news);
       // These answers went to a node that has died.
       if (verb === "ownership.heard") return new Promise(() => {});
-      if (verb === "ownership.tookIn") takenIn++;
+      if (verb === "ownership.acknowledgeChanges") takenIn++;
       return call();
     }),
     clock,
@@ -139,7 +139,7 @@ it("what went and came back is looked for, also while it is still looked for wha
     await dispatcher.lease.renew();
   };
   await dispatcher.start();
-  const [publication] = await store.events.publish([draft()], START, dispatcher.hasRoom);
+  const [publication] = await store.events.publish([draft()], START, dispatcher.hasCapacity);
   dispatcher.accept(publication!);
   await expect.poll(() => requests, { interval: 1 }).toBe(1);
   await dispatcher.idle();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { endpointKnown, givenBack, withdrawn } from "../../src/delivery/core/changed.ts";
 import { beginRead, endRead, notParked, tried } from "../../src/delivery/core/disk.ts";
-import { tick } from "../../src/delivery/core/way.ts";
+import { tick } from "../../src/delivery/core/lifecycle.ts";
 import { Memory } from "../../src/delivery/memory/memory.ts";
 import type { Claim } from "../../src/domain/deliveries/delivery.ts";
 import type { EventDelivery } from "../../src/store/store.ts";
@@ -91,7 +91,7 @@ it("what was asked for by hand is taken back with the rest, though it was loaded
   const claim: Claim = { ...aClaim("1"), trigger: "manual" };
   const owed = { endpoint: "ep_a", delivery: claim.delivery };
   const memory = aMemory();
-  memory.manual.owe(owed);
+  memory.manual.add(owed);
   expect(tried(memory, claim, true).send).toEqual([claim]);
   expect(memory.manual.takenFor("ep_a")).toEqual([owed]);
   withdrawn(memory, [owed as EventDelivery]);

@@ -7,7 +7,7 @@ import {
   isSameType,
   MAX_STORED_TYPES,
   readOnlyFault,
-  roomFault,
+  capacityFault,
   settledType,
   sunsetFault,
   type StoredType,
@@ -107,8 +107,8 @@ describe("a stored type", () => {
   });
 
   it("may be one of a thousand", () => {
-    expect(roomFault(MAX_STORED_TYPES - 1)).toBeNull();
-    expect(roomFault(MAX_STORED_TYPES)).toMatchObject({ code: "event_type_limit" });
+    expect(capacityFault(MAX_STORED_TYPES - 1)).toBeNull();
+    expect(capacityFault(MAX_STORED_TYPES)).toMatchObject({ code: "event_type_limit" });
   });
 
   it("is deleted only when nothing refers to it", () => {

@@ -78,13 +78,13 @@ describe("who receives an event", () => {
 
   it("get it at once if they are enabled and have room; a test always goes out", () => {
     const asked: string[] = [];
-    const hasRoom = (id: string) => asked.push(id) > 0 && id === "has";
+    const hasCapacity = (id: string) => asked.push(id) > 0 && id === "has";
     const enabled = (id: string) => ({ id, enabled: true });
     const starts = [enabled("has"), enabled("full"), { id: "has", enabled: false }].map((one) =>
-      startsAtOnce(one, false, hasRoom),
+      startsAtOnce(one, false, hasCapacity),
     );
     expect({ starts, asked }).toEqual({ starts: [true, false, false], asked: ["has", "full"] });
-    expect(startsAtOnce({ id: "full", enabled: false }, true, hasRoom)).toBe(true);
+    expect(startsAtOnce({ id: "full", enabled: false }, true, hasCapacity)).toBe(true);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { marksOf } from "../../src/domain/tally.ts";
+import { incrementsOf } from "../../src/domain/tally.ts";
 import { ATTEMPT_ERRORS, type AttemptError } from "../../src/domain/deliveries/attempt.ts";
 
 /** Counters on disk refer to an error by its place in this list, so no place may change. */
@@ -28,7 +28,7 @@ it("each error keeps its place in the counters that are on disk, and none has an
   expect(ATTEMPT_ERRORS.slice(0, PLACES.length)).toEqual(PLACES);
   const marks = ATTEMPT_ERRORS.map((error) => {
     const claim = { number: 1, trigger: "ladder", dueAt: 0 } as const;
-    return marksOf({ claim, startedAt: 0, outcome: { outcome: "failed", error, durationMs: 1 } }, "failed");
+    return incrementsOf({ claim, startedAt: 0, outcome: { outcome: "failed", error, durationMs: 1 } }, "failed");
   });
   expect(marks.map(({ result }) => result)).toEqual(ATTEMPT_ERRORS.map((_, at) => 8 + at));
   expect(marks.map(({ end }) => end)).toEqual(ATTEMPT_ERRORS.map((_, at) => 32 + at));

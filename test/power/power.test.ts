@@ -97,7 +97,7 @@ describe("what a rebuilt disk is held against", () => {
         ],
       ],
     ]),
-    owed: new Map([["dlv_1", "hash"]]),
+    pending: new Map([["dlv_1", "hash"]]),
   };
   const verdictOn = (change: Partial<Contents>) => judge({ ...sound, ...change }, { promised, succeeded: ["dlv_2"] });
   const of = (...deliveries: [id: string, status: string][]) =>
@@ -105,7 +105,7 @@ describe("what a rebuilt disk is held against", () => {
 
   it("finds nothing wrong with what is as it was answered", () => {
     expect(verdictOn({})).toEqual({ lost: [], wrong: [] });
-    expect(verdictOn({ owed: null })).toEqual({ lost: [], wrong: [] });
+    expect(verdictOn({ pending: null })).toEqual({ lost: [], wrong: [] });
   });
 
   it.each<[string, Partial<Contents>, lost: string[]]>([
@@ -114,20 +114,24 @@ describe("what a rebuilt disk is held against", () => {
     ["a removal", { endpoints: new Map([...sound.endpoints, ["we_2", null]]) }, ["removed"]],
     ["a key", { keys: new Set() }, ["key"]],
     ["a backup", { backups: new Set() }, ["backup"]],
-    ["an event", { events: new Map(), owed: new Map() }, ["event", "settled"]],
-    ["a delivery", { events: of(["dlv_2", "delivered"]), owed: new Map() }, ["event"]],
+    ["an event", { events: new Map(), pending: new Map() }, ["event", "settled"]],
+    ["a delivery", { events: of(["dlv_2", "delivered"]), pending: new Map() }, ["event"]],
     ["a status", { events: of(["dlv_1", "pending"], ["dlv_2", "failed"]) }, ["settled"]],
   ])("misses %s", (_, change, lost) => {
     expect(verdictOn(change).lost.map((text) => (JSON.parse(text) as { kind: string }).kind)).toEqual(lost);
   });
 
   it.each<[string, Partial<Contents>, RegExp]>([
-    ["pending and never sent", { owed: new Map() }, /^dlv_1 is pending, and would never be sent$/],
-    ["sent with other bytes", { owed: new Map([["dlv_1", "other"]]) }, /^dlv_1 would be sent with other bytes$/],
-    ["sent once more", { owed: new Map([...sound.owed!, ["dlv_2", "hash"]]) }, /^dlv_2 would be sent, and is not/],
+    ["pending and never sent", { pending: new Map() }, /^dlv_1 is pending, and would never be sent$/],
+    ["sent with other bytes", { pending: new Map([["dlv_1", "other"]]) }, /^dlv_1 would be sent with other bytes$/],
+    [
+      "sent once more",
+      { pending: new Map([...sound.pending!, ["dlv_2", "hash"]]) },
+      /^dlv_2 would be sent, and is not/,
+    ],
     [
       "delivered to nobody",
-      { events: of(["dlv_1", "delivered"], ["dlv_2", "delivered"]), owed: new Map() },
+      { events: of(["dlv_1", "delivered"], ["dlv_2", "delivered"]), pending: new Map() },
       /^dlv_1 is delivered, and nobody/,
     ],
   ])("sees what is %s", (_, change, wrong) => {

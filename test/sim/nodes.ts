@@ -58,12 +58,12 @@ class NodeClock extends DatabaseClock {
     });
     this.#world = world;
     this.#host = host;
-    this.heard();
+    this.observe();
   }
 
-  override heard(): void {
+  override observe(): void {
     const at = this.#world.monotonic();
-    super.heard(this.#world.now(), at, at);
+    super.observe(this.#world.now(), at, at);
   }
 
   jump(ms: number): void {

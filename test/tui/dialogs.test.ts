@@ -12,10 +12,10 @@ import { KEY } from "../../tui/keys/names.ts";
 const TEXTS = { long: "w".repeat(220), wide: "界".repeat(110), mixed: "é👩‍👩‍👧 ".repeat(30) };
 
 type Kind = Exclude<Dialog["kind"], "form"> | Purpose["kind"];
-type Way = (dashboard: Dashboard) => Dashboard;
+type Steps = (dashboard: Dashboard) => Dashboard;
 
 /** At least one of each kind. If a kind is missing, this does not compile. */
-const WAYS: Record<Kind, Readonly<Record<string, Way>>> = {
+const WAYS: Record<Kind, Readonly<Record<string, Steps>>> = {
   confirm: {
     "a replay": (d) => d.press(KEY.replay),
     "a job to cancel": (d) => d.press("5", "x"),
@@ -84,7 +84,7 @@ function openWith({ way, text, columns, health, count }: Case): Dashboard {
 }
 
 interface Case {
-  readonly way: Way;
+  readonly way: Steps;
   readonly text: string;
   readonly columns: number;
   readonly health: object;

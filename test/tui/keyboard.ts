@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<KeyName, string>> = {
 const SIZE = { columns: 120, rows: 60 };
 const HOLDS = { failing: ["out of memory", "out of memory"], delivered: 98 };
 
-interface Way {
+interface Keystrokes {
   readonly keys: readonly string[];
   /** Matches the tab's title. */
   readonly shows: RegExp;
@@ -36,7 +36,7 @@ interface Way {
   readonly last: RegExp;
 }
 
-const WAYS: Readonly<Record<Place["kind"], Way>> = {
+const WAYS: Readonly<Record<Place["kind"], Keystrokes>> = {
   overview: { keys: ["0"], shows: /0 OVERVIEW  1/, last: /▶ .*500 from/ },
   events: { keys: ["1"], shows: /1 EVENTS  2/, last: /"(n|text)": / },
   deliveries: { keys: ["2"], shows: /2 DELIVERIES  3/, last: /"(n|text)": / },

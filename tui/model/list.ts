@@ -37,7 +37,7 @@ export interface List<T> {
   /** The index of the selected row, or of the place where it was. */
   readonly index: number;
   /** The number of rows that the cursor still has to move, over rows that are not read yet. */
-  readonly owed: number;
+  readonly unread: number;
   /** The index of the first row on the screen. */
   readonly top: number;
   /** True if the first row stays on top when rows are added. */

@@ -70,7 +70,7 @@ function down(state: State, { column, row }: MouseReport): State {
   if (index === null) return state;
   const { list: height } = layoutOf(state);
   const moved = changeHere(state, (place) =>
-    onList(place, (list, keyOf) => moveTo({ ...list, owed: 0 }, index, height, keyOf)),
+    onList(place, (list, keyOf) => moveTo({ ...list, unread: 0 }, index, height, keyOf)),
   );
   return { ...moved, focus: "list", paneTop: 0 };
 }

@@ -48,9 +48,9 @@ export function lostRows(state: State): string[] | null {
   const keys = (...pairs: readonly (readonly [string, string])[]): Span[] =>
     pairs.flatMap(([key, what]): Span[] => [{ text: key, style: "bold" }, { text: `  ${what}      ` }]);
   if (link.kind === "refused") {
-    const told = [link.why, link.hint].filter((text) => text !== "");
+    const said = [link.why, link.hint].filter((text) => text !== "");
     return boxRows(settings.look, size, "No access", [
-      ...lines(...told, "", "With another key: webhookd tui --key-file FILE"),
+      ...lines(...said, "", "With another key: webhookd tui --key-file FILE"),
       [],
       keys(["r", "try again"], ["q", "quit"]),
     ]);

@@ -16,12 +16,12 @@ import { endpointName, whoseText } from "./lists.ts";
 import { filled, tableRows, type Column } from "./table.ts";
 import { KEY } from "../keys/names.ts";
 
-interface Room {
+interface Area {
   readonly width: number;
   readonly height: number;
 }
 
-export function failureRows(state: State, list: List<FailureGroup>, room: Room): string[] {
+export function failureRows(state: State, list: List<FailureGroup>, room: Area): string[] {
   const below = failureRowsBelow(room.height);
   const empty = ["", "Nothing is failing. Failures are shown here by endpoint and cause, with what to do about them."];
   const rows = failureTable(state, list, { width: room.width, height: room.height - below, empty });
@@ -42,7 +42,7 @@ function firstRows({ settings: { look } }: State, rows: readonly string[], most:
 export function failureTable(
   state: State,
   list: List<FailureGroup>,
-  { empty, ...room }: Room & { readonly empty: readonly string[] },
+  { empty, ...room }: Area & { readonly empty: readonly string[] },
 ): string[] {
   const { look } = state.settings;
   const ago = (at: string) => age(state.now - Date.parse(at));
@@ -94,7 +94,7 @@ export function failureTable(
   return tableRows(state, { list, kind: "failures", columns, ...room, empty });
 }
 
-function aboutGroup(state: State, group: FailureGroup, { width, height: below }: Room): string[] {
+function aboutGroup(state: State, group: FailureGroup, { width, height: below }: Area): string[] {
   const { look } = state.settings;
   const row = (name: string, ...spans: Span[]) =>
     spanRow(look, [{ text: ` ${name.padEnd(14)}`, style: "grey" }, ...spans], width);

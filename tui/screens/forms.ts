@@ -17,7 +17,7 @@ import type { State } from "../model/state.ts";
 import { choicesOf, isPicked, wordBefore } from "../state/dialogs/fields.ts";
 import { changesOf } from "../state/dialogs/form-requests.ts";
 
-interface Room {
+interface Area {
   readonly width: number;
   readonly height: number;
 }
@@ -26,7 +26,7 @@ const LABEL = 13;
 const MOST_CHOICES = 6;
 
 /** Returns the content of the box, `inner` columns wide. */
-export function formRows(state: State, form: FormDialog, { width: inner, height }: Room): Span[][] {
+export function formRows(state: State, form: FormDialog, { width: inner, height }: Area): Span[][] {
   const { look } = state.settings;
   const facts = [...form.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, form)].map(
     (text): Span[] => [{ text }],
@@ -123,7 +123,7 @@ function keys({ link }: State, { at, fields, yes, sent }: FormDialog): Span[] {
   ];
 }
 
-export function choiceRows(state: State, dialog: ChoiceDialog, { width: inner, height }: Room): Span[][] {
+export function choiceRows(state: State, dialog: ChoiceDialog, { width: inner, height }: Area): Span[][] {
   const { look } = state.settings;
   const facts = [...dialog.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, dialog)];
   const choices = dialog.choices.flatMap(({ key, label }) =>
@@ -166,7 +166,7 @@ function countOf(count: number): string {
   return count === 1 ? "1 delivery is waiting" : `${number} deliveries are waiting`;
 }
 
-export function secretRows(look: Look, { facts, secret }: SecretDialog, { width: inner, height }: Room): Span[][] {
+export function secretRows(look: Look, { facts, secret }: SecretDialog, { width: inner, height }: Area): Span[][] {
   const said = facts.flatMap((text) => prose(text, inner, look)).map((text): Span[] => [{ text }]);
   return within(height, said, [
     [],

@@ -10,12 +10,12 @@ import type { State } from "../model/state.ts";
 import { firstRun } from "./first-run.ts";
 import { tableRows, type Column } from "./table.ts";
 
-interface Room {
+interface Area {
   readonly width: number;
   readonly height: number;
 }
 
-export function eventRows(state: State, list: List<EventSummary>, room: Room): string[] {
+export function eventRows(state: State, list: List<EventSummary>, room: Area): string[] {
   const { look } = state.settings;
   const { filter } = readFilter(list.filter);
   const tries = ({ deliveries = [] }: EventSummary) => Math.max(0, ...deliveries.map(({ attempts }) => attempts));
@@ -131,7 +131,7 @@ function hostsOf(endpoints: Known["endpoints"]): ReadonlyMap<string, number> {
   return counts;
 }
 
-export function deliveryRows(state: State, list: List<Delivery>, room: Room): string[] {
+export function deliveryRows(state: State, list: List<Delivery>, room: Area): string[] {
   const { look } = state.settings;
   const columns: Column<Delivery>[] = [
     {

@@ -90,7 +90,7 @@ function withPause(known: Known, paused: Answers["pauseDaemon" | "resumeDaemon"]
 
 /** Returns the instant at which the next secret takes over. Null if no rotation is known. */
 export function switchesAt({ known, now }: State, id: string): string | null {
-  const told = known.switches.get(id);
-  const at = told === undefined ? (known.endpoints.get(id)?.secret_switches_at ?? null) : told;
+  const switches = known.switches.get(id);
+  const at = switches === undefined ? (known.endpoints.get(id)?.secret_switches_at ?? null) : switches;
   return at !== null && Date.parse(at) > now ? at : null;
 }

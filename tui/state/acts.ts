@@ -71,11 +71,11 @@ export function actFailed(state: State, key: string, problem: Problem): State {
   const acts = state.acts.filter((one) => one !== act);
   const inDialog = planFailed({ ...state, acts, toast: null }, key, problem);
   if (inDialog !== null) return inDialog;
-  const told = refuseForm({ ...state, acts, toast: null }, key, problem);
+  const refused = refuseForm({ ...state, acts, toast: null }, key, problem);
   // The form shows the problem at its field.
-  if (tries === 1 && told.modes.some((mode, at) => mode !== state.modes[at])) return told;
+  if (tries === 1 && refused.modes.some((mode, at) => mode !== state.modes[at])) return refused;
   return toast(
-    told,
+    refused,
     [`${act.label}: ${message}`, hint].filter((part) => part !== "").join(". ") + doubt(act, failure),
     "bad",
   );

@@ -9,7 +9,7 @@ import { changePlaces, onList, rowsKind } from "./lists/places.ts";
 import { PACE_MS } from "./tick.ts";
 
 /** Sums up the messages of one refresh. */
-interface News {
+interface StreamChanges {
   readonly events: Set<string>;
   readonly deliveries: Set<string>;
   readonly endpoints: Set<string>;
@@ -34,16 +34,16 @@ export function takeStream(state: State, messages: readonly StreamMessage[]): St
     effects.push(...live.effects);
   }
   if (messages.some(({ kind }) => kind === "reload")) next = markStale(next);
-  const news = newsOf(messages);
-  if (news.lastEventId !== null) next = { ...next, known: { ...next.known, lastEventId: news.lastEventId } };
-  if (news.latest === null && !news.counted) return { state: next, effects };
-  next = { ...next, known: learn(next.known, news, next.now) };
-  next = changePlaces(next, (place) => touch(place, news));
-  return { state: actsSeen(next, news.attempts), effects };
+  const changes = changesOf(messages);
+  if (changes.lastEventId !== null) next = { ...next, known: { ...next.known, lastEventId: changes.lastEventId } };
+  if (changes.latest === null && !changes.counted) return { state: next, effects };
+  next = { ...next, known: learn(next.known, changes, next.now) };
+  next = changePlaces(next, (place) => touch(place, changes));
+  return { state: actsSeen(next, changes.attempts), effects };
 }
 
-function newsOf(messages: readonly StreamMessage[]): News {
-  const news: News = {
+function changesOf(messages: readonly StreamMessage[]): StreamChanges {
+  const changes: StreamChanges = {
     events: new Set(),
     deliveries: new Set(),
     endpoints: new Set(),
@@ -57,72 +57,72 @@ function newsOf(messages: readonly StreamMessage[]): News {
     latest: null,
     lastEventId: null,
   };
-  for (const message of messages) take(news, message);
-  return news;
+  for (const message of messages) take(changes, message);
+  return changes;
 }
 
-function take(news: News, message: StreamMessage): void {
+function take(changes: StreamChanges, message: StreamMessage): void {
   switch (message.kind) {
     case "attempt":
     case "delivery": {
       const { at, event, delivery, endpoint, status } = message.data;
-      news.latest = at;
-      news.events.add(event);
-      news.deliveries.add(delivery);
-      news.endpoints.add(endpoint);
-      if (status === "delivered") news.delivered++;
-      if (status === "failed") news.failed++;
+      changes.latest = at;
+      changes.events.add(event);
+      changes.deliveries.add(delivery);
+      changes.endpoints.add(endpoint);
+      if (status === "delivered") changes.delivered++;
+      if (status === "failed") changes.failed++;
       if (message.kind === "attempt") {
-        news.made++;
-        news.attempts.push(message.data);
-      } else if (status === "pending") news.fresh.add(event);
+        changes.made++;
+        changes.attempts.push(message.data);
+      } else if (status === "pending") changes.fresh.add(event);
       return;
     }
     case "endpoint":
-      news.latest = message.data.at;
-      news.endpoints.add(message.data.endpoint);
-      news.changedEndpoints.add(message.data.endpoint);
+      changes.latest = message.data.at;
+      changes.endpoints.add(message.data.endpoint);
+      changes.changedEndpoints.add(message.data.endpoint);
       return;
     case "counts":
-      for (const counted of message.data.data) takeCounted(news, counted);
+      for (const counted of message.data.data) takeCounted(changes, counted);
       return;
     case "id":
-      news.lastEventId = message.id;
+      changes.lastEventId = message.id;
   }
 }
 
-function takeCounted(news: News, { kind, endpoint, status, count }: CountedChanges): void {
-  news.counted = true;
-  news.endpoints.add(endpoint);
-  if (kind === "endpoint") news.changedEndpoints.add(endpoint);
-  if (kind === "attempt") news.made += count;
-  if (status === "delivered") news.delivered += count;
-  if (status === "failed") news.failed += count;
+function takeCounted(changes: StreamChanges, { kind, endpoint, status, count }: CountedChanges): void {
+  changes.counted = true;
+  changes.endpoints.add(endpoint);
+  if (kind === "endpoint") changes.changedEndpoints.add(endpoint);
+  if (kind === "attempt") changes.made += count;
+  if (status === "delivered") changes.delivered += count;
+  if (status === "failed") changes.failed += count;
 }
 
-function learn(known: Known, news: News, now: number): Known {
+function learn(known: Known, changes: StreamChanges, now: number): Known {
   let { leastDelay, lagMs } = known;
-  if (news.latest !== null) {
-    const delay = now - Date.parse(news.latest);
+  if (changes.latest !== null) {
+    const delay = now - Date.parse(changes.latest);
     leastDelay = Math.min(leastDelay ?? delay, delay);
     // The clocks of two hosts differ, so only an increase of the delay is lag.
     lagMs = delay - leastDelay;
   }
-  const pace = [...known.pace, { at: now, attempts: news.made }].filter(({ at }) => at > now - PACE_MS);
+  const pace = [...known.pace, { at: now, attempts: changes.made }].filter(({ at }) => at > now - PACE_MS);
   const endpoints = new Map(known.endpoints);
-  for (const id of news.changedEndpoints) endpoints.delete(id);
+  for (const id of changes.changedEndpoints) endpoints.delete(id);
   return {
     ...known,
     endpoints,
     day: known.day && { ...known.day, stale: true },
     hour: known.hour && { ...known.hour, stale: true },
-    health: staleOf(known.health, news.endpoints),
-    causes: staleOf(known.causes, news.endpoints),
-    endpointStats: staleOf(known.endpointStats, news.endpoints),
-    lastAttempts: staleOf(known.lastAttempts, news.endpoints),
-    events: staleOf(known.events, news.events),
-    attempts: staleOf(known.attempts, news.events),
-    since: { delivered: known.since.delivered + news.delivered, failed: known.since.failed + news.failed },
+    health: staleOf(known.health, changes.endpoints),
+    causes: staleOf(known.causes, changes.endpoints),
+    endpointStats: staleOf(known.endpointStats, changes.endpoints),
+    lastAttempts: staleOf(known.lastAttempts, changes.endpoints),
+    events: staleOf(known.events, changes.events),
+    attempts: staleOf(known.attempts, changes.events),
+    since: { delivered: known.since.delivered + changes.delivered, failed: known.since.failed + changes.failed },
     pace,
     leastDelay,
     lagMs,
@@ -142,25 +142,25 @@ function staleOf<T>(reads: ReadonlyMap<string, Read<T>>, ids: ReadonlySet<string
  * Marks a list that follows to be read again. Any other list keeps its rows, and those that changed are read one by
  * one.
  */
-function touch(place: Place, news: News): Place {
+function touch(place: Place, changes: StreamChanges): Place {
   if (place.kind === "event") return place;
   const kind = rowsKind(place);
   if (kind === "endpoints") {
-    return news.changedEndpoints.size === 0 ? place : onList(place, (list) => ({ ...list, stale: true }));
+    return changes.changedEndpoints.size === 0 ? place : onList(place, (list) => ({ ...list, stale: true }));
   }
   if (kind === "failures" || kind === "activity") return onList(place, (list) => ({ ...list, stale: true }));
-  const ids = kind === "events" ? news.events : news.deliveries;
+  const ids = kind === "events" ? changes.events : changes.deliveries;
   return onList(place, (list, keyOf) => {
     if (list.follow) return { ...list, stale: true };
     const hit = list.rows.map(keyOf).filter((id) => ids.has(id));
     const isOpen = (row: unknown) => (row as { readonly status: string }).status === "pending";
-    const counted = news.counted ? list.rows.filter(isOpen).map(keyOf) : [];
-    return countNewer({ ...list, touched: new Set([...list.touched, ...hit, ...counted]) }, news);
+    const counted = changes.counted ? list.rows.filter(isOpen).map(keyOf) : [];
+    return countNewer({ ...list, touched: new Set([...list.touched, ...hit, ...counted]) }, changes);
   });
 }
 
 /** Counts new rows by their ids, which grow with time. */
-function countNewer<T>(list: List<T>, { fresh }: News): List<T> {
+function countNewer<T>(list: List<T>, { fresh }: StreamChanges): List<T> {
   // In another order, new rows may be anywhere.
   if (list.edge !== "first" || list.sort !== null) return list;
   const first = list.rows[0] as { readonly id: string; readonly event?: string } | undefined;

@@ -35,12 +35,12 @@ export const svix: Peer = {
     execFileSync(file, ["migrate"], { cwd: dir, env: { ...plain(dir), ...env }, stdio: "ignore" });
     const ready = () => ask(`${at}/health`);
     const { pid, startMs, ...running } = await startProgram({ file, args: [], dir, env, ready });
-    const told = execFileSync(file, ["jwt", "generate"], {
+    const output = execFileSync(file, ["jwt", "generate"], {
       cwd: dir,
       env: { ...plain(dir), ...env },
       encoding: "utf8",
     });
-    const headers = { authorization: `Bearer ${/eyJ[\w.-]+/.exec(told)![0]}` };
+    const headers = { authorization: `Bearer ${/eyJ[\w.-]+/.exec(output)![0]}` };
     const post = (path: string, body: object) =>
       ask(`${at}${path}`, {
         method: "POST",

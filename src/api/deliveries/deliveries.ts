@@ -87,7 +87,7 @@ export const aWholeDelivery = {
 };
 
 export function presentDelivery(delivery: DeliveryView) {
-  const { id, ...owed } = presentOwed(delivery);
+  const { id, ...rest } = presentWithinEvent(delivery);
   return {
     id,
     event: delivery.event,
@@ -97,12 +97,12 @@ export function presentDelivery(delivery: DeliveryView) {
     test: delivery.test,
     round: delivery.round,
     retry: delivery.retry,
-    ...owed,
+    ...rest,
   };
 }
 
 /** A delivery shown inside its event, so the event's fields are left out. */
-export function presentOwed(delivery: DeliveryView) {
+export function presentWithinEvent(delivery: DeliveryView) {
   return {
     id: delivery.id,
     endpoint: delivery.endpoint,

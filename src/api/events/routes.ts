@@ -22,7 +22,7 @@ import {
   callerOf,
   pageReply,
 } from "../pipeline/lists.ts";
-import { OwedTo, requireNames, requireOwed } from "../pipeline/names.ts";
+import { EndpointWithDelivery, requireNames, requireDelivery } from "../pipeline/names.ts";
 import { endpointWithin, partOf } from "../pipeline/reach.ts";
 import { idParameter, type Query, severalParameter, textParameter } from "../pipeline/query.ts";
 import { erased, jsonText, NO_CONTENT, notFound, type Reply } from "../pipeline/reply.ts";
@@ -60,12 +60,12 @@ const Include = textParameter(
 const FILTERS = [Status, Type, DeliveredTo, ...LABELS, ...RESULT, ...PERIOD, Test, Include];
 
 const RetryBody = v.strictObject({
-  endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
+  endpoint: v.optional(described(EndpointWithDelivery, "Only the delivery to this endpoint.")),
   force: v.optional(described(v.boolean(), "Also replay `delivered` deliveries.")),
 });
 
 const CancelBody = v.strictObject({
-  endpoint: v.optional(described(OwedTo, "Only the delivery to this endpoint.")),
+  endpoint: v.optional(described(EndpointWithDelivery, "Only the delivery to this endpoint.")),
 });
 
 export function eventRoutes(parts: ApiParts): Route[] {
@@ -155,7 +155,7 @@ async function retry(parts: ApiParts, call: Call): Promise<Reply> {
   if (replay.result === "gone") throw erased();
   if (replay.result === "not_found") throw notFound();
   if (replay.result !== "replayed") {
-    await requireOwed(store, tenant, id, scope.endpoint);
+    await requireDelivery(store, tenant, id, scope.endpoint);
     throw notFailed(await found(parts, call), scope);
   }
   deliveries.accept({ fresh: [], waiting: replay.waiting });
@@ -232,7 +232,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const scope = call.body.length === 0 ? {} : readJson(call.body, CancelBody);
     const endpoint = endpointWithin(call.principal, scope.endpoint, "/endpoint");
     const cancelled = await withdrawn(store.events.cancel(tenant, id, endpoint ?? null));
-    if (cancelled === 0) await requireOwed(store, tenant, id, endpoint);
+    if (cancelled === 0) await requireDelivery(store, tenant, id, endpoint);
     const reply = await asItIs(call, cancelled);
     // Only the number is remembered. The publisher's id is stored in one place only, so that it can be erased.
     if (call.request !== undefined) await store.idempotency.remember(call.request, String(cancelled));

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { formatInstant } from "../../domain/time/instant.ts";
 import type { EventView, EventSummary as StoredSummary } from "../../store/store.ts";
 import { anAttempt } from "../deliveries/attempts.ts";
-import { aDelivery, Delivery, presentOwed } from "../deliveries/deliveries.ts";
+import { aDelivery, Delivery, presentWithinEvent } from "../deliveries/deliveries.ts";
 import type { Operation } from "../pipeline/route.ts";
 import { AnyObject, Count, described, id, Instant, pageSchema, Tenant, titled, aPageOf } from "../pipeline/shapes.ts";
 
@@ -131,7 +131,7 @@ export function eventText(event: StoredSummary | EventView, include: EventParts,
   if ("deliveries" in event && include.deliveries) {
     const isCut = event.deliveryCount > event.deliveries.length;
     members.push(
-      `"deliveries":${JSON.stringify(event.deliveries.map(presentOwed))}`,
+      `"deliveries":${JSON.stringify(event.deliveries.map(presentWithinEvent))}`,
       `"delivery_count":${event.deliveryCount}`,
       `"more_deliveries":${isCut ? `"/v1/webhooks/deliveries?event=${event.id}"` : "null"}`,
     );

@@ -14,13 +14,13 @@ import type { Call } from "./route.ts";
 import { unknownType, validationFailed } from "./body.ts";
 
 /** An endpoint in a body. The pattern is described in words only, because a published schema never becomes stricter. */
-export const OwedTo = v.pipe(
+export const EndpointWithDelivery = v.pipe(
   v.string(),
   v.check((text) => isId("ep", text), "invalid_type: is not an id of the form ep_…"),
 );
 
 /** Throws `validation_failed` if the event has no delivery to the endpoint that the body names. */
-export async function requireOwed(
+export async function requireDelivery(
   store: ApiParts["store"],
   tenant: string | null,
   event: string,

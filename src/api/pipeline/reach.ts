@@ -50,7 +50,7 @@ async function filtered(
     throw invalidQuery("endpoint", UNKNOWN_ENDPOINT, "unknown_endpoint");
   }
   const event = query.has("event") ? Event.read(query) : undefined;
-  if (event !== undefined && (await owedTo(store, tenantOf(principal, query), endpoints, event)).length === 0) {
+  if (event !== undefined && (await deliveriesTo(store, tenantOf(principal, query), endpoints, event)).length === 0) {
     throw invalidQuery("event", UNKNOWN_EVENT, "unknown_event");
   }
   if (reach === "own" || named !== undefined) return query;
@@ -78,7 +78,7 @@ async function isWithin(
     case "attempt":
       return isId("att", id) && isOne(endpoints, await reads.getAttempt(tenant, id));
     case "event":
-      return isId("evt", id) && (await owedTo(store, tenant, endpoints, id)).length > 0;
+      return isId("evt", id) && (await deliveriesTo(store, tenant, endpoints, id)).length > 0;
     case "job": {
       const job = isId("job", id) ? await store.jobs.get(tenant, id) : null;
       return job !== null && isJobWithin(asked.principal, job);
@@ -95,7 +95,7 @@ function tenantOf(principal: Principal, query: Query): string | null {
 }
 
 /** Returns the event's deliveries to these endpoints. Each endpoint has at most one. */
-async function owedTo(
+async function deliveriesTo(
   { reads }: Pick<Store, "reads">,
   tenant: string | null,
   endpoints: readonly string[],
@@ -121,7 +121,7 @@ export async function partOf<E extends EventSummary | EventView>(
 ): Promise<E> {
   const seen = isPortal ? { ...event, tags: [] } : event;
   if (endpoints === null) return seen;
-  const deliveries = await owedTo(store, event.tenant, endpoints, event.id);
+  const deliveries = await deliveriesTo(store, event.tenant, endpoints, event.id);
   const part = { ...seen, status: eventStatus(deliveries.map(({ status }) => status)) };
   return "deliveries" in event ? { ...part, deliveries, deliveryCount: deliveries.length } : part;
 }

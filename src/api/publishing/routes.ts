@@ -134,7 +134,7 @@ export async function publish(
   now: number,
   once?: Once<readonly Publication[]>,
 ): Promise<Publication[]> {
-  const publications = await store.events.publish(drafts, now, deliveries.hasRoom, once);
+  const publications = await store.events.publish(drafts, now, deliveries.hasCapacity, once);
   for (const publication of publications) deliveries.accept(publication);
   return publications;
 }

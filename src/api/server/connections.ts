@@ -36,7 +36,7 @@ interface Connection {
  * The limit on connections. Beyond `most`, one connection is dismissed for each newcomer, and `refused` counts those
  * refused.
  */
-export interface Room {
+export interface ConnectionLimit {
   readonly most: number;
   readonly dismiss: (socket: Socket) => void;
   readonly refused: () => void;
@@ -45,16 +45,16 @@ export interface Room {
 export class Connections {
   readonly #server: WebServer;
   readonly #plain: PlainRequests | null;
-  readonly #room: Room;
+  readonly #limit: ConnectionLimit;
   readonly #closed: Promise<void>;
   readonly #open = new Map<unknown, Connection>();
   #isLeaving = false;
 
   /** Must be called before the server listens. */
-  constructor(server: WebServer, plain: PlainRequests | null, room: Room) {
+  constructor(server: WebServer, plain: PlainRequests | null, room: ConnectionLimit) {
     this.#server = server;
     this.#plain = plain;
-    this.#room = room;
+    this.#limit = room;
     // The callback of `close` is called as soon as the server stops listening, even while it is still answering.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
     // A TLS socket and its raw socket have no link to each other, but both have the same remote address and port.
@@ -62,8 +62,8 @@ export class Connections {
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
       const [key, connection] = [keyOf(socket), { socket, peer: peerOf(socket.remoteAddress ?? ""), answer: null }];
-      if (this.#open.size >= this.#room.most && !this.#hasRoomFor(connection.peer)) {
-        this.#room.refused();
+      if (this.#open.size >= this.#limit.most && !this.#hasRoomFor(connection.peer)) {
+        this.#limit.refused();
         return void socket.destroy();
       }
       this.#open.set(key, connection);
@@ -93,7 +93,7 @@ export class Connections {
     // The connection is no longer counted, although the kernel has not closed it yet.
     for (const [key, connection] of this.#open) if (connection === leaving) this.#open.delete(key);
     if (silent === undefined) leaving.socket.destroy();
-    else this.#room.dismiss(leaving.socket);
+    else this.#limit.dismiss(leaving.socket);
     return true;
   }
 

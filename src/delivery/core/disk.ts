@@ -31,11 +31,11 @@ export function beginRead(memory: Memory, window: Window, now: number, limit = R
     return null;
   }
   const cap = capOf(window.endpoint);
-  let room = windows.roomForDue(window, cap);
-  const ahead = room <= 0;
-  if (ahead) room = windows.roomForFirsts(window, cap);
-  if (room <= 0 || !endpoints.isOpen(window.endpoint)) return null;
-  return { window, ahead, after: window.beginRead(ahead), until: now, limit: Math.min(room, limit) };
+  let capacity = windows.capacityForDue(window, cap);
+  const ahead = capacity <= 0;
+  if (ahead) capacity = windows.capacityForFirsts(window, cap);
+  if (capacity <= 0 || !endpoints.isOpen(window.endpoint)) return null;
+  return { window, ahead, after: window.beginRead(ahead), until: now, limit: Math.min(capacity, limit) };
 }
 
 export function endRead(memory: Memory, { window, until, limit }: Read, page: DuePage, now: number): Effects {
@@ -50,16 +50,16 @@ export function endRead(memory: Memory, { window, until, limit }: Read, page: Du
 }
 
 /** An operator requested one attempt outside the ladder, which is now in the store. */
-export function requested({ manual }: Memory, owed: EventDelivery): Effects {
+export function requested({ manual }: Memory, wanted: EventDelivery): Effects {
   const effects = new Effects();
-  effects.askFor.push(...manual.request(owed));
+  effects.askFor.push(...manual.request(wanted));
   return effects;
 }
 
 /** The store answered with the claim of a requested attempt, or with null if that attempt is no longer wanted. */
-export function requestAnswered(memory: Memory, owed: EventDelivery, claim: Claim | null): Effects {
+export function requestAnswered(memory: Memory, wanted: EventDelivery, claim: Claim | null): Effects {
   const effects = new Effects();
-  const { isMade, ask } = memory.manual.answered(owed, claim !== null);
+  const { isMade, ask } = memory.manual.answered(wanted, claim !== null);
   effects.askFor.push(...ask);
   if (isMade) load(memory, claim!, effects);
   return effects;

@@ -76,7 +76,7 @@ export function release(memory: Memory, endpoint: string, delivery: string, effe
   windows.release(endpoint, delivery);
   if (withdrawn.size > 0) withdrawn.delete(delivery);
   if (watched.size > 0 && watched.delete(delivery)) effects.released.push(delivery);
-  if (manual.owed.size > 0) effects.askFor.push(...manual.released(delivery));
+  if (manual.requested.size > 0) effects.askFor.push(...manual.released(delivery));
 }
 
 /** A disabled endpoint still gets tests and attempts requested by hand; a damaged one gets nothing. */

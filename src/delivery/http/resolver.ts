@@ -1,6 +1,6 @@
 /** Looks up the addresses of a name, with one A and one AAAA query. */
 import { promises as dns } from "node:dns";
-import { isUnheard, type AttemptError, type Evidence } from "../../domain/deliveries/attempt.ts";
+import { isInconclusive, type AttemptError, type Evidence } from "../../domain/deliveries/attempt.ts";
 import { codeOf, Fault, faultOf } from "./fault.ts";
 
 /** Returns all addresses of a name, at least one. Rejects with a `Fault`. The addresses are not vetted here. */
@@ -33,7 +33,7 @@ export function caresResolve(options: { timeout?: number; servers?: readonly str
     const fault = dnsFault(answers.flatMap((one) => (one.status === "rejected" ? [codeOf(one.reason as Error)] : [])));
     // c-ares reads the list of resolvers only once. A host that moved, or that had no network at the start, has other
     // resolvers by now.
-    if (isUnheard(fault.evidence) && resolver === current) current = open();
+    if (isInconclusive(fault.evidence) && resolver === current) current = open();
     throw fault;
   };
 }

@@ -2,8 +2,8 @@
  * Attempts that an operator requested, outside the ladder. They stay in the store until they are made. One is made as
  * soon as memory has no other claim of the same delivery loaded, so that two attempts never overlap.
  *
- *   requested ──► owed ──loaded for something else──► its release ──► owed
- *                  └──► taken up ──► sent ──► recorded ──► released: done, or owed again if interrupted
+ *   requested ──► wanted ──loaded for something else──► its release ──► wanted
+ *                  └──► taken up ──► sent ──► recorded ──► released: done, or wanted again if interrupted
  *
  * Methods return the deliveries that the store must be asked about.
  */
@@ -22,7 +22,7 @@ export class ManualAttempts {
   readonly #halts: Halts;
   readonly #isElsewhere: (endpoint: string) => boolean;
   /** The requested attempts that the store holds, as far as is known here, by delivery id. */
-  readonly owed = new Map<string, EventDelivery>();
+  readonly requested = new Map<string, EventDelivery>();
   /** Deliveries that are loaded for their requested attempt. */
   readonly #taken = new Set<string>();
   /** Deliveries that the store is being asked about; true if its answer may be out of date. */
@@ -43,41 +43,41 @@ export class ManualAttempts {
   /** The endpoint's deliveries that are loaded for a requested attempt. */
   takenFor(endpoint: string): EventDelivery[] {
     return [...this.#taken]
-      .flatMap((delivery) => this.owed.get(delivery) ?? [])
-      .filter((owed) => owed.endpoint === endpoint);
+      .flatMap((delivery) => this.requested.get(delivery) ?? [])
+      .filter((wanted) => wanted.endpoint === endpoint);
   }
 
   /** A request that the last process left behind; `retry` takes it up. */
-  owe(owed: EventDelivery): void {
-    this.owed.set(owed.delivery, owed);
+  add(wanted: EventDelivery): void {
+    this.requested.set(wanted.delivery, wanted);
   }
 
   /** Marks the delivery as taken up if it has a requested attempt, because a trial has loaded it. */
   tried(delivery: string): void {
-    if (this.owed.has(delivery)) this.#taken.add(delivery);
+    if (this.requested.has(delivery)) this.#taken.add(delivery);
   }
 
   /** An operator has just requested this attempt. */
-  request(owed: EventDelivery): readonly EventDelivery[] {
-    this.owe(owed);
-    return this.#consider(owed) ? [owed] : NONE;
+  request(wanted: EventDelivery): readonly EventDelivery[] {
+    this.add(wanted);
+    return this.#consider(wanted) ? [wanted] : NONE;
   }
 
   /** Memory has released a claim of this delivery, whatever it was loaded for. */
   released(delivery: string): readonly EventDelivery[] {
     if (this.#asking.has(delivery)) this.#asking.set(delivery, true);
     const wasTaken = this.#taken.delete(delivery);
-    const owed = this.owed.get(delivery);
-    const asked = owed !== undefined && this.#consider(owed) ? [owed] : [];
+    const wanted = this.requested.get(delivery);
+    const asked = wanted !== undefined && this.#consider(wanted) ? [wanted] : [];
     return wasTaken ? [...asked, ...this.#refill()] : asked;
   }
 
   /** Considers all requested attempts again. */
   retry(): readonly EventDelivery[] {
     const asked: EventDelivery[] = [];
-    for (const owed of this.owed.values()) {
+    for (const wanted of this.requested.values()) {
       if (this.#isFull) break;
-      if (this.#consider(owed)) asked.push(owed);
+      if (this.#consider(wanted)) asked.push(wanted);
     }
     return asked;
   }
@@ -86,19 +86,22 @@ export class ManualAttempts {
    * The store has answered whether it still holds the request. Returns whether to make the attempt now, and what to ask
    * next: the same again, if the answer may be out of date.
    */
-  answered(owed: EventDelivery, isOwed: boolean): { readonly isMade: boolean; readonly ask: readonly EventDelivery[] } {
-    if (this.#asking.get(owed.delivery) === true) {
-      this.#asking.set(owed.delivery, false);
-      return { isMade: false, ask: [owed] };
+  answered(
+    wanted: EventDelivery,
+    isRequested: boolean,
+  ): { readonly isMade: boolean; readonly ask: readonly EventDelivery[] } {
+    if (this.#asking.get(wanted.delivery) === true) {
+      this.#asking.set(wanted.delivery, false);
+      return { isMade: false, ask: [wanted] };
     }
-    this.#asking.delete(owed.delivery);
-    if (!isOwed) {
-      this.owed.delete(owed.delivery);
+    this.#asking.delete(wanted.delivery);
+    if (!isRequested) {
+      this.requested.delete(wanted.delivery);
       return { isMade: false, ask: this.#refill() };
     }
     // A read may have loaded the delivery meanwhile; its release will lead back here.
-    const isMade = this.#mayStart(owed);
-    if (isMade) this.#taken.add(owed.delivery);
+    const isMade = this.#mayStart(wanted);
+    if (isMade) this.#taken.add(wanted.delivery);
     return { isMade, ask: NONE };
   }
 
@@ -109,7 +112,7 @@ export class ManualAttempts {
 
   /** Takes up another attempt in the place of one that ended. */
   #refill(): readonly EventDelivery[] {
-    return this.owed.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
+    return this.requested.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
   }
 
   get #isFull(): boolean {
@@ -122,9 +125,9 @@ export class ManualAttempts {
     return this.#windows.find(endpoint, delivery) === undefined;
   }
 
-  #consider(owed: EventDelivery): boolean {
-    if (this.#isFull || this.#asking.has(owed.delivery) || !this.#mayStart(owed)) return false;
-    this.#asking.set(owed.delivery, false);
+  #consider(wanted: EventDelivery): boolean {
+    if (this.#isFull || this.#asking.has(wanted.delivery) || !this.#mayStart(wanted)) return false;
+    this.#asking.set(wanted.delivery, false);
     return true;
   }
 }

@@ -6,7 +6,7 @@
  */
 import {
   evidenceOf,
-  isUnheard,
+  isInconclusive,
   noResponse,
   type Ended,
   type Evidence,
@@ -122,23 +122,23 @@ export class Reachability {
   #take(each: EndedClaim, now: number, judgement: Judgement): void {
     const { outcome, url } = each.ended;
     const { evidence = evidenceOf(outcome.error), ours, detail } = outcome;
-    const heard = lastHeard(outcome, evidence);
-    if (heard === undefined) {
+    const signAt = lastSignAt(outcome, evidence);
+    if (signAt === undefined) {
       judgement.record.push(each);
       return;
     }
     const startedAt = each.endedAt - outcome.durationMs;
-    const unheard = isUnheard(evidence);
-    const host = unheard || this.#outage.tellsHostsApart ? new URL(url).hostname : null;
-    if (heard === null && this.#outage.wasOutAt(startedAt)) {
+    const inconclusive = isInconclusive(evidence);
+    const host = inconclusive || this.#outage.tellsHostsApart ? new URL(url).hostname : null;
+    if (signAt === null && this.#outage.wasOutAt(startedAt)) {
       judgement.again.push(each);
       return;
     }
     // A host that was found to lie in a network of its own proves nothing more, so its deliveries reach the end of
     // their ladders.
     const spared = evidence === "cut_off" && !this.#outage.isSilent(host!);
-    if (heard === null) this.#outage.noSign(host!, startedAt, now);
-    else this.#outage.sign(host, startedAt + heard);
+    if (signAt === null) this.#outage.noSign(host!, startedAt, now);
+    else this.#outage.sign(host, startedAt + signAt);
     if (evidence === "cut_off") {
       this.#outage.cutOff(host!);
       if (spared) this.#why = detail;
@@ -146,7 +146,7 @@ export class Reachability {
     if (ours && !spared && !this.out) judgement.rest.push(each);
     // An attempt whose last sign came before a silence, and which timed out in it, counts as failed in that silence
     // too.
-    else if (!unheard || this.#outage.reach === "clear") judgement.record.push(each);
+    else if (!inconclusive || this.#outage.reach === "clear") judgement.record.push(each);
     else this.#undecided.push({ ...each, verdict: ours ? "rest" : spared ? "again" : "record" });
   }
 
@@ -197,8 +197,8 @@ export class Reachability {
  * Returns when in the attempt the last sign of its host arrived, in milliseconds since the start. Null if there was
  * none; undefined if the host was never asked.
  */
-function lastHeard({ durationMs, phases }: Outcome, evidence: Evidence): number | null | undefined {
-  if (isUnheard(evidence)) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
+function lastSignAt({ durationMs, phases }: Outcome, evidence: Evidence): number | null | undefined {
+  if (isInconclusive(evidence)) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
   return evidence === "answer" ? durationMs : undefined;
 }
 
@@ -213,7 +213,7 @@ function judged(each: EndedClaim, why: string | null): EndedClaim {
 
 function asOurs(each: EndedClaim): EndedClaim {
   const { outcome } = each.ended;
-  if (!isUnheard(outcome.evidence ?? evidenceOf(outcome.error))) return each;
+  if (!isInconclusive(outcome.evidence ?? evidenceOf(outcome.error))) return each;
   const { durationMs, phases, remoteAddress } = outcome;
   const ours = noResponse("interrupted", "nothing could be reached", durationMs, { phases, remoteAddress });
   return { ...each, ended: { ...each.ended, outcome: ours } };

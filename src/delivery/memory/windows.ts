@@ -5,7 +5,7 @@
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
-import type { DuePage, Owed, Waiting } from "../../store/store.ts";
+import type { DuePage, PendingDelivery, Waiting } from "../../store/store.ts";
 
 /**
  * The most deliveries loaded in all, and the most first attempts of one endpoint: when they are committed, and when
@@ -105,7 +105,7 @@ export class Windows {
   /**
    * Returns true if one more fresh delivery of the endpoint may be loaded, given that `cap` attempts may be in flight.
    */
-  hasRoom(endpoint: string, cap: number): boolean {
+  hasCapacity(endpoint: string, cap: number): boolean {
     const window = this.#windows.get(endpoint);
     if (window === undefined) return true;
     if (window.overflows) return false;
@@ -117,14 +117,14 @@ export class Windows {
    * The number of further deliveries of any kind that may be read of the endpoint. While others fill the memory it
    * still gets a few, or it would have to wait for their receivers.
    */
-  roomForDue(window: Window, cap: number): number {
+  capacityForDue(window: Window, cap: number): number {
     if (this.isFull) return LEAST - window.loaded.size;
-    const room = 2 * cap - window.backlog;
-    return window.overflows ? Math.min(room, this.roomForFirsts(window, cap)) : room;
+    const capacity = 2 * cap - window.backlog;
+    return window.overflows ? Math.min(capacity, this.capacityForFirsts(window, cap)) : capacity;
   }
 
   /** The number of first attempts that may be read, past a backlog that has filled the window. */
-  roomForFirsts(window: Window, cap: number): number {
+  capacityForFirsts(window: Window, cap: number): number {
     if (!window.overflows) return 0;
     return this.isFull ? LEAST - window.loaded.size : firstsAtOnce(cap) - window.firsts;
   }
@@ -241,9 +241,9 @@ export class Window implements Scheduled {
   }
 
   /** True if the invariant is broken for a delivery that waits on disk: memory has lost it. */
-  misses(owed: Owed): boolean {
-    if (this.loaded.has(owed.delivery)) return false;
-    return !isBefore(this.#horizon, owed) || !this.awaits(owed.dueAt);
+  misses(pending: PendingDelivery): boolean {
+    if (this.loaded.has(pending.delivery)) return false;
+    return !isBefore(this.#horizon, pending) || !this.awaits(pending.dueAt);
   }
 
   /** With `ahead`, the read is for first attempts alone. */

@@ -18,28 +18,29 @@ interface Destination {
 export class Destinations {
   readonly #most: number;
   readonly #byKey = new Map<string, Destination>();
-  readonly #ways = new Map<string, Way>();
+  readonly #byEndpoint = new Map<string, EndpointDestination>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
   /** Returns the endpoint's `Way`, always the same object. */
-  of(endpoint: string): Way {
-    let way = this.#ways.get(endpoint);
-    if (way === undefined) this.#ways.set(endpoint, (way = new Way(this.#most, this.#byKey)));
-    return way;
+  of(endpoint: string): EndpointDestination {
+    let destination = this.#byEndpoint.get(endpoint);
+    if (destination === undefined)
+      this.#byEndpoint.set(endpoint, (destination = new EndpointDestination(this.#most, this.#byKey)));
+    return destination;
   }
 
   /** The endpoint was deleted. */
   drop(endpoint: string): void {
-    this.#ways.get(endpoint)?.leadNowhere();
-    this.#ways.delete(endpoint);
+    this.#byEndpoint.get(endpoint)?.leadNowhere();
+    this.#byEndpoint.delete(endpoint);
   }
 }
 
 /** The destination of one endpoint's attempts, and the number of them in flight. */
-export class Way {
+export class EndpointDestination {
   readonly #most: number;
   readonly #byKey: Map<string, Destination>;
   #to: Destination | null = null;

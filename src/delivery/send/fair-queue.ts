@@ -13,7 +13,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
 import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import { EvenPace, TokenBucket } from "../../domain/time/token-bucket.ts";
-import { Destinations, type Way } from "./destinations.ts";
+import { Destinations, type EndpointDestination } from "./destinations.ts";
 import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 
@@ -34,7 +34,7 @@ const IDLE_LIMIT = 16_384;
 
 /** An endpoint's queue, with its place in a ring or in the timetable. */
 class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
-  readonly way: Way;
+  readonly destination: EndpointDestination;
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
   next: Queue | null = null;
@@ -43,9 +43,9 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   wakeAt = 0;
   heapAt = -1;
 
-  constructor(endpoint: string, ceiling: number, way: Way) {
+  constructor(endpoint: string, ceiling: number, way: EndpointDestination) {
     super(endpoint, ceiling);
-    this.way = way;
+    this.destination = way;
   }
 }
 
@@ -146,7 +146,7 @@ export class FairQueue {
     if (this.#inFlight >= this.#maxInFlight) return undefined;
     for (let queue = this.#first(now); queue !== null; queue = this.#first(now)) {
       queue.ring!.remove(queue);
-      const readyAt = queue.way.isFull ? Math.max(queue.readyAt, now + FULL_MS) : queue.readyAt;
+      const readyAt = queue.destination.isFull ? Math.max(queue.readyAt, now + FULL_MS) : queue.readyAt;
       if (readyAt > now) this.#throttled.add(queue, readyAt);
       else return this.#start(queue, now);
     }
@@ -169,7 +169,7 @@ export class FairQueue {
     if (queue === undefined) throw new Error(`ended without having started: ${send.delivery}`);
     if (queue.dead) this.#deadInFlight -= queue.inFlight;
     queue.ended(send, speed);
-    queue.way.ended();
+    queue.destination.ended();
     if (queue.dead) this.#deadInFlight += queue.inFlight;
     this.#inFlight--;
     this.#place(queue);
@@ -220,7 +220,7 @@ export class FairQueue {
 
   #start(queue: Queue, now: number): Send {
     const send = queue.take(now);
-    queue.way.started();
+    queue.destination.started();
     if (send.pace !== undefined) this.#paced?.started(send, now);
     this.#waiting--;
     this.#inFlight++;

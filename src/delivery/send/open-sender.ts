@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { roomWithin, type Room } from "../../domain/files.ts";
+import { connectionBudget, type ConnectionBudget } from "../../domain/files.ts";
 import { Egress, openFilesLimit, type EgressSettings, type Network } from "../http/egress.ts";
 import { Exchange } from "../http/exchange.ts";
 import { Sender, type SenderParts } from "./sender.ts";
@@ -27,7 +27,7 @@ export function openSender(
   network?: Network,
 ): Sender {
   const egress = new Egress(settings, clock, network);
-  const share = (of: keyof Room) => roomWithin(openFilesLimit())[of] / settings.senders;
+  const share = (of: keyof ConnectionBudget) => connectionBudget(openFilesLimit())[of] / settings.senders;
   egress.restRoom = share("resting");
   const ofDestination = Math.ceil(settings.destinationMaxInFlight / settings.senders);
   egress.restRoomAt = ofDestination;

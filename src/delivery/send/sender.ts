@@ -9,7 +9,7 @@ import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Speedometer } from "./endpoint-queue.ts";
-import { Destinations, InFlightLimit, type Way } from "./destinations.ts";
+import { Destinations, InFlightLimit, type EndpointDestination } from "./destinations.ts";
 import { FairQueue } from "./fair-queue.ts";
 import type { Signer } from "./signer.ts";
 import { unawaited } from "../../domain/unawaited.ts";
@@ -76,7 +76,7 @@ interface Receiver {
   readonly signer: Signer;
   readonly wire: Wire;
   readonly speedometer: Speedometer;
-  readonly way: Way;
+  readonly destination: EndpointDestination;
 }
 
 const MAX_SLEEP_MS = 60_000;
@@ -127,9 +127,15 @@ export class Sender implements Sending {
     if (before !== undefined && !sameUrl) this.#leave(before.wire);
     const wire = sameUrl ? before.wire : this.#parts.open(target);
     const speedometer = sameUrl ? before.speedometer : new Speedometer();
-    const way = this.#destinations.of(target.endpoint);
-    if (!sameUrl) way.leadTo(target.url);
-    this.#receivers.set(target.endpoint, { target, signer: this.#parts.signer(target), wire, speedometer, way });
+    const destination = this.#destinations.of(target.endpoint);
+    if (!sameUrl) destination.leadTo(target.url);
+    this.#receivers.set(target.endpoint, {
+      target,
+      signer: this.#parts.signer(target),
+      wire,
+      speedometer,
+      destination: destination,
+    });
     if (low || (before?.target.enabled === false && target.enabled)) this.#queue.startLow(target.endpoint);
     this.#queue.setCeiling(target.endpoint, target.maxInFlight);
     this.#queue.setRate(target.endpoint, target.ratePerSecond, this.#parts.clock.monotonic());
@@ -278,7 +284,7 @@ export class Sender implements Sending {
   #end(send: Send, receiver: Receiver, startedAt: number, outcome: Outcome): void {
     const now = this.#parts.clock.monotonic();
     this.#queue.ended(send, receiver.speedometer.speedOf(outcome, now));
-    if (outcome.remoteAddress !== null) receiver.way.reached(outcome.remoteAddress);
+    if (outcome.remoteAddress !== null) receiver.destination.reached(outcome.remoteAddress);
     if (outcome.evidence === "shortage") this.#limit.short(this.#queue.inFlight, now);
     const { delivery, endpoint } = send;
     const secretVersion = send.corrupt ? null : receiver.target.secretVersion;

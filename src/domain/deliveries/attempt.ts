@@ -72,7 +72,7 @@ export function evidenceOf(error: AttemptError | null): Evidence {
 }
 
 /** True if an attempt that ended like this may not be its receiver's fault. */
-export function isUnheard(evidence: Evidence): boolean {
+export function isInconclusive(evidence: Evidence): boolean {
   return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
 }
 

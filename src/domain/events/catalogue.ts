@@ -121,7 +121,7 @@ export function sunsetFault({ deprecatedAt, sunsetAt }: TypeLife): string | null
 }
 
 /** Refuses a new type where there are too many; null if there is room. */
-export function roomFault(stored: number): WebhookdError | null {
+export function capacityFault(stored: number): WebhookdError | null {
   if (stored < MAX_STORED_TYPES) return null;
   const detail = `there are ${MAX_STORED_TYPES} event types already: delete some that nothing uses any more`;
   return new WebhookdError("event_type_limit", detail);

@@ -55,9 +55,9 @@ export function filteredRecipients<Endpoint extends Filtered>(
 export function startsAtOnce(
   endpoint: Pick<Subscriber, "enabled"> & { readonly id: string },
   isTest: boolean,
-  hasRoom: (endpoint: string) => boolean,
+  hasCapacity: (endpoint: string) => boolean,
 ): boolean {
-  return isTest || (endpoint.enabled && hasRoom(endpoint.id));
+  return isTest || (endpoint.enabled && hasCapacity(endpoint.id));
 }
 
 /** The request that a key of the tenant is remembered for. */

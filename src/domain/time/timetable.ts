@@ -189,7 +189,7 @@ const MOST_REST_MS = 50;
  * Decides how long no large item may begin after one that took as long, while another tenant has small items. So large
  * items take at most half of the time, and a small item rarely waits for two of them.
  */
-export class Rests {
+export class Throttle {
   readonly #shares: TenantShares;
   /** The tenant of the last large item. */
   #tenant = "";

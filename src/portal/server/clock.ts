@@ -6,9 +6,9 @@ let aheadMs = 0;
 export const NEGLIGIBLE_MS = 3000;
 
 export function setByDaemon(date: string | null): void {
-  const told = date === null ? Number.NaN : Date.parse(date);
-  if (Number.isNaN(told)) return;
-  const off = told - Date.now();
+  const serverNow = date === null ? Number.NaN : Date.parse(date);
+  if (Number.isNaN(serverNow)) return;
+  const off = serverNow - Date.now();
   aheadMs = Math.abs(off) < NEGLIGIBLE_MS ? 0 : off;
 }
 

@@ -10,7 +10,7 @@ import type { Outcome } from "../../domain/deliveries/attempt.ts";
 export interface EventStore {
   /**
    * Commits the events and one delivery for each endpoint that chose their type, all or nothing, in this order.
-   * A delivery whose endpoint `hasRoom` is `fresh`: it must be handed over at once, because only a restart reads it
+   * A delivery whose endpoint `hasCapacity` is `fresh`: it must be handed over at once, because only a restart reads it
    * again. The others wait on disk, due now. Rejects with `fan_out_too_large` over 20,000 deliveries.
    * A draft with an idempotency key that the tenant has used creates no event: its publication is that of the first
    * event, or all drafts are rejected with `idempotency_mismatch`.
@@ -18,7 +18,7 @@ export interface EventStore {
   publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasRoom: HasRoom,
+    hasCapacity: HasCapacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]>;
   /** Starts a new round for the event's failed deliveries; with `force` for the delivered ones too. */
@@ -41,7 +41,7 @@ export interface EventStore {
  * Returns true if memory can take one more delivery of this endpoint. It reads this process's memory alone, so a store
  * may call it wherever it decides which deliveries are fresh: within its transaction or after the commit.
  */
-export type HasRoom = (endpoint: string) => boolean;
+export type HasCapacity = (endpoint: string) => boolean;
 
 /** The deliveries that a commit made and that the caller must now have sent. */
 export interface Handover {
@@ -109,12 +109,12 @@ export interface DeliveryStore {
    */
   earliestDue(after: string | null, limit: number): Promise<Map<string, number>>;
   /** Returns at most 500 waiting deliveries of one endpoint after this position, due or not, without the bodies. */
-  waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]>;
+  waiting(endpoint: string, after: Position, limit: number): Promise<readonly PendingDelivery[]>;
   /**
    * Returns at most 500 deliveries that were handed over with their commit and have no attempt recorded yet, in the
    * store's own order.
    */
-  fresh(after: Owed | null, limit: number): Promise<readonly Owed[]>;
+  fresh(after: PendingDelivery | null, limit: number): Promise<readonly PendingDelivery[]>;
   /**
    * Adds the attempts and moves their deliveries. An attempt that its delivery has moved on from (`superseded`) is
    * kept and changes nothing, except that a success always wins. The result still has the place where the delivery
@@ -156,7 +156,7 @@ export interface Waiting extends Position {
 }
 
 /** A pending delivery with its id. */
-export interface Owed extends Waiting {
+export interface PendingDelivery extends Waiting {
   readonly delivery: string;
 }
 

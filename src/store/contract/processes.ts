@@ -34,13 +34,13 @@ export interface OwnershipStore {
   give(busy: ReadonlySet<string>): Promise<void>;
   /**
    * Returns commits by other processes that concern endpoints of this one, some hundreds at most. Call it all the time.
-   * It may return what the caller knows already, and returns the same again until `tookIn` is called.
+   * It may return what the caller knows already, and returns the same again until `acknowledgeChanges` is called.
    */
-  news(): Promise<News>;
+  remoteChanges(): Promise<RemoteChanges>;
   /** Tells the store that the caller has handled all of the last answer. */
-  tookIn(): Promise<void>;
+  acknowledgeChanges(): Promise<void>;
   /** Resolves once the owners of these endpoints have been notified of the commit, or do not answer. */
-  heard(endpoints: readonly string[]): Promise<void>;
+  untilNotified(endpoints: readonly string[]): Promise<void>;
   /** Lists all processes that share the store, sorted by name; none on a store of one process. */
   nodes(): Promise<readonly StoreNode[]>;
   /**
@@ -116,17 +116,17 @@ export interface SharedAlerts {
   /**
    * Notes the endpoints that people are about to be told are failing. Returns those that they were not told of before.
    */
-  failing(endpoints: readonly ToldFailing[]): Promise<ReadonlySet<string>>;
+  failing(endpoints: readonly ReportedFailing[]): Promise<ReadonlySet<string>>;
   /** Notes that these endpoints recovered or were disabled. */
   ended(endpoints: readonly string[]): Promise<void>;
   /**
    * Returns the endpoints of this process that people were told are failing; null if nothing can have changed since the
    * last call.
    */
-  told(): Promise<readonly ToldFailing[] | null>;
+  reported(): Promise<readonly ReportedFailing[] | null>;
 }
 
-export interface ToldFailing {
+export interface ReportedFailing {
   readonly endpoint: string;
   readonly failingSince: number;
 }
@@ -141,20 +141,20 @@ export interface SharedStream {
    * Makes this node listen: `take` gets each batch. Once this resolves, `take` has had the batches of the last minute,
    * and all nodes tell what happens on them.
    */
-  follow(take: (batch: ToldBatch) => void): Promise<void>;
+  follow(take: (batch: StreamBatch) => void): Promise<void>;
   /** Makes this node stop listening. */
   rest(): void;
   /** Null stands for activity that cannot be told. */
   tell(text: string | null): Promise<void>;
 }
 
-export interface ToldBatch {
+export interface StreamBatch {
   readonly number: number;
   /** Null if some activity before this batch was not told. */
   readonly text: string | null;
 }
 
-export interface News {
+export interface RemoteChanges {
   /** The endpoints for which deliveries wait, from these positions on. */
   readonly waiting: readonly Waiting[];
   /** Attempts that were requested by hand and are to be made. */

@@ -164,11 +164,11 @@ export class FileRows {
   /** A plain first success belongs in the row of its delivery. */
   #writeAttempt(insert: Statement, row: Row): void {
     const [event, endpoint, number, url, trigger, round, retry, startedAt, durationMs, outcome] = row as number[];
-    const [statusCode, error, bodyError, secretVersion, truncated, body, details, way] = row.slice(10);
+    const [statusCode, error, bodyError, secretVersion, truncated, body, details, connection] = row.slice(10);
     const urlNumber = this.#names.url.number(String(url));
     const isFirst = number === 1 && round === 1 && retry === 0 && trigger === 0 && outcome === 0;
     if (isFirst && (error ?? bodyError ?? details) === null && isPrompt(event!, startedAt!)) {
-      const values = [urlNumber, startedAt, durationMs, statusCode, secretVersion, truncated, body, way];
+      const values = [urlNumber, startedAt, durationMs, statusCode, secretVersion, truncated, body, connection];
       if (this.#keepFirst().run(...values, event, endpoint).changes === 1) return;
     }
     insert.run(row.with(3, urlNumber));
@@ -181,7 +181,7 @@ export class FileRows {
   #keepFirst(): Statement {
     return (this.#first ??= this.#db.prepare(
       `UPDATE delivery SET url = ?, started_at = ?, duration_ms = ?, status_code = ?, secret_version = ?, truncated = ?,
-         body = ?, way = ? WHERE event = ? AND endpoint = ? AND attempts = 1 AND status = ${DELIVERED}`,
+         body = ?, connection = ? WHERE event = ? AND endpoint = ? AND attempts = 1 AND status = ${DELIVERED}`,
     ));
   }
 

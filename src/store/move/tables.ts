@@ -132,14 +132,14 @@ export const TABLES: readonly Table[] = [
   table("key_time", "kind key", "kind key at"),
   table("event_label", "kind label tenant event", "kind label tenant event", { names: OF_TENANT }),
   table("delivery", "event endpoint", "event endpoint status attempts round retry trigger due_at", {
-    onlyFile: `url started_at duration_ms status_code secret_version truncated body way cause failed_at failing_since`,
+    onlyFile: `url started_at duration_ms status_code secret_version truncated body connection cause failed_at failing_since`,
     onlyPostgres: "slot",
   }),
   table(
     "attempt",
     "event endpoint number",
     `event endpoint number url trigger round retry started_at duration_ms outcome status_code error body_error
-     secret_version truncated body details way`,
+     secret_version truncated body details connection`,
     // The file keeps a plain first success in the row of its delivery.
     { names: { url: "url" }, group: "delivery", groupKey: "event endpoint" },
   ),

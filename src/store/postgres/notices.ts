@@ -1,11 +1,11 @@
 /** Notifies the nodes that own endpoints of commits that other nodes made. A notice is removed once it was handled. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { News, SharedAlerts, ToldFailing, Waiting } from "../store.ts";
+import type { RemoteChanges, SharedAlerts, ReportedFailing, Waiting } from "../store.ts";
 import { slotOf } from "./endpoints/endpoint-rows.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { CHUNK, type Engine } from "./engine/engine.ts";
-import { NO_NEWS, type Told } from "./engine/owner.ts";
+import { NO_CHANGES, type NotifiedChanges } from "./engine/owner.ts";
 
 const KINDS = ["waiting", "requested", "withdrawn", "changed", "resumed"] as const;
 type Kind = (typeof KINDS)[number];
@@ -33,23 +33,23 @@ interface NoticesParts {
 export class Notices {
   readonly #node: NoticesParts;
   /** The notices in the last answer. */
-  #told: readonly number[] = [];
+  #read: readonly number[] = [];
 
   constructor(node: NoticesParts) {
     this.#node = node;
   }
 
-  async news(slots: readonly number[]): Promise<News> {
+  async remoteChanges(slots: readonly number[]): Promise<RemoteChanges> {
     const rows = await this.#node.database.rows<Notice>(
       "SELECT number, kind, endpoint, delivery, due_at FROM notice WHERE slot = ANY($1::smallint[]) ORDER BY number LIMIT $2",
       [slots, CHUNK],
     );
-    if (rows.length === 0) return NO_NEWS;
+    if (rows.length === 0) return NO_CHANGES;
     const of = (kind: Kind) => rows.filter((row) => KINDS[row.kind] === kind);
     const named = (kind: Kind) => of(kind).map(({ endpoint, delivery }) => ({ endpoint, delivery: delivery! }));
     const resumed = [...new Set(of("resumed").map(({ endpoint }) => endpoint))];
     await this.#node.health.restartAll(resumed);
-    this.#told = rows.map(({ number }) => number);
+    this.#read = rows.map(({ number }) => number);
     return {
       waiting: of("waiting").map(({ endpoint, due_at: dueAt }) => ({ endpoint, dueAt: dueAt!, event: "" })),
       requested: named("requested"),
@@ -58,20 +58,20 @@ export class Notices {
     };
   }
 
-  async tookIn(): Promise<void> {
-    if (this.#told.length === 0) return;
+  async acknowledgeChanges(): Promise<void> {
+    if (this.#read.length === 0) return;
     // A node whose row was removed must keep the notices, because the new owner has not handled them yet.
     const sql = "DELETE FROM notice WHERE number = ANY($1::bigint[]) AND EXISTS (SELECT 1 FROM node WHERE id = $2)";
-    await this.#node.database.change(sql, [this.#told, this.#node.node.id]);
-    this.#told = [];
+    await this.#node.database.change(sql, [this.#read, this.#node.node.id]);
+    this.#read = [];
   }
 
   /** The last answer is for the new owners of those endpoints. */
   forget(): void {
-    this.#told = [];
+    this.#read = [];
   }
 
-  async tell(tx: Queries, told: Partial<Told>): Promise<void> {
+  async notify(tx: Queries, changes: Partial<NotifiedChanges>): Promise<void> {
     const { engine, owns, slotOf } = this.#node;
     const now = engine.clock.now();
     const rows: unknown[][] = [[], [], [], [], [], []];
@@ -80,11 +80,12 @@ export class Notices {
       const row = [engine.numbers.next(now), slotOf(endpoint), KINDS.indexOf(kind), endpoint, delivery, dueAt];
       row.forEach((value, at) => rows[at]!.push(value));
     };
-    for (const [endpoint, dueAt] of earliest(told.waiting ?? [])) add("waiting", endpoint, null, dueAt);
+    for (const [endpoint, dueAt] of earliest(changes.waiting ?? [])) add("waiting", endpoint, null, dueAt);
     for (const kind of ["requested", "withdrawn"] as const) {
-      for (const { endpoint, delivery } of told[kind] ?? []) add(kind, endpoint, delivery, null);
+      for (const { endpoint, delivery } of changes[kind] ?? []) add(kind, endpoint, delivery, null);
     }
-    for (const kind of ["changed", "resumed"] as const) for (const one of told[kind] ?? []) add(kind, one, null, null);
+    for (const kind of ["changed", "resumed"] as const)
+      for (const one of changes[kind] ?? []) add(kind, one, null, null);
     if (rows[0]!.length === 0) return;
     await tx.change(
       `INSERT INTO notice (number, slot, kind, endpoint, delivery, due_at) SELECT * FROM unnest(
@@ -93,14 +94,14 @@ export class Notices {
     );
   }
 
-  async heard(endpoints: readonly string[]): Promise<void> {
+  async untilNotified(endpoints: readonly string[]): Promise<void> {
     for (let left = PATIENCE_MS / LOOK_MS; left > 0; left--) {
-      const unheard = await this.#node.database.rows(
+      const unacknowledged = await this.#node.database.rows(
         `SELECT 1 FROM notice n JOIN slot s ON s.slot = n.slot JOIN node o ON o.id = s.owner
          WHERE n.endpoint = ANY($1::text[]) AND o.id <> $2 AND o.lease_until > now() LIMIT 1`,
         [endpoints, this.#node.node.id],
       );
-      if (unheard.length === 0) return;
+      if (unacknowledged.length === 0) return;
       await sleep(LOOK_MS);
     }
   }
@@ -140,7 +141,7 @@ export class NodeAlerts implements SharedAlerts {
     return rows.toSorted((one, other) => one.number - other.number).map(({ notice }) => notice);
   }
 
-  async failing(endpoints: readonly ToldFailing[]): Promise<ReadonlySet<string>> {
+  async failing(endpoints: readonly ReportedFailing[]): Promise<ReadonlySet<string>> {
     const gone = "NOT EXISTS (SELECT 1 FROM endpoint e WHERE e.id = f.endpoint AND e.deleted_at IS NULL)";
     await this.#database.change(`DELETE FROM alert_failing f WHERE ${gone}`);
     const rows = await this.#database.rows<{ endpoint: string }>(
@@ -159,7 +160,7 @@ export class NodeAlerts implements SharedAlerts {
     await this.#database.change("DELETE FROM alert_failing WHERE endpoint = ANY($1::text[])", [endpoints]);
   }
 
-  async told(): Promise<readonly ToldFailing[] | null> {
+  async reported(): Promise<readonly ReportedFailing[] | null> {
     const { clock, owner } = this.#engine;
     const now = clock.monotonic();
     const slots = owner.slots ?? [];
@@ -169,12 +170,12 @@ export class NodeAlerts implements SharedAlerts {
     }
     const later = this.#looksAt.filter((at) => at > now);
     if (later.length === this.#looksAt.length) return null;
-    const told = await this.#database.rows<ToldFailing>(
+    const reported = await this.#database.rows<ReportedFailing>(
       'SELECT endpoint, since AS "failingSince" FROM alert_failing WHERE slot = ANY($1::smallint[])',
       [slots],
     );
     this.#looksAt = later;
-    return told;
+    return reported;
   }
 }
 

@@ -6,13 +6,13 @@ import { randomUUID } from "node:crypto";
 import { hostAheadMs } from "../../clock.ts";
 import { StoreRefused } from "../files/refused.ts";
 import { storageUnavailable } from "../files/unavailable.ts";
-import type { Comeback, NodeReport, Ownership, News, StoreNode } from "../store.ts";
+import type { Comeback, NodeReport, Ownership, RemoteChanges, StoreNode } from "../store.ts";
 import type { Health } from "./endpoints/health.ts";
 import { slotOf, SLOTS } from "./endpoints/endpoint-rows.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import { LeaseLost } from "./fault.ts";
 import type { Engine } from "./engine/engine.ts";
-import type { Told } from "./engine/owner.ts";
+import type { NotifiedChanges } from "./engine/owner.ts";
 import { hearTime } from "./engine/time.ts";
 import {
   guard,
@@ -179,8 +179,8 @@ export class SharedOwnership implements Node {
     const { clock } = this.#store!.engine;
     // If this fails, the renewal fails too.
     hearTime(lease, clock).catch(() => {});
-    const told = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
-    if (!(await renewLease(lease, this.#node, told))) throw this.#lost();
+    const sent = report === undefined ? null : { ...report, clockAheadMs: hostAheadMs(clock) };
+    if (!(await renewLease(lease, this.#node, sent))) throw this.#lost();
     const { leaseMs } = this.#node;
     const now = clock.monotonic();
     // If the database was unreachable, leases of other nodes have run out too, and they are about to renew them.
@@ -192,20 +192,20 @@ export class SharedOwnership implements Node {
     if (!this.#dividing) await this.#divide(() => this.#give(busy));
   }
 
-  news(): Promise<News> {
-    return this.#store!.notices.news(this.slots);
+  remoteChanges(): Promise<RemoteChanges> {
+    return this.#store!.notices.remoteChanges(this.slots);
   }
 
-  tookIn(): Promise<void> {
-    return this.#store!.notices.tookIn();
+  acknowledgeChanges(): Promise<void> {
+    return this.#store!.notices.acknowledgeChanges();
   }
 
-  tell(tx: Queries, told: Partial<Told>): Promise<void> {
-    return this.#store!.notices.tell(tx, told);
+  notify(tx: Queries, changes: Partial<NotifiedChanges>): Promise<void> {
+    return this.#store!.notices.notify(tx, changes);
   }
 
-  heard(endpoints: readonly string[]): Promise<void> {
-    return this.#store!.notices.heard(endpoints);
+  untilNotified(endpoints: readonly string[]): Promise<void> {
+    return this.#store!.notices.untilNotified(endpoints);
   }
 
   nodes(): Promise<readonly StoreNode[]> {

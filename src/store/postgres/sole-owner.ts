@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Ownership } from "../store.ts";
 import type { Database, Queries } from "./engine/database.ts";
 import type { Engine } from "./engine/engine.ts";
-import { NO_NEWS } from "./engine/owner.ts";
+import { NO_CHANGES } from "./engine/owner.ts";
 import { hearTime } from "./engine/time.ts";
 import { guard, lost, renewLease, takeStore, type About, type NewNode, type Node, type Wait } from "./node.ts";
 
@@ -58,15 +58,15 @@ export class SoleOwner implements Node {
 
   async give(): Promise<void> {}
 
-  async news() {
-    return NO_NEWS;
+  async remoteChanges() {
+    return NO_CHANGES;
   }
 
-  async tookIn(): Promise<void> {}
+  async acknowledgeChanges(): Promise<void> {}
 
-  async heard(): Promise<void> {}
+  async untilNotified(): Promise<void> {}
 
-  async tell(): Promise<void> {}
+  async notify(): Promise<void> {}
 
   async nodes() {
     return [];

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { WebhookdError } from "../../domain/errors.ts";
-import type { SharedStream, ToldBatch } from "../store.ts";
+import type { SharedStream, StreamBatch } from "../store.ts";
 import type { Database } from "./engine/database.ts";
 
 const LOOK_MS = 100;
@@ -104,7 +104,7 @@ export class NodeStream implements SharedStream {
     await this.#database.change(`DELETE FROM stream_batch WHERE at < now() - ${KEPT}`);
   }
 
-  async follow(take: (batch: ToldBatch) => void): Promise<void> {
+  async follow(take: (batch: StreamBatch) => void): Promise<void> {
     await this.#last;
     this.#listens = true;
     try {
@@ -148,7 +148,7 @@ export class NodeStream implements SharedStream {
     if (text === null) this.#toldGaps = Math.max(this.#toldGaps, gaps);
   }
 
-  async #follow(take: (batch: ToldBatch) => void): Promise<void> {
+  async #follow(take: (batch: StreamBatch) => void): Promise<void> {
     while (this.#listens) {
       try {
         if (await this.#read(take)) continue;
@@ -163,7 +163,7 @@ export class NodeStream implements SharedStream {
    * Returns true if there may be more. Numbers have no holes, so a gap means that batches were removed before they were
    * read here.
    */
-  async #read(take: (batch: ToldBatch) => void): Promise<boolean> {
+  async #read(take: (batch: StreamBatch) => void): Promise<boolean> {
     const rows = await this.#database.rows<Row>(AFTER, [this.#number]);
     const { head, number: first } = rows[0]!;
     if (first === null ? head !== this.#number : first !== this.#number + 1) {

@@ -95,7 +95,7 @@ interface Candidate {
   readonly open: boolean | null;
   readonly failed: boolean | null;
   /** True if somebody requested an attempt that is not made yet. A job may wait for it. */
-  readonly owed: boolean;
+  readonly requested: boolean;
   readonly last: number | null;
 }
 
@@ -108,7 +108,7 @@ async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: 
   await tx.rows(`SELECT 1 FROM delivery WHERE event IN (${some}) ORDER BY event, endpoint FOR UPDATE`, which);
   const candidates = await tx.rows<Candidate>(
     `SELECT e.key, e.test, length(e.body) AS bytes, d.open, d.failed,
-       EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = e.key) AS owed,
+       EXISTS (SELECT 1 FROM manual_attempt m WHERE m.event = e.key) AS requested,
        (SELECT max(started_at) FROM attempt a WHERE a.event = e.key) AS last
      FROM event e CROSS JOIN LATERAL (
        SELECT bool_or(status <= ${WAITING}) AS open, bool_or(status = ${FAILED}) AS failed
@@ -124,7 +124,7 @@ async function pruneSome(tx: Queries, times: KeyTimes, rules: PruneRules, from: 
     const before = event.failed === true && event.test === 0 ? rules.failed : rules.delivered;
     // A replayed event counts as recent, because the person who replayed it wants to see the result.
     const isOld = Math.max(times.madeAt(event.key), event.last ?? 0) < before;
-    if (event.open === true || event.owed || !isOld) continue;
+    if (event.open === true || event.requested || !isOld) continue;
     for (const [table, keys] of [
       ["attempt", "event, endpoint, number"],
       ["delivery", "event, endpoint"],

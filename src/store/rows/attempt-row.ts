@@ -30,7 +30,7 @@ export interface AttemptRow {
   readonly truncated: number;
   readonly body: Buffer | null;
   readonly details: string | null;
-  readonly way: Buffer | null;
+  readonly connection: Buffer | null;
 }
 
 /**
@@ -41,8 +41,8 @@ export interface AttemptRow {
  *
  * This format is on disk: places in the lists below never change, and additions go at the end.
  */
-export type Way = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
-const UNKNOWN: Way = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
+export type ConnectionDetails = Pick<Outcome, "remoteAddress" | "phases" | "responseHeaders">;
+const UNKNOWN: ConnectionDetails = { remoteAddress: null, phases: NO_PHASES, responseHeaders: {} };
 
 const STEPS = ["dnsMs", "connectMs", "tlsMs", "firstByteMs"] as const satisfies readonly (keyof Phases)[];
 const HEADERS = ["content-type", "server", "location", "retry-after", "date", "content-encoding"];
@@ -64,7 +64,10 @@ const DATE_FLAG = 64;
 /** Larger than any packed value: 6 headers of 256 characters. */
 const scratch = Buffer.alloc(8192);
 
-export function packWay({ remoteAddress, phases, responseHeaders }: Way, startedAt: number): Buffer {
+export function packConnection(
+  { remoteAddress, phases, responseHeaders }: ConnectionDetails,
+  startedAt: number,
+): Buffer {
   const address = remoteAddress === null ? [] : addressBytes(remoteAddress);
   const date = secondsOf(responseHeaders["date"]);
   let flags = ADDRESS_BYTES.indexOf(address.length as 0 | 4 | 16);
@@ -90,7 +93,7 @@ export function packWay({ remoteAddress, phases, responseHeaders }: Way, started
 }
 
 /** Returns an empty result if there are no bytes. */
-export function readWay(bytes: Uint8Array | null, startedAt: number): Way {
+export function readConnection(bytes: Uint8Array | null, startedAt: number): ConnectionDetails {
   if (bytes === null) return UNKNOWN;
   const reader = new Reader(bytes);
   const flags = reader.byte();
@@ -116,7 +119,7 @@ export function readWay(bytes: Uint8Array | null, startedAt: number): Way {
 
 /** Removes the headers that the receiver sent. */
 export function withoutAnswer(bytes: Uint8Array, startedAt: number): Buffer {
-  return packWay({ ...readWay(bytes, startedAt), responseHeaders: {} }, startedAt);
+  return packConnection({ ...readConnection(bytes, startedAt), responseHeaders: {} }, startedAt);
 }
 
 class Reader {

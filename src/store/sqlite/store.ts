@@ -13,7 +13,7 @@ import { IdempotencyKeys } from "./callers/idempotency.ts";
 import { SqliteKeys } from "./callers/keys.ts";
 import { Due } from "./claims/due.ts";
 import { FreshMark } from "./claims/fresh.ts";
-import { ManualAttempts, Started } from "./claims/marks.ts";
+import { ManualAttempts, Started } from "./claims/manual-attempts.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { RecordAttempts, SqliteDeliveries } from "./deliveries/delivery-store.ts";
 import { SqliteRecovery } from "./deliveries/recovery-store.ts";
@@ -73,9 +73,9 @@ const ONE_PROCESS: OwnershipStore = {
   renew: async () => EVERYTHING,
   leave: async () => EVERYTHING,
   give: async () => {},
-  news: async () => ({ waiting: [], requested: [], withdrawn: [], changed: [] }),
-  tookIn: async () => {},
-  heard: async () => {},
+  remoteChanges: async () => ({ waiting: [], requested: [], withdrawn: [], changed: [] }),
+  acknowledgeChanges: async () => {},
+  untilNotified: async () => {},
   nodes: async () => [],
   drain: async () => false,
   stream: null,

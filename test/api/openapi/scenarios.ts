@@ -6,7 +6,7 @@ import type { Answer } from "../server.ts";
 import { anEnd } from "../sqlite.ts";
 import { portalFiles } from "../../../src/portal/files.ts";
 import type { Step, Walk } from "./walk.ts";
-import { MAX_STORED_TYPES, roomFault } from "../../../src/domain/events/catalogue.ts";
+import { MAX_STORED_TYPES, capacityFault } from "../../../src/domain/events/catalogue.ts";
 import { aNode } from "../../../src/api/daemon/sending.ts";
 
 /**
@@ -581,7 +581,7 @@ async function withManyTypes({ api: { store } }: Walk, run: (name: string) => Pr
   const { types } = store;
   const put: typeof types.put = (_name, change) => {
     change(null);
-    return Promise.reject(roomFault(MAX_STORED_TYPES)!);
+    return Promise.reject(capacityFault(MAX_STORED_TYPES)!);
   };
   Object.assign(store, { types: { put } });
   await run("one.more").finally(() => void Object.assign(store, { types }));

@@ -23,7 +23,7 @@ const HASTY = { keepAliveTimeout: 100, headersTimeout: 600, requestTimeout: 600,
 /** Stands for a key of all tenants, in place of which `tell` puts that of the server. */
 const KEY = "authorization: Bearer KEY";
 
-class Way {
+class PathTo {
   readonly api: ApiServer;
   readonly fake: FakeStore;
   plain = 0;
@@ -34,9 +34,9 @@ class Way {
     api.server.on("plain", () => void this.plain++);
   }
 
-  static async open(plain: boolean, bounds: Partial<Bounds> = HASTY): Promise<Way> {
+  static async open(plain: boolean, bounds: Partial<Bounds> = HASTY): Promise<PathTo> {
     const fake = new FakeStore();
-    return new Way(await ApiServer.start(fake.asStore(), { config: aConfig(), bounds, plain }), fake);
+    return new PathTo(await ApiServer.start(fake.asStore(), { config: aConfig(), bounds, plain }), fake);
   }
 
   async dial(): Promise<Socket> {
@@ -70,11 +70,11 @@ class Way {
   }
 }
 
-let own: Way;
-let node: Way;
+let own: PathTo;
+let node: PathTo;
 
 beforeAll(async () => {
-  [own, node] = [await Way.open(true), await Way.open(false)];
+  [own, node] = [await PathTo.open(true), await PathTo.open(false)];
 });
 
 /** Returns a publish with these lines in place of the usual ones. */
@@ -248,7 +248,7 @@ describe("is left to Node:", () => {
     // paced.
     for (let at = 0; at < cuts.length; at += 24) {
       // The default limits let every request end, however late its second piece arrives on a busy machine.
-      const ways = [await Way.open(true, {}), await Way.open(false, {})] as const;
+      const ways = [await PathTo.open(true, {}), await PathTo.open(false, {})] as const;
       const some = cuts.slice(at, at + 24);
       const [ours, nodes] = await Promise.all(ways.map((way) => Promise.all(some.map((each) => way.tell(each)))));
       expect(ours).toEqual(nodes);
@@ -259,7 +259,7 @@ describe("is left to Node:", () => {
 
 describe("a connection that was read without Node", () => {
   it("is answered while it is closed, and then closed", async () => {
-    const way = await Way.open(true);
+    const way = await PathTo.open(true);
     const [idle, busy] = [await way.dial(), await way.dial()];
     const bytes = USUAL_POST.replace("KEY", way.api.adminKey);
     idle.write(bytes, "latin1");
@@ -284,7 +284,7 @@ describe("a connection that was read without Node", () => {
     // Node adds a second to the keep-alive time, so a headers limit of a second makes the test no slower, and a busy
     // machine has read them by then.
     const bounds = { keepAliveTimeout: 50, headersTimeout: 1000, connectionsCheckingInterval: 10 };
-    const way = new Way(await ApiServer.start(fake.asStore(), { config: aConfig(), bounds }), fake);
+    const way = new PathTo(await ApiServer.start(fake.asStore(), { config: aConfig(), bounds }), fake);
     const [kept, silent] = [await way.dial(), await way.dial()];
     kept.write(USUAL_POST.replace("KEY", way.api.adminKey), "latin1");
     let text = "";
@@ -296,7 +296,7 @@ describe("a connection that was read without Node", () => {
   });
 
   it("is not read from while it does not read its answers", async () => {
-    const way = await Way.open(true);
+    const way = await PathTo.open(true);
     const warned: unknown[] = [];
     const onWarning = (warning: unknown) => void warned.push(warning);
     process.on("warning", onWarning);

@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).toReversed()) await close();
 });
 
-interface Way {
+interface Case {
   readonly exchange: Exchange;
   readonly spy: DialSpy;
   readonly dns: FakeDns;
@@ -46,7 +46,7 @@ async function wayTo(
     trust?: SecureContext;
     tenant?: string;
   } = {},
-): Promise<Way> {
+): Promise<Case> {
   const receiver = await TestReceiver.start([], { tls: url.startsWith("https:") });
   const dns = new FakeDns(options.answers ?? {});
   const spy = new DialSpy(options.route ?? receiver.port);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InFlightLimit } from "../../../src/delivery/send/destinations.ts";
-import { openFilesFor, roomWithin } from "../../../src/domain/files.ts";
+import { openFilesFor, connectionBudget } from "../../../src/domain/files.ts";
 
 describe("how many attempts may be in flight", () => {
   it("is what got through at a shortage, and twice as many with each second, up to what there was", () => {
@@ -32,21 +32,21 @@ describe("how many attempts may be in flight", () => {
 
 describe("the limit of open files leaves room", () => {
   it("for the process and its clients, and for connections at rest", () => {
-    expect(roomWithin(64)).toEqual({ inFlight: 9, resting: 3 });
-    expect(roomWithin(1024)).toEqual({ inFlight: 585, resting: 147 });
-    expect(roomWithin(65_536).inFlight).toBeGreaterThan(4096);
-    expect(roomWithin(null)).toEqual({ inFlight: Infinity, resting: Infinity });
-    expect(roomWithin(10).inFlight).toBe(1);
+    expect(connectionBudget(64)).toEqual({ inFlight: 9, resting: 3 });
+    expect(connectionBudget(1024)).toEqual({ inFlight: 585, resting: 147 });
+    expect(connectionBudget(65_536).inFlight).toBeGreaterThan(4096);
+    expect(connectionBudget(null)).toEqual({ inFlight: Infinity, resting: Infinity });
+    expect(connectionBudget(10).inFlight).toBe(1);
   });
 
   it("for as many attempts as it is said to be enough for", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), (attempts) => {
         const files = openFilesFor(attempts);
-        const { inFlight, resting } = roomWithin(files);
+        const { inFlight, resting } = connectionBudget(files);
         expect(inFlight).toBeGreaterThanOrEqual(attempts);
         expect(inFlight + resting).toBeLessThan(files);
-        expect(roomWithin(files - 3).inFlight).toBeLessThanOrEqual(attempts);
+        expect(connectionBudget(files - 3).inFlight).toBeLessThanOrEqual(attempts);
       }),
     );
   });

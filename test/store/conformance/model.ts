@@ -40,12 +40,12 @@ const WRITES = new Set([
 export function likeItsModel(openFresh: OpenFresh, few: number, many: number): void {
   describe("like a model of it", () => {
     it.each(seeds(1, few))("keeps what few deliveries are, seed %i", async (seed) => {
-      await new Way(await openLimited(openFresh), seed, 3).go(160);
+      await new Pair(await openLimited(openFresh), seed, 3).go(160);
     });
 
     // A step of the store takes 500 rows, so 700 deliveries of one kind need two steps.
     it.each(seeds(101, 100 + many))("keeps what many deliveries are, seed %i", async (seed) => {
-      await new Way(await openLimited(openFresh), seed, 700).go(40);
+      await new Pair(await openLimited(openFresh), seed, 700).go(40);
     });
   });
 }
@@ -63,7 +63,7 @@ interface LimitedStore {
   readonly limit: (maxPending: number) => void;
 }
 
-class Way {
+class Pair {
   readonly #harness: StoreUnderTest;
   readonly #limit: LimitedStore["limit"];
   readonly #random: Random;
@@ -158,10 +158,10 @@ class Way {
   async #publish(): Promise<void> {
     const random = this.#random;
     const full = new Set(this.#model.endpoints.filter(() => random.chance(0.3)).map(({ id }) => id));
-    const hasRoom = (endpoint: string) => !full.has(endpoint);
+    const hasCapacity = (endpoint: string) => !full.has(endpoint);
     const test = random.chance(0.2) ? this.#anyEndpoint() : null;
     const drafts = Array.from({ length: test === null ? random.between(1, this.#most) : 1 }, () => this.#draft(test));
-    const publications = await this.#store.events.publish(drafts, this.#now, hasRoom);
+    const publications = await this.#store.events.publish(drafts, this.#now, hasCapacity);
     const loaded: Claim[] = [];
     for (const [at, { id, duplicate, fresh, waiting }] of publications.entries()) {
       const key = drafts[at]!.idempotency?.key;
@@ -171,7 +171,7 @@ class Way {
         continue;
       }
       if (key !== undefined) this.#keys.set(key, id);
-      const made = this.#model.published(id, drafts[at]!, this.#now, hasRoom);
+      const made = this.#model.published(id, drafts[at]!, this.#now, hasCapacity);
       expect(fresh.map(said)).toEqual(made.filter((one) => one.fresh).map((one) => ({ ...claimOf(one), fresh: true })));
       expect(waiting).toEqual(made.flatMap((one) => waitingOf(one) ?? []));
       loaded.push(...fresh);

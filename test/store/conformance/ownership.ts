@@ -17,7 +17,7 @@ export function ownership(openFresh: OpenFresh): void {
       const { store } = await openFresh();
       await addEndpoint(store);
       await publishOne(store);
-      expect(await store.ownership.news()).toEqual({ waiting: [], requested: [], withdrawn: [], changed: [] });
+      expect(await store.ownership.remoteChanges()).toEqual({ waiting: [], requested: [], withdrawn: [], changed: [] });
       expect(store.ownership.owns).toBeNull();
       expect([store.ownership.stream, store.ownership.alerts]).toEqual([null, null]);
       expect(await store.ownership.nodes()).toEqual([]);

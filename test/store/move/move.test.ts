@@ -236,8 +236,8 @@ describe.skipIf(server === null)("a store that is moved", () => {
     const clock = new ManualClock();
     const { dir, receiver } = await fill(clock);
     const file = new Database(join(dir, "webhookd.db"));
-    const latest = "(SELECT max(event) FROM delivery WHERE way IS NOT NULL)";
-    expect(file.prepare(`UPDATE delivery SET way = NULL WHERE event = ${latest}`).run().changes).toBe(1);
+    const latest = "(SELECT max(event) FROM delivery WHERE connection IS NOT NULL)";
+    expect(file.prepare(`UPDATE delivery SET connection = NULL WHERE event = ${latest}`).run().changes).toBe(1);
     file.close();
     const here = await TestDaemon.start({ dir, clock });
     const before = await shown(here);

@@ -1,7 +1,7 @@
 /** Several nodes on one database: which of them owns an endpoint, and what happens to the attempts of another node. */
 import type { Client } from "pg";
 import { afterAll, describe, expect, it } from "vitest";
-import type { News, OwnedSlots, SharedStream, Store, ToldBatch } from "../../../src/store/store.ts";
+import type { RemoteChanges, OwnedSlots, SharedStream, Store, StreamBatch } from "../../../src/store/store.ts";
 import { slotOf } from "../../../src/store/postgres/endpoints/endpoint-rows.ts";
 import { CommitInDoubt } from "../../../src/store/postgres/engine/commit.ts";
 import type { Database } from "../../../src/store/postgres/engine/database.ts";
@@ -60,9 +60,9 @@ async function locksWaitedFor(client: Client): Promise<number> {
   return (await client.query<{ n: number }>(sql)).rows[0]!.n;
 }
 
-async function newsOf(store: Store): Promise<News> {
-  const news = await store.ownership.news();
-  await store.ownership.tookIn();
+async function newsOf(store: Store): Promise<RemoteChanges> {
+  const news = await store.ownership.remoteChanges();
+  await store.ownership.acknowledgeChanges();
   return news;
 }
 
@@ -449,7 +449,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect([one.isWanted, other.isWanted]).toEqual([false, false]);
     /** The other node learns at its renewal that somebody follows the stream. */
     const follow = async (stream: SharedStream, also: Store) => {
-      const heard: ToldBatch[] = [];
+      const heard: StreamBatch[] = [];
       let isReady = false;
       const ready = stream.follow((batch) => heard.push(batch)).then(() => (isReady = true));
       await expect.poll(() => renew(also).then(() => isReady), { interval: 10 }).toBe(true);
@@ -461,7 +461,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(other.life).toBe(one.life);
     const first = byA.at(-1)!.number;
     await Promise.all([one.tell("a"), other.tell("b"), one.tell("c"), other.tell("x".repeat(1_000_001))]);
-    const after = (heard: readonly ToldBatch[]) => heard.filter(({ number }) => number > first);
+    const after = (heard: readonly StreamBatch[]) => heard.filter(({ number }) => number > first);
     await expect.poll(() => after(byA).length).toBe(4);
     expect(after(byA).map(({ number }) => number)).toEqual([1, 2, 3, 4].map((more) => first + more));
     expect(new Set(after(byA).map(({ text }) => text))).toEqual(new Set(["a", "b", "c", null]));
@@ -483,7 +483,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const a = await start();
     await renew(a);
     const stream = a.ownership.stream!;
-    const heard: ToldBatch[] = [];
+    const heard: StreamBatch[] = [];
     await stream.follow((batch) => heard.push(batch));
     const before = heard.length;
     await withClient(url, async (client) => {
@@ -521,22 +521,22 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     const [one, other] = [a.ownership.alerts!, b.ownership.alerts!];
     const endpoint = await addEndpoint(a);
     const failing = { endpoint, failingSince: START };
-    expect(await one.told()).toEqual([]);
+    expect(await one.reported()).toEqual([]);
     const told = await Promise.all([one, other].map((alerts) => alerts.failing([failing])));
     expect(told.map(({ size }) => size).toSorted()).toEqual([0, 1]);
-    expect(await one.told()).toBeNull();
+    expect(await one.reported()).toBeNull();
     // The failure may have been reported by the node that owned the endpoint before.
     clock.advance(90_000);
-    expect(await one.told()).toEqual([failing]);
+    expect(await one.reported()).toEqual([failing]);
     await a.ownership.release();
     await renew(b);
-    expect(await other.told()).toEqual([failing]);
+    expect(await other.reported()).toEqual([failing]);
     await other.ended([endpoint]);
     expect(await other.failing([failing])).toEqual(new Set([endpoint]));
     await b.endpoints.delete(null, endpoint, START);
     await other.failing([]);
     clock.advance(90_000);
-    expect(await other.told()).toEqual([]);
+    expect(await other.reported()).toEqual([]);
   });
 
   it("leave to its owner what they publish for it, who finds it without being told", async () => {
@@ -552,7 +552,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     expect(fresh.map(({ endpoint }) => endpoint)).toEqual([ofA]);
     expect(waiting).toEqual([{ endpoint: ofB, event: id, dueAt: START }]);
     const news = { ...NO_NEWS, waiting: [{ endpoint: ofB, event: "", dueAt: START }] };
-    expect(await b.ownership.news()).toEqual(news);
+    expect(await b.ownership.remoteChanges()).toEqual(news);
     expect(await newsOf(b)).toEqual(news);
     expect(await newsOf(b)).toEqual(NO_NEWS);
     expect(await newsOf(a)).toEqual(NO_NEWS);
@@ -690,7 +690,7 @@ describe.skipIf(server === null)("nodes that share a PostgreSQL", () => {
     await a.events.cancel(null, id, ofB);
     expect(await newsOf(b)).toEqual({ ...NO_NEWS, withdrawn: [{ endpoint, delivery }] });
     await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: false }), START);
-    const heard = a.ownership.heard([ofB]);
+    const heard = a.ownership.untilNotified([ofB]);
     expect(await newsOf(b)).toEqual({ ...NO_NEWS, changed: [ofB] });
     await heard;
     await a.endpoints.update(null, ofB, (settings) => ({ ...settings, enabled: true }), START);

@@ -16,7 +16,7 @@ import { NO_ENDPOINT } from "../first-run.ts";
 import { endpointName } from "../lists.ts";
 import { filled } from "../table.ts";
 
-interface Room {
+interface Area {
   readonly width: number;
   readonly height: number;
 }
@@ -29,7 +29,7 @@ const DAY_HOURS = 24;
 /** A shorter line of bars says nothing. */
 const LEAST_BARS = 15;
 
-export function overviewRows(state: State, list: List<FailureGroup>, { width, height }: Room): string[] {
+export function overviewRows(state: State, list: List<FailureGroup>, { width, height }: Area): string[] {
   const layout = overviewLayout(height);
   const rows = [
     ...conditionRows(state, list, width, layout.facts),

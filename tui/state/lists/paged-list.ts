@@ -23,7 +23,7 @@ export function newList<T>(filter = ""): List<T> {
     rows: [],
     selected: null,
     index: 0,
-    owed: 0,
+    unread: 0,
     top: 0,
     follow: true,
     newer: 0,
@@ -171,20 +171,20 @@ function settle<T>(list: List<T>, keyOf: KeyOf<T>): List<T> {
   const found = list.selected === null ? -1 : rows.findIndex((row) => keyOf(row) === list.selected);
   // A list that is read from its last end begins at the bottom.
   const start = list.edge === "last" && list.selected === null ? rows.length - 1 : list.index;
-  const wanted = (found >= 0 ? found : start) + list.owed;
+  const wanted = (found >= 0 ? found : start) + list.unread;
   const index = Math.max(0, Math.min(wanted, rows.length - 1));
   const selected = rows[index] === undefined ? null : keyOf(rows[index]);
   const top = Math.max(0, list.top + index - list.index);
-  return { ...list, rows, selected, index, top, owed: owedOf(list, wanted - index) };
+  return { ...list, rows, selected, index, top, unread: unreadAfter(list, wanted - index) };
 }
 
 /** Moves the cursor by this many rows, and stops following. */
 export function moveBy<T>(list: List<T>, by: number, height: number, keyOf: KeyOf<T>): List<T> {
-  return moveTo(list, list.index + list.owed + by, height, keyOf);
+  return moveTo(list, list.index + list.unread + by, height, keyOf);
 }
 
 /** Returns the number of rows that the cursor could not move, if more can be read on that side. */
-function owedOf<T>({ pages, next, edge }: List<T>, over: number): number {
+function unreadAfter<T>({ pages, next, edge }: List<T>, over: number): number {
   if (over === 0) return 0;
   const isAhead = over > 0 === (edge === "first");
   const isMore = isAhead ? next !== null || pages.at(-1)?.rows === null : pages[0]?.rows === null;
@@ -194,8 +194,8 @@ function owedOf<T>({ pages, next, edge }: List<T>, over: number): number {
 export function moveTo<T>(list: List<T>, to: number, height: number, keyOf: KeyOf<T>): List<T> {
   const index = Math.max(0, Math.min(to, list.rows.length - 1));
   const row = list.rows[index];
-  const owed = owedOf(list, to - index);
-  const held = { ...list, follow: false, index, owed, selected: row === undefined ? null : keyOf(row) };
+  const unread = unreadAfter(list, to - index);
+  const held = { ...list, follow: false, index, unread, selected: row === undefined ? null : keyOf(row) };
   return scrolled(held, height);
 }
 

@@ -1,6 +1,6 @@
 /** Reads due deliveries. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Claim, JobPace, Position } from "../../../domain/deliveries/delivery.ts";
-import type { DuePage, EventDelivery, Owed } from "../../store.ts";
+import type { DuePage, EventDelivery, PendingDelivery } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { CHUNK } from "../engine/engine.ts";
 import { bound } from "../engine/page.ts";
@@ -34,7 +34,7 @@ interface ClaimRow {
   readonly body: Buffer | null;
 }
 
-interface OwedRow {
+interface PendingRow {
   readonly event: number;
   readonly endpoint: number;
   readonly endpoint_id: string;
@@ -175,29 +175,34 @@ export async function earliestDue(
 
 const OWED = "SELECT d.event, d.endpoint, p.id AS endpoint_id, d.due_at, e.random";
 
-export async function waitingPage(queries: Queries, endpoint: string, after: Position, limit: number): Promise<Owed[]> {
-  const rows = await queries.rows<OwedRow>(
+export async function waitingPage(
+  queries: Queries,
+  endpoint: string,
+  after: Position,
+  limit: number,
+): Promise<PendingDelivery[]> {
+  const rows = await queries.rows<PendingRow>(
     `${OWED} FROM ${FROM} WHERE p.id = $1 AND p.cancel_to IS NULL AND d.status = ${WAITING}
        AND (d.due_at, d.event) > ($2, $3) ORDER BY d.due_at, d.event LIMIT $4`,
     [endpoint, bound(after.dueAt), positionKey(after.event), Math.min(limit, CHUNK)],
   );
-  return rows.map(owedOf);
+  return rows.map(pendingOf);
 }
 
 export async function freshPage(
   queries: Queries,
   slots: readonly number[] | null,
-  after: Owed | null,
+  after: PendingDelivery | null,
   limit: number,
-): Promise<Owed[]> {
-  const rows = await queries.rows<OwedRow>(
+): Promise<PendingDelivery[]> {
+  const rows = await queries.rows<PendingRow>(
     `${OWED} FROM ${FROM} WHERE d.status = ${FRESH}
        AND (d.event, d.endpoint) > ($1, coalesce((SELECT number FROM endpoint WHERE id = $2), -1))
        AND ($4::smallint[] IS NULL OR d.slot = ANY($4::smallint[]))
      ORDER BY d.event, d.endpoint LIMIT $3`,
     [after === null ? -1 : positionKey(after.event), after?.endpoint ?? null, Math.min(limit, CHUNK), slots],
   );
-  return rows.map(owedOf);
+  return rows.map(pendingOf);
 }
 
 /** Returns null if the delivery does not wait. */
@@ -231,7 +236,7 @@ export async function requestedPage(
   limit: number,
 ): Promise<EventDelivery[]> {
   const from = after === null ? null : parseDeliveryId(after.delivery);
-  const rows = await queries.rows<Omit<OwedRow, "due_at">>(
+  const rows = await queries.rows<Omit<PendingRow, "due_at">>(
     `SELECT m.event, m.endpoint, p.id AS endpoint_id, e.random
      FROM manual_attempt m JOIN event e ON e.key = m.event JOIN endpoint p ON p.number = m.endpoint
      WHERE (m.event, m.endpoint) > ($1, $2) AND ($4::smallint[] IS NULL OR p.slot = ANY($4::smallint[])) ORDER BY m.event, m.endpoint LIMIT $3`,
@@ -263,7 +268,7 @@ async function paced(queries: Queries, claims: readonly Claim[]): Promise<Claim[
   });
 }
 
-function owedOf({ event: key, endpoint, endpoint_id: id, random, due_at: dueAt }: OwedRow): Owed {
+function pendingOf({ event: key, endpoint, endpoint_id: id, random, due_at: dueAt }: PendingRow): PendingDelivery {
   const event = eventId(key, random);
   return { endpoint: id, event, delivery: deliveryId(event, endpoint), dueAt };
 }

@@ -8,7 +8,7 @@ import type {
   DuePage,
   EndedAttempt,
   EventDelivery,
-  Owed,
+  PendingDelivery,
   Recorded,
   Waiting,
 } from "../../store.ts";
@@ -93,11 +93,11 @@ export class PostgresDeliveries implements DeliveryStore {
     return earliestDue(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
-  waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]> {
+  waiting(endpoint: string, after: Position, limit: number): Promise<readonly PendingDelivery[]> {
     return waitingPage(this.#engine.database, endpoint, after, limit);
   }
 
-  fresh(after: Owed | null, limit: number): Promise<readonly Owed[]> {
+  fresh(after: PendingDelivery | null, limit: number): Promise<readonly PendingDelivery[]> {
     return freshPage(this.#engine.database, this.#engine.owner.slots, after, limit);
   }
 
@@ -129,7 +129,7 @@ export class PostgresDeliveries implements DeliveryStore {
   ): Promise<AttemptRequest> {
     return this.#parts.idempotency.commit(once, now, async (tx) => {
       const requested = await request(tx, tenant, delivery);
-      if (requested.result === "requested") await this.#engine.owner.tell(tx, { requested: [requested] });
+      if (requested.result === "requested") await this.#engine.owner.notify(tx, { requested: [requested] });
       return requested;
     });
   }

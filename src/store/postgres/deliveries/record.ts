@@ -8,7 +8,7 @@ import { isByStatus } from "../../../domain/deliveries/attempt.ts";
 import { afterAttempt, answersRequest, moveOf, withoutResponse } from "../../../domain/deliveries/record.ts";
 import type { EndedAttempt, Recorded } from "../../store.ts";
 import { Outrun, type Queries } from "../engine/database.ts";
-import { packWay } from "../../rows/attempt-row.ts";
+import { packConnection } from "../../rows/attempt-row.ts";
 import { outcomeCode, triggerCode, WAITING } from "../../rows/codes.ts";
 import { rowOf, stateOf, type StateRow } from "../../rows/delivery-row.ts";
 import { type Pending, pendingOfEach } from "./pending.ts";
@@ -228,7 +228,7 @@ export async function addAttempts(
       outcome.responseTruncated ? 1 : 0,
       body,
       plain ? null : JSON.stringify({ detail, remoteAddress, phases, responseHeaders }),
-      plain ? packWay(outcome, startedAt) : null,
+      plain ? packConnection(outcome, startedAt) : null,
     ];
     row.forEach((value, at) => columns[at]!.push(value));
     if (body !== null && startedAt > times.madeAt(event) + LATE_RESPONSE_MS) {
@@ -238,7 +238,7 @@ export async function addAttempts(
   await Promise.all([
     tx.change(
       `INSERT INTO attempt (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome,
-         status_code, error, body_error, secret_version, truncated, body, details, way)
+         status_code, error, body_error, secret_version, truncated, body, details, connection)
        SELECT unnest($1::bigint[]), unnest($2::integer[]), unnest($3::integer[]), unnest($4::text[]),
          unnest($5::smallint[]), unnest($6::integer[]), unnest($7::integer[]), unnest($8::bigint[]),
          unnest($9::bigint[]), unnest($10::smallint[]), unnest($11::integer[]), unnest($12::text[]),

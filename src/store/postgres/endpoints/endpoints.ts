@@ -243,7 +243,7 @@ export class PostgresEndpoints implements EndpointStore {
   }
 
   #tell(tx: Queries, id: string, isResumed = false): Promise<void> {
-    return this.#engine.owner.tell(tx, isResumed ? { resumed: [id] } : { changed: [id] });
+    return this.#engine.owner.notify(tx, isResumed ? { resumed: [id] } : { changed: [id] });
   }
 
   /** Cancels a chunk per transaction, so that a million deliveries delay nobody else's commit. */

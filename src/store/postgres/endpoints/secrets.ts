@@ -111,7 +111,7 @@ export class PostgresSecrets implements SecretStore {
   }
 
   async #takeOver(tx: Queries, id: string, secret: string): Promise<void> {
-    await this.#engine.owner.tell(tx, { changed: [id] });
+    await this.#engine.owner.notify(tx, { changed: [id] });
     await tx.change(
       `UPDATE endpoint SET secret = $2, secret_version = secret_version + 1, next_secret = NULL, switches_at = NULL
        WHERE id = $1`,
@@ -120,7 +120,7 @@ export class PostgresSecrets implements SecretStore {
   }
 
   async #setNext(tx: Queries, id: string, sealed: string | null, switchesAt: number | null): Promise<void> {
-    await this.#engine.owner.tell(tx, { changed: [id] });
+    await this.#engine.owner.notify(tx, { changed: [id] });
     await tx.change("UPDATE endpoint SET next_secret = $2, switches_at = $3 WHERE id = $1", [id, sealed, switchesAt]);
   }
 

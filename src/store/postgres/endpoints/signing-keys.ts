@@ -144,7 +144,7 @@ export class PostgresSigningKeys implements SigningKeyStore {
       [tenant],
     );
     const endpoints = rows.map(({ id }) => id);
-    await this.#engine.owner.tell(tx, { changed: endpoints });
+    await this.#engine.owner.notify(tx, { changed: endpoints });
     return endpoints;
   }
 

@@ -3,7 +3,7 @@ import {
   deletedFault,
   deletionFault,
   isSameType,
-  roomFault,
+  capacityFault,
   type StoredType,
   type TypeUse,
 } from "../../../domain/events/catalogue.ts";
@@ -61,7 +61,7 @@ export class PostgresTypes implements EventTypeStore {
       if (!isNew && isSameType(before, type)) return { type, isNew, revision: Number(meta!.value) };
       if (isNew) {
         const sql = "SELECT count(*)::integer AS count FROM type_definition WHERE deleted_at IS NULL";
-        const refused = roomFault((await tx.rows<{ count: number }>(sql))[0]!.count);
+        const refused = capacityFault((await tx.rows<{ count: number }>(sql))[0]!.count);
         if (refused !== null) throw refused;
       }
       await tx.change(PUT, typeValues(type));

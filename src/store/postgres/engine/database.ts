@@ -124,10 +124,10 @@ export class Database implements Queries {
       return result;
     } catch (error) {
       const isInDoubt = error instanceof CommitInDoubt;
-      const told = isInDoubt ? null : storageError(error);
-      if (told !== null || isInDoubt || isStorageError(error))
+      const fault = isInDoubt ? null : storageError(error);
+      if (fault !== null || isInDoubt || isStorageError(error))
         this.onFault(isInDoubt ? error : ((error as Error).cause ?? error));
-      throw told ?? (isOutrun(error) ? new Outrun("another node was faster", { cause: error }) : error);
+      throw fault ?? (isOutrun(error) ? new Outrun("another node was faster", { cause: error }) : error);
     }
   }
 
@@ -260,7 +260,7 @@ function queriesOver(sessions: readonly Session[], telling: Telling): Queries {
     // The statement is planned again after a migration.
     return telling(() =>
       once().catch((error: unknown) => (isOfOldTables(error) ? once() : Promise.reject(error))),
-    ).catch((error: unknown) => Promise.reject(toldOf(error)));
+    ).catch((error: unknown) => Promise.reject(errorForCallers(error)));
   };
   return {
     rows: (sql, values) => asking((queries) => queries.rows(sql, values)),
@@ -325,7 +325,7 @@ function isOutrun(error: unknown): boolean {
 }
 
 /** Returns the error for callers if nobody repeats the work. */
-export function toldOf(error: unknown): unknown {
+export function errorForCallers(error: unknown): unknown {
   return error instanceof Outrun ? storageUnavailable(error) : error;
 }
 

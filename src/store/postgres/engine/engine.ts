@@ -10,7 +10,7 @@ import { Histogram } from "../../../domain/tally.ts";
 import { CommitInDoubt } from "./commit.ts";
 import { explained } from "../fault.ts";
 import { hostsOf } from "./session.ts";
-import { isOfSome, Outrun, toldOf, type Database, type Mark, type Queries } from "./database.ts";
+import { isOfSome, Outrun, errorForCallers, type Database, type Mark, type Queries } from "./database.ts";
 import type { Outage } from "../../store.ts";
 import type { Owner } from "./owner.ts";
 import type { Box } from "../../rows/box.ts";
@@ -213,7 +213,7 @@ export class Engine {
     } catch (error) {
       const isOfAll = error instanceof WebhookdError && !isOfSome(error);
       if (isOfAll) this.#refused(error);
-      if (some.length === 1 || isOfAll) for (const work of some) work.reject(toldOf(error));
+      if (some.length === 1 || isOfAll) for (const work of some) work.reject(errorForCallers(error));
       // One of them is at fault. Run each in its own transaction, so that only that one is refused.
       else for (const work of some) await this.#commit([work]);
     }

@@ -1,5 +1,5 @@
 /** The facts that the parts of the store need to know about the ownership of endpoints. */
-import type { News, OwnershipStore } from "../../store.ts";
+import type { RemoteChanges, OwnershipStore } from "../../store.ts";
 import type { Queries } from "./database.ts";
 
 export interface Owner extends OwnershipStore {
@@ -10,15 +10,15 @@ export interface Owner extends OwnershipStore {
    * Call it inside the transaction that made the changes: the nodes of these endpoints will be notified. Ignores
    * endpoints that this node owns.
    */
-  tell(tx: Queries, told: Partial<Told>): Promise<void>;
+  notify(tx: Queries, changes: Partial<NotifiedChanges>): Promise<void>;
 }
 
-export interface Told extends News {
+export interface NotifiedChanges extends RemoteChanges {
   /** Endpoints that were enabled, so that failures from before that no longer count. */
   readonly resumed: readonly string[];
 }
 
-export const NO_NEWS = { waiting: [], requested: [], withdrawn: [], changed: [] } as const;
+export const NO_CHANGES = { waiting: [], requested: [], withdrawn: [], changed: [] } as const;
 const EVERYTHING = { endpoints: "everything", holdsForMs: Number.POSITIVE_INFINITY } as const;
 
 /** No other process has the store. */
@@ -29,10 +29,10 @@ export const OWNS_EVERYTHING: Owner = {
   renew: async () => EVERYTHING,
   leave: async () => EVERYTHING,
   give: async () => {},
-  news: async () => NO_NEWS,
-  tookIn: async () => {},
-  heard: async () => {},
-  tell: async () => {},
+  remoteChanges: async () => NO_CHANGES,
+  acknowledgeChanges: async () => {},
+  untilNotified: async () => {},
+  notify: async () => {},
   nodes: async () => [],
   drain: async () => false,
   stream: null,

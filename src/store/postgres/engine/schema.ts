@@ -227,9 +227,9 @@ const SCHEMA = `
     secret_version integer,
     truncated smallint NOT NULL,
     body bytea,
-    -- NULL for a plain success, whose details are packed in way.
+    -- NULL for a plain success, whose details are packed in connection.
     details text,
-    way bytea,
+    connection bytea,
     PRIMARY KEY (event, endpoint, number)
   );
   -- An endpoint's attempts by time; failed ones; failed ones by error.

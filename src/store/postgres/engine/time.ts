@@ -12,7 +12,7 @@ export async function hearTime(queries: Queries, clock: Clock): Promise<void> {
   if (!(clock instanceof DatabaseClock)) return;
   const asked = clock.monotonic();
   const [row] = await queries.rows<{ now: number }>(NOW);
-  clock.heard(row!.now, asked, clock.monotonic());
+  clock.observe(row!.now, asked, clock.monotonic());
 }
 
 /** Called before anything is computed from the clock. */

@@ -108,7 +108,7 @@ export async function cancelEvent(
     const from: number = after;
     const some = await engine.write(async (tx) => {
       const taken = await cancelSome(tx, pending, event, from, only);
-      await engine.owner.tell(tx, { withdrawn: taken.deliveries });
+      await engine.owner.notify(tx, { withdrawn: taken.deliveries });
       return taken;
     });
     deliveries.push(...some.deliveries);
@@ -146,9 +146,9 @@ async function cancelSome(
     ),
     pending.change(tx, pendingOfEach(open, -1)),
   ]);
-  const owed = new Set(dropped.map(({ endpoint }) => endpoint));
+  const requested = new Set(dropped.map(({ endpoint }) => endpoint));
   const deliveries = meant.flatMap(({ endpoint, status, id: name }): WithdrawnDelivery[] => {
-    const notified = whoIsNotified(storedStatusOf(status), owed.has(endpoint), test === 1);
+    const notified = whoIsNotified(storedStatusOf(status), requested.has(endpoint), test === 1);
     if (notified === null) return [];
     const isQuiet = notified === "dispatcher" && { isQuiet: true as const };
     return [{ delivery: deliveryId(id, endpoint), endpoint: name, ...isQuiet }];
@@ -164,7 +164,7 @@ export async function eraseEvent(engine: Engine, pending: Pending, event: FoundE
     const some = await cancelEvent(engine, pending, event, null);
     const asked = await engine.write(async (tx) => {
       const dropped = await eraseBody(tx, event, now);
-      await engine.owner.tell(tx, { withdrawn: dropped ?? [] });
+      await engine.owner.notify(tx, { withdrawn: dropped ?? [] });
       return dropped;
     });
     deliveries.push(...some.deliveries, ...(asked ?? []));
@@ -208,26 +208,26 @@ interface Answer {
   readonly endpoint: number;
   readonly number: number;
   readonly started_at: number;
-  readonly way: Buffer | null;
+  readonly connection: Buffer | null;
   readonly details: string | null;
 }
 
 /** Erases the responses to some attempts. Returns the place to go on, null when none are left. */
 async function eraseAnswers(tx: Queries, key: number, after: readonly [number, number]) {
   const rows = await tx.rows<Answer>(
-    `SELECT endpoint, number, started_at, way, details FROM attempt WHERE event = $1 AND (endpoint, number) > ($2, $3)
+    `SELECT endpoint, number, started_at, connection, details FROM attempt WHERE event = $1 AND (endpoint, number) > ($2, $3)
      ORDER BY endpoint, number LIMIT ${CHUNK}`,
     [key, ...after],
   );
   await tx.change(
-    `UPDATE attempt a SET body = NULL, way = n.way, details = n.details
-     FROM unnest($2::integer[], $3::integer[], $4::bytea[], $5::text[]) AS n (endpoint, number, way, details)
+    `UPDATE attempt a SET body = NULL, connection = n.connection, details = n.details
+     FROM unnest($2::integer[], $3::integer[], $4::bytea[], $5::text[]) AS n (endpoint, number, connection, details)
      WHERE a.event = $1 AND a.endpoint = n.endpoint AND a.number = n.number`,
     [
       key,
       rows.map(({ endpoint }) => endpoint),
       rows.map(({ number }) => number),
-      rows.map(({ way, started_at: startedAt }) => way && withoutAnswer(way, startedAt)),
+      rows.map(({ connection, started_at: startedAt }) => connection && withoutAnswer(connection, startedAt)),
       rows.map(({ details }) => details && JSON.stringify({ ...JSON.parse(details), responseHeaders: {} })),
     ],
   );

@@ -9,7 +9,7 @@ export class EventRows {
   readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
   /** The number of new deliveries by tenant. */
   readonly pending = new Map<string, number>();
-  readonly owed: [event: number, endpoint: number][] = [];
+  readonly requested: [event: number, endpoint: number][] = [];
   /** Deliveries that another node must send. */
   readonly foreign: { readonly waiting: Waiting[]; readonly requested: EventDelivery[] } = {
     waiting: [],
@@ -40,12 +40,12 @@ export class EventRows {
            SELECT * FROM unnest($1::smallint[], $2::text[], $3::text[], $4::bigint[])`,
           this.labels,
         ),
-      this.owed.length > 0 &&
+      this.requested.length > 0 &&
         tx.change(
           `INSERT INTO manual_attempt (event, endpoint, urgent)
            SELECT event, endpoint, 1 FROM unnest($1::bigint[], $2::integer[]) AS o (event, endpoint)
            ON CONFLICT DO NOTHING`,
-          [this.owed.map(([event]) => event), this.owed.map(([, endpoint]) => endpoint)],
+          [this.requested.map(([event]) => event), this.requested.map(([, endpoint]) => endpoint)],
         ),
     ]);
   }

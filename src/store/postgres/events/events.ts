@@ -4,7 +4,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { EventStore, HasRoom, Publication, Replay, ReplayScope, Withdrawal } from "../../store.ts";
+import type { EventStore, HasCapacity, Publication, Replay, ReplayScope, Withdrawal } from "../../store.ts";
 import type { Counters } from "../statistics/counters.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -41,10 +41,10 @@ export class PostgresEvents implements EventStore {
   async publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasRoom: HasRoom,
+    hasCapacity: HasCapacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
-    const request = { drafts, now, hasRoom };
+    const request = { drafts, now, hasCapacity };
     const publications =
       once === undefined
         ? await this.#engine.share(this.#shared, request, drafts.length)
@@ -63,7 +63,7 @@ export class PostgresEvents implements EventStore {
       const found = await findEvent(tx, tenant, event, "FOR UPDATE");
       if (found === null) return { result: "not_found" };
       const replay = await replayEvent(tx, this.#parts.pending, found, scope, now);
-      if (replay.result === "replayed") await this.#engine.owner.tell(tx, replay);
+      if (replay.result === "replayed") await this.#engine.owner.notify(tx, replay);
       return replay;
     });
   }

@@ -16,7 +16,7 @@ import {
   startsAtOnce,
 } from "../../../domain/events/routing.ts";
 import type { TenantShares } from "../../../domain/time/timetable.ts";
-import type { HasRoom, Publication, Waiting } from "../../store.ts";
+import type { HasCapacity, Publication, Waiting } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -41,7 +41,7 @@ const MAX_REMEMBERED = 50_000;
 export interface Request {
   readonly drafts: readonly EventDraft[];
   readonly now: number;
-  readonly hasRoom: HasRoom;
+  readonly hasCapacity: HasCapacity;
 }
 
 interface Recipient {
@@ -116,7 +116,7 @@ export class Publish {
     await Promise.all([
       rows.write(tx),
       this.#parts.pending.change(tx, rows.pending),
-      rows.foreign.waiting.length > 0 && this.#engine.owner.tell(tx, rows.foreign),
+      rows.foreign.waiting.length > 0 && this.#engine.owner.notify(tx, rows.foreign),
       this.#parts.idempotency.write(tx, rows.remembered, now),
       addNames(tx, names.tenants, names.types, () => this.#engine.numbers.next(now)),
     ]);
@@ -171,7 +171,7 @@ export class Publish {
     row.filter === null ? (row as Recipient & { filter: null }) : { ...row, filter: this.#filters.of(row.filter) };
 
   /** Adds to the rows, or refuses the request as a whole and adds nothing. */
-  #publish({ drafts, now, hasRoom }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
+  #publish({ drafts, now, hasCapacity }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
     const { backlogs } = known;
     const recipients = drafts.map((draft) => recipientsAmong(known, draft));
     const routed = route(drafts, { recipients, remembered: this.#remembered(drafts, now, known, rows), backlogs });
@@ -183,7 +183,7 @@ export class Publish {
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
       const one = routed[at]!;
-      if ("recipients" in one) publications.push(this.#add(draft, one.recipients, now, hasRoom, rows));
+      if ("recipients" in one) publications.push(this.#add(draft, one.recipients, now, hasCapacity, rows));
       else if (typeof one.repeats === "number") publications.push(duplicateOf(publications[one.repeats]!));
       else publications.push(one.repeats);
     }
@@ -209,7 +209,13 @@ export class Publish {
     return this.#parts.shares.get(tenant)?.maxPending ?? this.#parts.maxPendingPerTenant;
   }
 
-  #add(draft: EventDraft, to: readonly Recipient[], now: number, hasRoom: HasRoom, rows: EventRows): Publication {
+  #add(
+    draft: EventDraft,
+    to: readonly Recipient[],
+    now: number,
+    hasCapacity: HasCapacity,
+    rows: EventRows,
+  ): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
     // A recipient's deliveries up to a key may be being cancelled, and a node whose clock is ahead may have made that
     // key.
@@ -225,12 +231,12 @@ export class Publish {
     for (const endpoint of to) {
       // The owner's node finds the waiting delivery.
       const mine = this.#engine.owner.ownsSlot(endpoint.slot);
-      const isFresh = mine && startsAtOnce(endpoint, isTest, hasRoom);
+      const isFresh = mine && startsAtOnce(endpoint, isTest, hasCapacity);
       const row = [key, endpoint.number, endpoint.slot, isFresh ? FRESH : WAITING, triggerCode(trigger), now];
       row.forEach((value, at) => rows.deliveries[at]!.push(value));
       countIn(rows.pending, endpoint.tenant, 1);
       // Nobody would read this delivery after a crash. A requested attempt is made all the same.
-      if (isTest && !endpoint.enabled) rows.owed.push([key, endpoint.number]);
+      if (isTest && !endpoint.enabled) rows.requested.push([key, endpoint.number]);
       if (!mine) rows.foreign.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now });
       if (!mine && isTest && !endpoint.enabled) {
         rows.foreign.requested.push({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) });

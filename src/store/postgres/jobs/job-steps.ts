@@ -124,7 +124,7 @@ async function act(
   if (rows.length === 0) return;
   const events = rows.map(({ event }) => event);
   const own = rows.map(({ event, random }) => eventId(event, random));
-  const owed = own.map((id) => ({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) }));
+  const deliveries = own.map((id) => ({ endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) }));
   const isQuiet = filter.test && { isQuiet: true as const };
   const waiting = own.map((event) => ({ endpoint: endpoint.id, event, dueAt: now, ...isQuiet }));
   if (filter.missing) {
@@ -150,7 +150,7 @@ async function act(
        ON CONFLICT DO NOTHING`,
       [events, endpoint.number],
     );
-    to.requested.push(...owed);
+    to.requested.push(...deliveries);
   } else {
     await tx.change(
       `UPDATE delivery SET status = ${CANCELLED}, due_at = NULL WHERE event = ANY($1::bigint[]) AND endpoint = $2`,
@@ -161,21 +161,21 @@ async function act(
       events.map((event) => ({ event, endpoint: endpoint.number })),
     );
     countIn(to.changes, endpoint.tenant, -events.length);
-    to.withdrawn.push(...owed.map((one) => ({ ...one, ...isQuiet })));
+    to.withdrawn.push(...deliveries.map((one) => ({ ...one, ...isQuiet })));
   }
 }
 
 async function checkReleased(tx: Queries, job: StepJob, endpoint: Endpoint): Promise<void> {
-  const rows = await tx.rows<{ event: number; status: number | null; owed: boolean }>(
-    `SELECT j.event, d.status, m.event IS NOT NULL AS owed
+  const rows = await tx.rows<{ event: number; status: number | null; requested: boolean }>(
+    `SELECT j.event, d.status, m.event IS NOT NULL AS requested
      FROM (SELECT event FROM job_delivery WHERE job = $1 AND endpoint = $2 AND released = 1 LIMIT ${CHUNK}) j
      LEFT JOIN delivery d ON d.event = j.event AND d.endpoint = $2
      LEFT JOIN manual_attempt m ON m.event = j.event AND m.endpoint = $2`,
     [job.num, endpoint.number],
   );
   const receiving = receivingOf(endpoint);
-  const gone = rows.filter(({ status, owed }) => {
-    const facts = { status: status === null ? null : storedStatusOf(status), isRequested: owed };
+  const gone = rows.filter(({ status, requested }) => {
+    const facts = { status: status === null ? null : storedStatusOf(status), isRequested: requested };
     return !isAwaited(job.action, receiving, facts);
   });
   const events = gone.map(({ event }) => event);

@@ -178,7 +178,7 @@ export class PostgresJobs implements JobStore {
       const row = await findJob(tx, null, id, "FOR UPDATE");
       if (row === null || row.status !== "running") return NOTHING;
       const step = await stepJob(tx, this.#pending, row, takes, now);
-      await this.#engine.owner.tell(tx, step);
+      await this.#engine.owner.notify(tx, step);
       return step;
     });
   }

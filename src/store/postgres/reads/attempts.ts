@@ -5,7 +5,7 @@ import type { ShownStatus } from "../../../domain/deliveries/delivery.ts";
 import type { Attempt, DeliveryView } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
 import { attemptId, deliveryId, eventId, outcomeOf, triggerOf, WAITING } from "../../rows/codes.ts";
-import { readWay, type AttemptRow as StoredAttempt, type Way } from "../../rows/attempt-row.ts";
+import { readConnection, type AttemptRow as StoredAttempt, type ConnectionDetails } from "../../rows/attempt-row.ts";
 import { shownStatus } from "../../rows/shown-status.ts";
 
 /** In this store each attempt has its whole URL. */
@@ -28,10 +28,10 @@ export function attemptOf(row: AttemptRow): Attempt {
   const event = eventId(row.event, row.random);
   const trigger = triggerOf(row.trigger);
   const onLadder = trigger === "ladder" || trigger === "replay";
-  const details: Way & Pick<Outcome, "detail"> =
+  const details: ConnectionDetails & Pick<Outcome, "detail"> =
     row.details === null
-      ? { detail: answered(row.status_code), ...readWay(row.way, row.started_at) }
-      : (JSON.parse(row.details) as Way & Pick<Outcome, "detail">);
+      ? { detail: answered(row.status_code), ...readConnection(row.connection, row.started_at) }
+      : (JSON.parse(row.details) as ConnectionDetails & Pick<Outcome, "detail">);
   return {
     id: attemptId(event, row.endpoint, row.number),
     event,

@@ -3,7 +3,7 @@
  * which are whole sums: nobody waits for another node's row, and writing a row twice does no harm.
  */
 import { randomUUID } from "node:crypto";
-import { marksOf } from "../../../domain/tally.ts";
+import { incrementsOf } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { EndedAttempt, Publication, Recorded } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
@@ -48,10 +48,10 @@ export class Counters {
     if (ended.claim.trigger === "test") return;
     const { status } = ended.verdict;
     const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
-    const marks = marksOf(ended, ends);
-    this.sinceStart.attempts.attempt(marks);
+    const increments = incrementsOf(ended, ends);
+    this.sinceStart.attempts.attempt(increments);
     for (const subject of [ended.claim.endpoint, ofTenant(tenant), EVERYTHING]) {
-      this.#row(subject, now).attempts.attempt(marks);
+      this.#row(subject, now).attempts.attempt(increments);
     }
   }
 

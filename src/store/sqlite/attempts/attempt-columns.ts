@@ -4,11 +4,11 @@
  */
 
 export const COLUMNS = `event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code,
-  error, body_error, secret_version, truncated, body, details, way`;
+  error, body_error, secret_version, truncated, body, details, connection`;
 /** The same columns of a first attempt that is kept in its delivery's row. */
 export const FIRST = `d.event, d.endpoint, 1 AS number, d.url, 0 AS trigger, 1 AS round, 0 AS retry, d.started_at,
   d.duration_ms, 0 AS outcome, d.status_code, NULL AS error, NULL AS body_error, d.secret_version, d.truncated, d.body,
-  NULL AS details, d.way`;
+  NULL AS details, d.connection`;
 export const KEPT_FIRST = "delivery d WHERE d.started_at IS NOT NULL";
 /** SQL for all attempts, wherever they are kept. */
 export const ATTEMPTS = `(SELECT ${COLUMNS} FROM attempt UNION ALL SELECT ${FIRST} FROM ${KEPT_FIRST})`;
@@ -21,4 +21,4 @@ export const JOINED = `d.event, d.endpoint, ${NUMBER} AS number, coalesce(a.url,
   coalesce(a.started_at, d.started_at) AS started_at, coalesce(a.duration_ms, d.duration_ms) AS duration_ms,
   coalesce(a.outcome, 0) AS outcome, coalesce(a.status_code, d.status_code) AS status_code, a.error, a.body_error,
   coalesce(a.secret_version, d.secret_version) AS secret_version, coalesce(a.truncated, d.truncated) AS truncated,
-  coalesce(a.body, d.body) AS body, a.details, coalesce(a.way, d.way) AS way`;
+  coalesce(a.body, d.body) AS body, a.details, coalesce(a.connection, d.connection) AS connection`;

@@ -18,11 +18,11 @@ import {
 } from "../../rows/codes.ts";
 import type { Interned } from "../numbers/names.ts";
 import { ATTEMPTS, COLUMNS, FIRST, KEPT_FIRST } from "./attempt-columns.ts";
-import { packWay, readWay, type AttemptRow, type Way } from "../../rows/attempt-row.ts";
+import { packConnection, readConnection, type AttemptRow, type ConnectionDetails } from "../../rows/attempt-row.ts";
 import { matches } from "../../rows/filters.ts";
 
 type ResultRow = Pick<AttemptRow, "error" | "status_code">;
-type Details = Way & Pick<Outcome, "detail">;
+type Details = ConnectionDetails & Pick<Outcome, "detail">;
 
 /** The stored part of an attempt, whoever made it. */
 export interface NewAttempt extends Omit<EndedAttempt, "claim" | "verdict"> {
@@ -51,7 +51,7 @@ export class Attempts {
     this.#insert = db.prepare(
       `INSERT OR IGNORE INTO attempt
        (event, endpoint, number, url, trigger, round, retry, started_at, duration_ms, outcome, status_code, error,
-        body_error, secret_version, truncated, body, details, way)
+        body_error, secret_version, truncated, body, details, connection)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     const last = `FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1`;
@@ -60,7 +60,7 @@ export class Attempts {
     this.#lastResult = db.prepare(`SELECT number, error, status_code ${last}`);
     this.#keepFirst = db.prepare(
       `UPDATE delivery SET status = ${DELIVERED}, attempts = 1, due_at = NULL, url = ?, started_at = ?, duration_ms = ?,
-         status_code = ?, secret_version = ?, truncated = ?, body = ?, way = ?
+         status_code = ?, secret_version = ?, truncated = ?, body = ?, connection = ?
        WHERE event = ? AND endpoint = ? AND attempts = 0 AND status <= ${WAITING}`,
     );
     this.#moveFirst = db.prepare(
@@ -68,7 +68,7 @@ export class Attempts {
     );
     this.#clearFirst = db.prepare(
       `UPDATE delivery SET url = NULL, started_at = NULL, duration_ms = NULL, status_code = NULL, secret_version = NULL,
-         truncated = NULL, body = NULL, way = NULL WHERE event = ? AND endpoint = ?`,
+         truncated = NULL, body = NULL, connection = NULL WHERE event = ? AND endpoint = ?`,
     );
   }
 
@@ -86,7 +86,7 @@ export class Attempts {
       secretVersion,
       outcome.responseTruncated ? 1 : 0,
       outcome.responseBody.length === 0 ? null : outcome.responseBody,
-      packWay(outcome, started),
+      packConnection(outcome, started),
       event,
       endpoint,
     );
@@ -127,7 +127,7 @@ export class Attempts {
       outcome.responseTruncated ? 1 : 0,
       body,
       plain ? null : JSON.stringify(detailsOf(outcome)),
-      plain ? packWay(outcome, started) : null,
+      plain ? packConnection(outcome, started) : null,
     );
     if (changes === 0) return;
     this.late.noteIfLate(placed);
@@ -190,6 +190,6 @@ function detailsOf({ detail, remoteAddress, phases, responseHeaders }: Outcome):
   return { detail, remoteAddress, phases, responseHeaders };
 }
 
-function plainDetails({ status_code: status, started_at: startedAt, way }: AttemptRow): Details {
-  return { detail: answered(status), ...readWay(way, startedAt) };
+function plainDetails({ status_code: status, started_at: startedAt, connection }: AttemptRow): Details {
+  return { detail: answered(status), ...readConnection(connection, startedAt) };
 }

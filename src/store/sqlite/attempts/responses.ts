@@ -28,7 +28,7 @@ export class Responses {
   readonly #forget: Statement<[number, number, number, number]>;
   readonly #walkFirst: Statement<
     [number, number, number, number],
-    Omit<Row, "number"> & { readonly told: number; readonly has: number }
+    Omit<Row, "number"> & { readonly attempted: number; readonly has: number }
   >;
   readonly #forgetFirst: Statement<[number, number]>;
   readonly #times: StoredTimes;
@@ -52,7 +52,7 @@ export class Responses {
        WHERE event = ? AND endpoint = ? AND number = ? AND body IS NOT NULL AND started_at < ?`,
     );
     this.#walkFirst = db.prepare(
-      `SELECT event, endpoint, started_at IS NOT NULL AS told, body IS NOT NULL AS has FROM delivery WHERE (event, endpoint) > (?, ?) AND event < ?
+      `SELECT event, endpoint, started_at IS NOT NULL AS attempted, body IS NOT NULL AS has FROM delivery WHERE (event, endpoint) > (?, ?) AND event < ?
        ORDER BY event, endpoint LIMIT ?`,
     );
     this.#forgetFirst = db.prepare("UPDATE delivery SET body = NULL, truncated = 1 WHERE event = ? AND endpoint = ?");
@@ -85,6 +85,6 @@ export class Responses {
     for (const { event, endpoint, has } of rows) if (has === 1) this.#forgetFirst.run(event, endpoint);
     const last = rows.at(-1);
     if (last !== undefined) this.#meta.firstResponsesForgotten = [last.event, last.endpoint];
-    return rows.length === limit ? limit : rows.filter(({ told }) => told === 1).length;
+    return rows.length === limit ? limit : rows.filter(({ attempted }) => attempted === 1).length;
   }
 }

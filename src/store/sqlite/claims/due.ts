@@ -1,7 +1,7 @@
 /** Reads due deliveries. Nothing is claimed on disk: a row stays as it is until its attempt is recorded. */
 import type { Database, Statement } from "better-sqlite3";
 import type { Claim, Position } from "../../../domain/deliveries/delivery.ts";
-import type { DuePage, Owed } from "../../store.ts";
+import type { DuePage, PendingDelivery } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import {
@@ -29,7 +29,7 @@ export interface ClaimRow extends StoredBody {
   readonly trace: string | null;
 }
 
-interface OwedRow {
+interface PendingRow {
   readonly event: number;
   readonly due_at: number;
   readonly random: string;
@@ -59,8 +59,8 @@ export class Due {
   readonly #one: Statement<[number, number], ClaimRow>;
   readonly #next: Statement<[number, number, number], number>;
   readonly #earliest: Statement<[number, number], [id: string, dueAt: number]>;
-  readonly #waiting: Statement<[number, number, number, number], OwedRow>;
-  readonly #fresh: Statement<[number, number, number], OwedRow & { endpoint: number }>;
+  readonly #waiting: Statement<[number, number, number, number], PendingRow>;
+  readonly #fresh: Statement<[number, number, number], PendingRow & { endpoint: number }>;
 
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
@@ -88,16 +88,16 @@ export class Due {
          WHERE status = ${WAITING} AND endpoint = ? AND (due_at, event) > (?, ?) ORDER BY due_at, event LIMIT 1`,
       )
       .pluck();
-    const owed = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
+    const waiting = `FROM delivery INDEXED BY delivery_waiting WHERE status = ${WAITING} AND endpoint`;
     // Hops from endpoint to endpoint along the index, so the steps follow the number of endpoints, not the backlog.
     this.#earliest = db
       .prepare<[number, number], [id: string, dueAt: number]>(
         `WITH RECURSIVE hop (number) AS (
-           SELECT (SELECT endpoint ${owed} > ? ORDER BY endpoint LIMIT 1)
+           SELECT (SELECT endpoint ${waiting} > ? ORDER BY endpoint LIMIT 1)
            UNION ALL
-           SELECT (SELECT endpoint ${owed} > number ORDER BY endpoint LIMIT 1) FROM hop WHERE number IS NOT NULL LIMIT ?
+           SELECT (SELECT endpoint ${waiting} > number ORDER BY endpoint LIMIT 1) FROM hop WHERE number IS NOT NULL LIMIT ?
          )
-         SELECT e.id, (SELECT due_at ${owed} = e.number ORDER BY due_at LIMIT 1)
+         SELECT e.id, (SELECT due_at ${waiting} = e.number ORDER BY due_at LIMIT 1)
          FROM hop CROSS JOIN endpoint e ON e.number = hop.number`,
       )
       .raw();
@@ -157,22 +157,22 @@ export class Due {
     return new Map(this.#earliest.all(last, limit));
   }
 
-  waiting(endpointId: string, after: Position, limit: number): Owed[] {
+  waiting(endpointId: string, after: Position, limit: number): PendingDelivery[] {
     const endpoint = this.#index.byId(endpointId);
     if (endpoint === undefined || endpoint.cancelTo !== null) return [];
     const rows = this.#waiting.all(endpoint.number, after.dueAt, positionKey(after.event), Math.min(limit, CHUNK));
-    return rows.map((row) => owedOf(endpoint, row));
+    return rows.map((row) => pendingOf(endpoint, row));
   }
 
-  fresh(after: Owed | null, limit: number): Owed[] {
+  fresh(after: PendingDelivery | null, limit: number): PendingDelivery[] {
     const event = after === null ? -1 : positionKey(after.event);
     const endpoint = after === null ? -1 : (this.#index.byId(after.endpoint)?.number ?? -1);
     const rows = this.#fresh.all(event, endpoint, Math.min(limit, CHUNK));
-    return rows.map((row) => owedOf(this.#index.byNumber(row.endpoint), row));
+    return rows.map((row) => pendingOf(this.#index.byNumber(row.endpoint), row));
   }
 }
 
-function owedOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: OwedRow): Owed {
+function pendingOf(endpoint: EndpointEntry, { event: key, random, due_at: dueAt }: PendingRow): PendingDelivery {
   const event = eventId(key, random);
   return { endpoint: endpoint.id, event, delivery: deliveryId(event, endpoint.number), dueAt };
 }

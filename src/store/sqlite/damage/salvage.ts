@@ -204,7 +204,7 @@ export interface Rebuilding {
 }
 
 type Pair = [event: number, endpoint: number];
-type Owed = [...Pair, dueAt: number | null];
+type PendingPair = [...Pair, dueAt: number | null];
 
 interface Last {
   readonly number: number;
@@ -229,7 +229,7 @@ export function rebuildDeliveries({ from, to, gaps }: Rebuilding): void {
   );
   const open = new Map<string, { readonly status: number; readonly dueAt: number | null }>();
   const within = (index: string, status: number, dueAt: string) =>
-    inGaps<Owed>(
+    inGaps<PendingPair>(
       from,
       gaps,
       `SELECT event, endpoint, ${dueAt} FROM delivery INDEXED BY ${index} WHERE status = ${status}`,

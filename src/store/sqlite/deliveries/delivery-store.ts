@@ -15,14 +15,14 @@ import type {
   DuePage,
   EndedAttempt,
   EventDelivery,
-  Owed,
+  PendingDelivery,
   Recorded,
   Waiting,
 } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { Due } from "../claims/due.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import type { ManualAttempts, Started } from "../claims/marks.ts";
+import type { ManualAttempts, Started } from "../claims/manual-attempts.ts";
 import type { Health } from "../endpoints/health.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { JobSteps } from "../jobs/job-steps.ts";
@@ -73,11 +73,11 @@ export class SqliteDeliveries implements DeliveryStore {
     return this.#engine.read(() => this.#parts.due.earliest(after, limit));
   }
 
-  async waiting(endpoint: string, after: Position, limit: number): Promise<readonly Owed[]> {
+  async waiting(endpoint: string, after: Position, limit: number): Promise<readonly PendingDelivery[]> {
     return this.#engine.read(() => this.#parts.due.waiting(endpoint, after, limit));
   }
 
-  async fresh(after: Owed | null, limit: number): Promise<readonly Owed[]> {
+  async fresh(after: PendingDelivery | null, limit: number): Promise<readonly PendingDelivery[]> {
     return this.#engine.read(() => this.#parts.due.fresh(after, limit));
   }
 

@@ -18,8 +18,8 @@ export class PutOff {
   readonly #move: Statement<[dueAt: number, event: number, endpoint: number]>;
 
   constructor(db: Database) {
-    const owed = "FROM delivery INDEXED BY delivery_retry WHERE status";
-    this.#mostRetries = db.prepare<[], number | null>(`SELECT max(retry) ${owed} = ${WAITING}`).pluck();
+    const pending = "FROM delivery INDEXED BY delivery_retry WHERE status";
+    this.#mostRetries = db.prepare<[], number | null>(`SELECT max(retry) ${pending} = ${WAITING}`).pluck();
     // Skip deliveries that are about to be cancelled: they must not move behind the walk that cancels them.
     this.#find = db.prepare(
       `SELECT d.event, d.endpoint, p.id, e.random FROM delivery d INDEXED BY delivery_retry

@@ -2,7 +2,7 @@
 import type { Position, Send } from "../../../domain/deliveries/delivery.ts";
 import type { Reserve } from "../../files/spare-files.ts";
 import type { RecoveryStore, Shift, Shifted, Suspect, Waiting } from "../../store.ts";
-import type { ManualAttempts, Started } from "../claims/marks.ts";
+import type { ManualAttempts, Started } from "../claims/manual-attempts.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";

@@ -13,7 +13,7 @@ import { WebhookdError } from "../../../domain/errors.ts";
 import type { Once } from "../../../domain/events/idempotency.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
-import type { ManualAttempts } from "../claims/marks.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import type { Engine } from "../engine/engine.ts";
 import { CHUNK_SIZE } from "../engine/group-commit.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";

@@ -3,7 +3,7 @@ import type { Database, Statement } from "better-sqlite3";
 import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import type { ManualAttempts } from "../claims/marks.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { firstKeyAt, instantOf, WAITING } from "../../rows/codes.ts";

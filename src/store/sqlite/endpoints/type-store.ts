@@ -1,5 +1,5 @@
 /** The event types that operators keep. */
-import { deletionFault, isSameType, roomFault, type StoredType } from "../../../domain/events/catalogue.ts";
+import { deletionFault, isSameType, capacityFault, type StoredType } from "../../../domain/events/catalogue.ts";
 import { WebhookdError } from "../../../domain/errors.ts";
 import type { EventTypeStore, PutType, StoredTypes } from "../../store.ts";
 import { typeOf } from "../../rows/type-row.ts";
@@ -37,7 +37,7 @@ export class SqliteTypes implements EventTypeStore {
       const type = attempt(() => change(before));
       if (type instanceof WebhookdError) return type;
       const isNew = before === null;
-      const refused = isNew ? roomFault(this.#rows.count) : null;
+      const refused = isNew ? capacityFault(this.#rows.count) : null;
       if (refused !== null) return refused;
       if (!isNew && isSameType(before, type)) return { type, isNew, revision: this.#engine.meta.typesRevision };
       this.#rows.put(type);

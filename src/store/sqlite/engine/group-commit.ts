@@ -12,7 +12,7 @@
 import type { Database, Statement } from "better-sqlite3";
 import type { Clock } from "../../../clock.ts";
 import { Histogram } from "../../../domain/tally.ts";
-import { Rests, type TenantShares, TenantTurns, type Waiting } from "../../../domain/time/timetable.ts";
+import { Throttle, type TenantShares, TenantTurns, type Waiting } from "../../../domain/time/timetable.ts";
 import type { Condition } from "./condition.ts";
 
 const MAX_EVENTS = 256;
@@ -89,7 +89,7 @@ export class GroupCommit {
   /** The daemon's own work, in the order of its calls. */
   #queue: Work[] = [];
   readonly #published: TenantTurns<Published>;
-  readonly #rests: Rests;
+  readonly #rests: Throttle;
   #events = 0;
   #deliveries = 0;
   #bytes = 0;
@@ -108,7 +108,7 @@ export class GroupCommit {
     this.#db = db;
     this.#options = options;
     this.#published = new TenantTurns(options.shares);
-    this.#rests = new Rests(options.shares);
+    this.#rests = new Throttle(options.shares);
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
     this.#rollback = db.prepare("ROLLBACK");
@@ -207,9 +207,9 @@ export class GroupCommit {
       const results = this.#transaction(batch.map((work) => work.run));
       batch.forEach((work, index) => work.resolve(results[index]));
     } catch (error) {
-      const told = this.#options.condition.failed(error);
-      if (told === null && batch.length > 1) for (const work of batch) this.#alone(work);
-      else for (const work of batch) work.reject(told ?? error);
+      const fault = this.#options.condition.failed(error);
+      if (fault === null && batch.length > 1) for (const work of batch) this.#alone(work);
+      else for (const work of batch) work.reject(fault ?? error);
     }
     const large = batch.find(({ bytes }) => bytes > LARGE_BYTES);
     this.#ended(begun, large !== undefined);

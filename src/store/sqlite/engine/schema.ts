@@ -194,7 +194,7 @@ const DELIVERIES = `
     secret_version INTEGER,
     truncated INTEGER,
     body BLOB,
-    way BLOB,
+    connection BLOB,
     -- Set if the delivery failed, was cancelled, or its last attempt failed (\`causes.ts\`).
     cause INTEGER,
     -- The beginning of that attempt, and of the first one in its round that failed the same way.
@@ -266,9 +266,9 @@ const ATTEMPTS = `
     secret_version INTEGER,
     truncated INTEGER NOT NULL,
     body BLOB,
-    -- NULL for a plain success, whose details are packed in way.
+    -- NULL for a plain success, whose details are packed in connection.
     details TEXT,
-    way BLOB,
+    connection BLOB,
     PRIMARY KEY (event, endpoint, number)
   ) STRICT, WITHOUT ROWID;
   -- Lists of failed attempts need not look at successes, and a success has an entry in neither.

@@ -16,7 +16,7 @@ import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FoundEvent } from "./events.ts";
 import type { Labels } from "../attempts/labels.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import type { ManualAttempts } from "../claims/marks.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK, CHUNK_SIZE } from "../engine/group-commit.ts";
 import { ATTEMPTS } from "../attempts/attempt-columns.ts";
 import { withoutAnswer, type AttemptRow } from "../../rows/attempt-row.ts";
@@ -66,7 +66,7 @@ interface Parts {
   readonly manual: ManualAttempts;
 }
 
-type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "way">;
+type AnswerRow = Pick<AttemptRow, "endpoint" | "number" | "started_at" | "connection">;
 type Place = readonly [endpoint: number, number: number];
 
 const FIRST: Place = [-1, -1];
@@ -103,15 +103,15 @@ export class Withdraw {
     );
     this.#eraseLarge = db.prepare("DELETE FROM large_data WHERE num = (SELECT large FROM event WHERE key = ?)");
     this.#attempts = db.prepare(
-      `SELECT endpoint, number, started_at, way FROM ${ATTEMPTS} WHERE event = ? AND (endpoint, number) > (?, ?)
+      `SELECT endpoint, number, started_at, connection FROM ${ATTEMPTS} WHERE event = ? AND (endpoint, number) > (?, ?)
        ORDER BY endpoint, number LIMIT ?`,
     );
     this.#eraseAnswer = db.prepare(
-      `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}')), way = ?
+      `UPDATE attempt SET body = NULL, details = json_set(details, '$.responseHeaders', json('{}')), connection = ?
        WHERE event = ? AND endpoint = ? AND number = ?`,
     );
     this.#eraseFirst = db.prepare(
-      "UPDATE delivery SET body = NULL, way = ? WHERE event = ? AND endpoint = ? AND started_at IS NOT NULL",
+      "UPDATE delivery SET body = NULL, connection = ? WHERE event = ? AND endpoint = ? AND started_at IS NOT NULL",
     );
   }
 
@@ -194,8 +194,8 @@ export class Withdraw {
   #eraseAnswers(key: number, after: Place): Place | null {
     const rows = this.#attempts.all(key, ...after, CHUNK);
     this.#overwriting(() => {
-      for (const { endpoint, number, started_at: startedAt, way } of rows) {
-        const left = way && withoutAnswer(way, startedAt);
+      for (const { endpoint, number, started_at: startedAt, connection } of rows) {
+        const left = connection && withoutAnswer(connection, startedAt);
         if (this.#eraseAnswer.run(left, key, endpoint, number).changes === 0) this.#eraseFirst.run(left, key, endpoint);
       }
     });

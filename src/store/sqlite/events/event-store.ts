@@ -10,7 +10,7 @@ import { type Backlog, MAX_FAN_OUT, route, type Routed, startsAtOnce } from "../
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type {
   EventStore,
-  HasRoom,
+  HasCapacity,
   Publication,
   Replay as Replayed,
   ReplayScope,
@@ -20,7 +20,7 @@ import type {
 import type { Labels } from "../attempts/labels.ts";
 import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import type { ManualAttempts } from "../claims/marks.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { Pending } from "../deliveries/deliveries.ts";
 import { type Engine, RowBatch } from "../engine/engine.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
@@ -75,7 +75,7 @@ export class SqliteEvents implements EventStore {
   async publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasRoom: HasRoom,
+    hasCapacity: HasCapacity,
     once?: Once<readonly Publication[]>,
   ): Promise<Publication[]> {
     const { counters, idempotency, index, large } = this.#parts;
@@ -86,7 +86,7 @@ export class SqliteEvents implements EventStore {
     this.#publish.limit(drafts);
     const commit = async (batch: LargeBatch | null, bytes: number) => {
       const size = { events: drafts.length, deliveries, published: { tenant, bytes } };
-      const work = () => this.#publish.publish(drafts, now, hasRoom, batch);
+      const work = () => this.#publish.publish(drafts, now, hasCapacity, batch);
       const publications = await (once === undefined
         ? this.#engine.commitOrRefuse(work, size)
         : idempotency.commit(once, now, work, size));
@@ -223,7 +223,7 @@ class Publish {
   publish(
     drafts: readonly EventDraft[],
     now: number,
-    hasRoom: HasRoom,
+    hasCapacity: HasCapacity,
     batch: LargeBatch | null,
   ): Publication[] | WebhookdError {
     const routed = this.route(drafts, now);
@@ -237,7 +237,7 @@ class Publish {
     for (const [at, draft] of drafts.entries()) {
       const one = routed[at]!;
       if ("recipients" in one) {
-        const publication = this.#publish(draft, one.recipients, now, hasRoom, rows[at]);
+        const publication = this.#publish(draft, one.recipients, now, hasCapacity, rows[at]);
         const { tenant, idempotency } = draft;
         if (idempotency !== undefined) this.#idempotency.published({ ...idempotency, tenant }, publication);
         publications.push(publication);
@@ -269,7 +269,7 @@ class Publish {
     draft: EventDraft,
     endpoints: readonly EndpointEntry[],
     now: number,
-    hasRoom: HasRoom,
+    hasCapacity: HasCapacity,
     row: DataRow | undefined,
   ): Publication {
     const { type, createdAt, testFor, trace } = draft;
@@ -288,10 +288,10 @@ class Publish {
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";
     for (const endpoint of endpoints) {
-      const isFresh = startsAtOnce(endpoint, test, hasRoom);
+      const isFresh = startsAtOnce(endpoint, test, hasCapacity);
       this.#deliveries.add(key, endpoint.number, isFresh ? FRESH : WAITING, triggerCode(trigger), now);
       // Nobody would read this delivery after a crash. A requested attempt is made all the same.
-      if (test && !endpoint.enabled) this.#manual.owe(key, endpoint.number, true);
+      if (test && !endpoint.enabled) this.#manual.add(key, endpoint.number, true);
       if (!isFresh) {
         waiting.push({ endpoint: endpoint.id, event, dueAt: now });
         continue;

@@ -19,7 +19,7 @@ import type {
 import { CANCEL, RESTART } from "../attempts/causes.ts";
 import { type EndpointEntry, type EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { FreshMark } from "../claims/fresh.ts";
-import type { ManualAttempts } from "../claims/marks.ts";
+import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { triggerCode, WAITING, deliveryId, eventId, keyOf, storedStatusOf } from "../../rows/codes.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
@@ -216,7 +216,7 @@ export class JobSteps {
 
   #act(job: JobRow, endpoint: EndpointEntry, event: number, current: Current, now: number, to: Gathered): void {
     const id = eventId(event, current.random);
-    const owed = { endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) };
+    const delivery = { endpoint: endpoint.id, delivery: deliveryId(id, endpoint.number) };
     const isQuiet = current.test === 1 && { isQuiet: true as const };
     switch (job.action) {
       case "replay":
@@ -224,14 +224,14 @@ export class JobSteps {
         to.waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...isQuiet });
         return;
       case "attempt_now":
-        this.#parts.manual.owe(event, endpoint.number, false);
-        to.requested.push(owed);
+        this.#parts.manual.add(event, endpoint.number, false);
+        to.requested.push(delivery);
         return;
       case "cancel":
         this.#cancel.run(event, endpoint.number);
         this.#parts.fresh.settled(event, endpoint.number);
         this.#parts.manual.drop(event, endpoint.number);
-        to.withdrawn.push({ ...owed, ...isQuiet });
+        to.withdrawn.push({ ...delivery, ...isQuiet });
     }
   }
 

@@ -115,8 +115,8 @@ export class ReaderThreadPort implements Reader {
     if (message.kind === "error") {
       const error = receivedError(message.error);
       // Damage ends the process, whichever thread met it.
-      const told = condition.failed(error) ?? error;
-      waiting?.reject(told);
+      const fault = condition.failed(error) ?? error;
+      waiting?.reject(fault);
     }
     if (message.kind === "piece") unawaited(this.#take(message.id, message.piece, waiting));
   }

@@ -3,7 +3,7 @@
  * twice does no harm: rows that an undone transaction wrote are written again.
  */
 import type { Database, Statement } from "better-sqlite3";
-import { marksOf } from "../../../domain/tally.ts";
+import { incrementsOf } from "../../../domain/tally.ts";
 import type { EventDraft } from "../../../domain/events/event.ts";
 import type { EndedAttempt, Publication, Recorded } from "../../store.ts";
 import { CHUNK } from "../engine/group-commit.ts";
@@ -154,9 +154,9 @@ export class Counters {
   #attempt(ended: EndedAttempt, { result }: Recorded, subjects: readonly Subject[], now: number): void {
     const { status } = ended.verdict;
     const ends = result === "applied" && (status === "delivered" || status === "failed") ? status : null;
-    const marks = marksOf(ended, ends);
-    this.sinceStart.attempts.attempt(marks);
-    for (const subject of subjects) this.#row(subject, now).attempts.attempt(marks);
+    const increments = incrementsOf(ended, ends);
+    this.sinceStart.attempts.attempt(increments);
+    for (const subject of subjects) this.#row(subject, now).attempts.attempt(increments);
   }
 
   #row(subject: Subject, now: number): Counts {

@@ -86,7 +86,7 @@ export class Player {
     },
     publish: async ({ tenant, drafts, full }) => {
       const fullIds = new Set(full.map((one) => this.#endpoint(one).id));
-      const hasRoom = (endpoint: string) => !fullIds.has(endpoint);
+      const hasCapacity = (endpoint: string) => !fullIds.has(endpoint);
       return this.#publish(
         drafts.map(({ type, createdAfter, key, label }) => ({
           tenant: this.#tenants[tenant]!,
@@ -102,7 +102,7 @@ export class Player {
             },
           }),
         })),
-        hasRoom,
+        hasCapacity,
       );
     },
     test: async ({ endpoint }) => {
@@ -284,8 +284,8 @@ export class Player {
     return all;
   }
 
-  async #publish(drafts: readonly EventDraft[], hasRoom: (endpoint: string) => boolean): Promise<unknown> {
-    const publications = await this.#store.events.publish(drafts, this.#now, hasRoom);
+  async #publish(drafts: readonly EventDraft[], hasCapacity: (endpoint: string) => boolean): Promise<unknown> {
+    const publications = await this.#store.events.publish(drafts, this.#now, hasCapacity);
     for (const { id, duplicate, fresh } of publications) {
       if (!duplicate) this.#events.push(id);
       this.#claims.push(...fresh);

@@ -3,7 +3,7 @@ import { envelope, type EventDraft } from "../../../../src/domain/events/event.t
 import type { Claim, DeliveryStatus } from "../../../../src/domain/deliveries/delivery.ts";
 import type { Trigger } from "../../../../src/domain/deliveries/attempt.ts";
 import { movedDue, staysUntil, type ClockChange } from "../../../../src/domain/deliveries/due-time.ts";
-import type { EndedAttempt, Owed, Recorded, Waiting } from "../../../../src/store/store.ts";
+import type { EndedAttempt, PendingDelivery, Recorded, Waiting } from "../../../../src/store/store.ts";
 
 export interface ExpectedEndpoint {
   readonly id: string;
@@ -57,7 +57,7 @@ export class ExpectedStore {
       .toSorted((a, b) => a.dueAt - b.dueAt || (a.event.id < b.event.id ? -1 : 1));
   }
 
-  published(id: string, draft: EventDraft, now: number, hasRoom: (endpoint: string) => boolean): Expected[] {
+  published(id: string, draft: EventDraft, now: number, hasCapacity: (endpoint: string) => boolean): Expected[] {
     const { type, testFor } = draft;
     const body = envelope(id, type, draft.createdAt, draft.data).toString();
     const event: ExpectedEvent = { id, type, body, test: testFor !== undefined, erased: false };
@@ -66,7 +66,7 @@ export class ExpectedStore {
     return chosen
       .filter(({ events }) => event.test || events.includes(type))
       .map((endpoint) => {
-        const fresh = event.test || (endpoint.enabled && hasRoom(endpoint.id));
+        const fresh = event.test || (endpoint.enabled && hasCapacity(endpoint.id));
         const trigger = event.test ? "test" : "ladder";
         return this.#add({ event, endpoint, trigger, fresh, dueAt: now, owed: event.test && !endpoint.enabled });
       });
@@ -204,6 +204,6 @@ export function waitingOf(one: Expected): Waiting | null {
   return isWaiting(one) ? { endpoint: one.endpoint.id, event: one.event.id, dueAt: one.dueAt } : null;
 }
 
-export function placeOf({ endpoint, event, dueAt }: Waiting | Owed): Waiting {
+export function placeOf({ endpoint, event, dueAt }: Waiting | PendingDelivery): Waiting {
   return { endpoint, event, dueAt };
 }

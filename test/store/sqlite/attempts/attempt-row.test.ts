@@ -4,10 +4,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { addEndpoint, answered, draft, ended, room, START } from "../../fixtures.ts";
 import { open, temporaryDirectory } from "../../stores.ts";
-import { packWay, readWay, withoutAnswer, type Way } from "../../../../src/store/rows/attempt-row.ts";
+import {
+  packConnection,
+  readConnection,
+  withoutAnswer,
+  type ConnectionDetails,
+} from "../../../../src/store/rows/attempt-row.ts";
 
 const NONE = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null };
-const PLAIN: Way = {
+const PLAIN: ConnectionDetails = {
   remoteAddress: "203.0.113.7",
   phases: { ...NONE, firstByteMs: 187 },
   responseHeaders: {
@@ -17,7 +22,7 @@ const PLAIN: Way = {
   },
 };
 /** A rare server name costs its length, up to a hundred bytes a row, beside sixteen for the address. */
-const FIRST: Way = {
+const FIRST: ConnectionDetails = {
   responseHeaders: { ...PLAIN.responseHeaders, server: "cloudflare" },
   remoteAddress: "2606:4700:20::681a:be4",
   phases: { dnsMs: 3, connectMs: 98, tlsMs: 211, firstByteMs: 290 },
@@ -49,9 +54,9 @@ describe("the way of a success", () => {
       fc.property(way, fc.nat({ max: 4_000_000_000_000 }), (way, startedAt) => {
         // A lone surrogate cannot be stored as text, so it is read as U+FFFD.
         const headers = Object.entries(way.responseHeaders).map(([name, value]) => [name, value!.toWellFormed()]);
-        const packed = packWay(way as Way, startedAt);
-        expect(readWay(packed, startedAt)).toEqual({ ...way, responseHeaders: Object.fromEntries(headers) });
-        expect(readWay(withoutAnswer(packed, startedAt), startedAt)).toEqual({ ...way, responseHeaders: {} });
+        const packed = packConnection(way as ConnectionDetails, startedAt);
+        expect(readConnection(packed, startedAt)).toEqual({ ...way, responseHeaders: Object.fromEntries(headers) });
+        expect(readConnection(withoutAnswer(packed, startedAt), startedAt)).toEqual({ ...way, responseHeaders: {} });
       }),
     );
   });

@@ -42,9 +42,9 @@ export function arrived({ windows }: Memory, waiting: readonly Waiting[]): Effec
  * Returns true if one more fresh delivery of the endpoint may be loaded. If not, it waits on disk, and so do all that
  * come after it.
  */
-export function hasRoom({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
+export function hasCapacity({ capOf, endpoints, halts, windows }: Memory, endpoint: string): boolean {
   const isShut = halts.stopping || halts.onTrial || endpoints.isDamaged(endpoint);
-  if (!isShut && windows.hasRoom(endpoint, capOf(endpoint))) return true;
+  if (!isShut && windows.hasCapacity(endpoint, capOf(endpoint))) return true;
   windows.of(endpoint).overflow();
   return false;
 }
@@ -176,7 +176,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
   const again = judgement.again.map(({ claim }) => claim);
   if (again.length > 0) handOver(memory, again, effects);
   for (const { claim, ended: end, endedAt } of judgement.record) {
-    disableIfTold(memory, claim.trigger === "test", end, effects);
+    disableByRule(memory, claim.trigger === "test", end, effects);
     const { url, startedAt, secretVersion, outcome } = end;
     effects.record.push(decided(memory, { claim, url, startedAt, secretVersion, outcome }, endedAt, now));
   }
@@ -208,7 +208,7 @@ function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: No
 }
 
 /** A test does not count for or against its endpoint. */
-function disableIfTold({ rules }: Memory, isTest: boolean, { endpoint, url, outcome }: Ended, effects: Effects): void {
+function disableByRule({ rules }: Memory, isTest: boolean, { endpoint, url, outcome }: Ended, effects: Effects): void {
   const { onGone, afterMs } = rules.autoDisable;
   if (outcome.outcome !== "failed" || isTest) return;
   if (onGone && outcome.statusCode === 410) effects.disable.push({ endpoint, url, reason: "gone" });

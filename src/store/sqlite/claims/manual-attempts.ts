@@ -38,7 +38,7 @@ interface Wanted {
 export class ManualAttempts {
   readonly #index: EndpointIndex;
   readonly #add: Statement<[number, number, number]>;
-  readonly #isOwed: Statement<[number, number], number>;
+  readonly #isRequested: Statement<[number, number], number>;
   readonly #drop: Statement<[number, number]>;
   readonly #withdraw: Statement<[number, number]>;
   readonly #hurry: Statement<[number, number]>;
@@ -52,12 +52,12 @@ export class ManualAttempts {
    * The number of requested attempts, so that recording asks nothing while there are none. Null if it must be counted
    * again.
    */
-  #owed: number | null = null;
+  #requested: number | null = null;
 
   constructor(db: Database, index: EndpointIndex) {
     this.#index = index;
     this.#add = db.prepare("INSERT OR IGNORE INTO manual_attempt (event, endpoint, urgent) VALUES (?, ?, ?)");
-    this.#isOwed = db
+    this.#isRequested = db
       .prepare<[number, number], number>("SELECT 1 FROM manual_attempt WHERE event = ? AND endpoint = ?")
       .pluck();
     this.#drop = db.prepare("DELETE FROM manual_attempt WHERE event = ? AND endpoint = ?");
@@ -91,19 +91,19 @@ export class ManualAttempts {
     const isErased = this.#isErased.get(event) === 1;
     const result = requestOf({ event, status: storedStatusOf(status), isErased }, entry);
     if (result !== "requested") return { result };
-    this.owe(event, endpoint, true);
+    this.add(event, endpoint, true);
     return { result: "requested", endpoint: entry.id, delivery: id };
   }
 
   /** Somebody waits for an urgent attempt, so it goes before the backlog. Call it inside a transaction. */
-  owe(event: number, endpoint: number, urgent: boolean): void {
+  add(event: number, endpoint: number, urgent: boolean): void {
     const { changes } = this.#add.run(event, endpoint, +urgent);
     if (urgent && changes === 0) this.#hurry.run(event, endpoint);
-    this.#owed = this.#some() + changes;
+    this.#requested = this.#some() + changes;
   }
 
   isOwed(event: number, endpoint: number): boolean {
-    return this.#isOwed.get(event, endpoint) !== undefined;
+    return this.#isRequested.get(event, endpoint) !== undefined;
   }
 
   /** Returns null if no attempt is requested, or if a fresh delivery's own attempt must end first. */
@@ -145,29 +145,29 @@ export class ManualAttempts {
   /** The endpoint was disabled or deleted, so attempts requested before that are not made. */
   dropOf(endpoint: number): void {
     if (this.#some() > 0) this.#dropOf.run(endpoint);
-    this.#owed = null;
+    this.#requested = null;
   }
 
   /** Drops requests for attempts that cannot be made any more. */
   dropVain(): void {
     if (this.#some() > 0) this.#dropVain.run();
-    this.#owed = null;
+    this.#requested = null;
   }
 
   /** The count may come from a transaction that was undone. */
   forget(): void {
-    this.#owed = null;
+    this.#requested = null;
   }
 
   #delete(rows: Statement<[number, number]>, event: number, endpoint: number): boolean {
     if (this.#some() === 0) return false;
     const { changes } = rows.run(event, endpoint);
-    this.#owed = this.#some() - changes;
+    this.#requested = this.#some() - changes;
     return changes === 1;
   }
 
   #some(): number {
-    return (this.#owed ??= this.#count.get()!);
+    return (this.#requested ??= this.#count.get()!);
   }
 }
 
