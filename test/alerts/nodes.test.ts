@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { Alerts, type AlertsParts } from "../../src/alerts/alerts.ts";
 import { loadConfig } from "../../src/config.ts";
 import { silentLog } from "../../src/log.ts";
-import type { ReportedFailing } from "../../src/store/store.ts";
+import type { ReportedFailing, Store } from "../../src/store/store.ts";
 import { inputs } from "../config/inputs.ts";
 import { ManualClock } from "../harness/clock.ts";
 import { TestReceiver } from "../harness/receiver.ts";
@@ -19,7 +19,7 @@ class Handed {
     return this.#notices.length;
   }
 
-  on(clock: ManualClock, owns: (endpoint: string) => boolean) {
+  on(clock: ManualClock, owns: (endpoint: string) => boolean): NonNullable<Store["ownership"]["alerts"]> {
     return {
       hand: async (texts: readonly string[]) => {
         this.#notices.push(...texts.map((text) => ({ at: clock.now(), text })));
@@ -30,14 +30,14 @@ class Handed {
         return taken.map(({ text }) => text);
       },
       failing: async (endpoints: readonly ReportedFailing[]) => {
-        const untold = endpoints.filter(({ endpoint }) => !this.failing.has(endpoint));
-        for (const one of untold) this.failing.set(one.endpoint, one);
-        return new Set(untold.map(({ endpoint }) => endpoint));
+        const unreported = endpoints.filter(({ endpoint }) => !this.failing.has(endpoint));
+        for (const one of unreported) this.failing.set(one.endpoint, one);
+        return new Set(unreported.map(({ endpoint }) => endpoint));
       },
       ended: async (endpoints: readonly string[]) => {
         for (const endpoint of endpoints) this.failing.delete(endpoint);
       },
-      told: async () => [...this.failing.values()].filter(({ endpoint }) => owns(endpoint)),
+      reported: async () => [...this.failing.values()].filter(({ endpoint }) => owns(endpoint)),
     };
   }
 }
