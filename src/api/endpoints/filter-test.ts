@@ -1,9 +1,10 @@
 /** The route that says whether a filter takes an event, and which conditions decide: `docs/interface.md` §3. */
 import * as v from "valibot";
-import { type Decision, explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
+import { explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { subjectOf } from "../../domain/events/filter/subject.ts";
 import { idPattern } from "../../domain/id.ts";
+import { excerptOf } from "../../domain/json/excerpt.ts";
 import type { ApiParts } from "../parts.ts";
 import { namedTenant, TenantParameter, tenantToRead } from "../pipeline/access.ts";
 import { readJson, validationFailed } from "../pipeline/body.ts";
@@ -56,7 +57,7 @@ export const FilterResult = titled(
     ),
     decided: described(
       v.array(DecidedBy),
-      "The conditions that decided: the one that is not met, or all that are; empty without a filter.",
+      "The conditions that decided: the one that is not met, or all that are; empty without a filter, and for an event that is too large for them to be found.",
     ),
   }),
 );
@@ -153,13 +154,16 @@ async function subjectFor(parts: ApiParts, { principal }: Call, given: Body, ten
 }
 
 function present({ matches, isTooLarge, decided }: Explanation): v.InferInput<typeof FilterResult> {
-  return { matches, too_large: isTooLarge, decided: decided.map(presentDecision) };
-}
-
-function presentDecision({ pointer, path, found, holds }: Decision) {
-  return { pointer, path, found: found === undefined ? null : cut(JSON.stringify(found)), holds };
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_FOUND ? text : `${text.slice(0, MAX_FOUND).toWellFormed()}…`;
+  // Many conditions may have found the same large value.
+  const excerpts = new Map<unknown, string>();
+  const excerpt = (found: unknown) => {
+    let text = excerpts.get(found);
+    if (text === undefined) excerpts.set(found, (text = excerptOf(found, MAX_FOUND)));
+    return text;
+  };
+  const shown = decided.map(({ found, ...where }) => ({
+    ...where,
+    found: found === undefined ? null : excerpt(found),
+  }));
+  return { matches, too_large: isTooLarge, decided: shown };
 }

@@ -4,6 +4,7 @@ import type { EventSummary } from "../../client/operations.ts";
 import { type Decision, explain } from "../../domain/events/filter/evaluate.ts";
 import type { Filter } from "../../domain/events/filter/filter.ts";
 import { chooses } from "../../domain/events/pattern.ts";
+import { excerptOf } from "../../domain/json/excerpt.ts";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Ago } from "../parts/time.tsx";
 import { useRead, useSession } from "../session/session.ts";
@@ -98,7 +99,7 @@ function resultOf(filter: Filter | null, { type, data, tags }: EventSummary) {
 
 /** Names the condition that decided, and the value that it found. */
 function whyText({ pointer, path, found }: Decision): string {
-  const value = found === undefined ? "missing" : JSON.stringify(found).slice(0, 80);
+  const value = found === undefined ? "missing" : excerptOf(found, 80);
   const operator = /\/\$[a-zA-Z]+/.exec(pointer.slice(pointer.lastIndexOf("/")))?.[0].slice(1);
   return `${path.slice(1).replaceAll("/", ".")} is ${value}${operator === undefined ? "" : `, by ${operator}`}`;
 }

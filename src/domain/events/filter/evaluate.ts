@@ -1,5 +1,6 @@
 /** Evaluates filters: `matches` for each publish, and `explain` for people who ask why. */
 import type { Condition, Each, Filter, Whole } from "./filter.ts";
+import { type Looks, MAX_LOOKS } from "./looks.ts";
 
 /** The parts of an event that a filter looks at. */
 export interface Subject {
@@ -8,23 +9,13 @@ export interface Subject {
   readonly tags: readonly string[];
 }
 
-/**
- * The values that one filter looks at in one event. An event of thousands of items could otherwise hold up every other
- * publish. A filter that is not done by then lets the event through, so that nothing is lost.
- */
-export const MAX_LOOKS = 20_000;
-
-interface Looks {
-  left: number;
-}
-
 export function matches({ root }: Filter, subject: Subject): boolean {
   const looks = { left: MAX_LOOKS };
   return holds(root, subject, looks) || looks.left < 0;
 }
 
 function holds(condition: Condition, value: unknown, looks: Looks): boolean {
-  for (const part of condition.whole) if (!wholeHolds(part, value, looks)) return false;
+  for (const part of condition.whole) if (looks.left < 0 || !wholeHolds(part, value, looks)) return false;
   return condition.each.length === 0 || eachHolds(condition.each, value, looks);
 }
 
@@ -39,15 +30,12 @@ function eachHolds(each: readonly Each[], value: unknown, looks: Looks): boolean
 }
 
 function partHolds(part: Each, value: unknown, looks: Looks): boolean {
-  if (part.kind === "test") return part.accepts(value);
+  if (part.kind === "test") return part.accepts(value, looks);
   return !Array.isArray(value) && holds(part.condition, memberOf(value, part.name), looks);
 }
 
 function wholeHolds(part: Whole, value: unknown, looks: Looks): boolean {
-  if (part.kind === "value") {
-    looks.left -= weightOf(value);
-    return part.accepts(value);
-  }
+  if (part.kind === "value") return part.accepts(value, looks);
   if (part.kind === "none") return !eachHolds(part.tests, value, looks);
   if (part.kind === "not") return !holds(part.condition, value, looks);
   if (part.kind === "all") return part.conditions.every((one) => holds(one, value, looks));
@@ -58,12 +46,6 @@ function wholeHolds(part: Whole, value: unknown, looks: Looks): boolean {
 /** The index of the first item that meets the condition; -1 if none does. */
 function itemOf(condition: Condition, items: readonly unknown[], looks: Looks): number {
   return items.findIndex((item) => looks.left >= 0 && holds(condition, item, looks));
-}
-
-/** A long text is searched about as fast as an array of a hundredth of its length. */
-function weightOf(value: unknown): number {
-  if (typeof value === "string") return value.length / 100;
-  return Array.isArray(value) ? value.length : 0;
 }
 
 /** Only a key of its own: an event may well have a key such as `constructor`. */
@@ -87,16 +69,23 @@ export interface Explanation {
   readonly matches: boolean;
   /** The event was let through because the filter would have had to look at too many values. */
   readonly isTooLarge: boolean;
-  /** Enough conditions to show why: one that fails if all of several had to hold, all of them if one would have done. */
+  /**
+   * Enough conditions to show why: one that fails if all of several had to hold, all of them if one would have done.
+   * Empty if it would take too long to find them.
+   */
   readonly decided: readonly Decision[];
 }
 
+/** Finding the reasons takes more looks than the evaluation: at an array, the item that decides is looked at again. */
+const MAX_REASON_LOOKS = 5 * MAX_LOOKS;
+
 export function explain(filter: Filter, subject: Subject): Explanation {
   const looks = { left: MAX_LOOKS };
-  holds(filter.root, subject, looks);
+  const isMatch = holds(filter.root, subject, looks);
   if (looks.left < 0) return { matches: true, isTooLarge: true, decided: [] };
-  const { isMet, decided } = reasonsOf(filter.root, subject, "");
-  return { matches: isMet, isTooLarge: false, decided };
+  const more = { left: MAX_REASON_LOOKS };
+  const { decided } = new Reasoning(more).of(filter.root, subject, "");
+  return { matches: isMatch, isTooLarge: false, decided: more.left < 0 ? [] : decided };
 }
 
 interface Reasons {
@@ -104,55 +93,66 @@ interface Reasons {
   readonly decided: readonly Decision[];
 }
 
-/** The whole filter was evaluated within its limit before, so its parts need none. */
-const UNLIMITED: Looks = { left: Number.POSITIVE_INFINITY };
+/** Evaluates in the same order as `holds`, so that it takes few more looks. */
+class Reasoning {
+  readonly #looks: Looks;
 
-function reasonsOf({ pointer, whole, each }: Condition, value: unknown, path: string): Reasons {
-  const before = allOf(whole, (part) => wholeReasons(part, value, path));
-  if (!before.isMet || each.length === 0) return before;
-  const after = eachReasons(each, pointer, value, path);
-  return after.isMet ? { isMet: true, decided: [...before.decided, ...after.decided] } : after;
-}
+  constructor(looks: Looks) {
+    this.#looks = looks;
+  }
 
-function eachReasons(each: readonly Each[], pointer: string, value: unknown, path: string): Reasons {
-  const itself = allOf(each, (part) => partReasons(part, value, path));
-  if (itself.isMet || !Array.isArray(value)) return itself;
-  const met = value.findIndex((item) => eachHolds(each, item, UNLIMITED));
-  const shown = met < 0 && value.length === 1 ? 0 : met;
-  if (shown >= 0) return eachReasons(each, pointer, value[shown], `${path}/${shown}`);
-  // No single item decides that none of them meets the conditions.
-  const only = each.length > 1 ? null : each[0]!;
-  return decision(only?.kind === "test" ? only.pointer : pointer, path, value, false);
-}
+  of({ pointer, whole, each }: Condition, value: unknown, path: string): Reasons {
+    const before = allOf(whole, (part) => this.#whole(part, value, path));
+    if (!before.isMet || each.length === 0) return before;
+    const after = this.#each(each, pointer, value, path);
+    return after.isMet ? { isMet: true, decided: [...before.decided, ...after.decided] } : after;
+  }
 
-function partReasons(part: Each, value: unknown, path: string): Reasons {
-  if (part.kind === "test") return decision(part.pointer, path, value, part.accepts(value));
-  if (Array.isArray(value)) return decision(part.condition.pointer, path, value, false);
-  return reasonsOf(part.condition, memberOf(value, part.name), pathTo(path, part.name));
-}
+  #each(each: readonly Each[], pointer: string, value: unknown, path: string): Reasons {
+    this.#looks.left--;
+    const itself = allOf(each, (part) => this.#part(part, value, path));
+    if (itself.isMet || !Array.isArray(value)) return itself;
+    const met = value.findIndex((item) => this.#looks.left >= 0 && eachHolds(each, item, this.#looks));
+    const shown = met < 0 && value.length === 1 ? 0 : met;
+    if (shown >= 0) return this.#each(each, pointer, value[shown], `${path}/${shown}`);
+    // No single item decides that none of them meets the conditions.
+    const only = each.length > 1 ? null : each[0]!;
+    return decision(only?.kind === "test" ? only.pointer : pointer, path, value, false);
+  }
 
-function wholeReasons(part: Whole, value: unknown, path: string): Reasons {
-  switch (part.kind) {
-    case "value":
-    case "none":
-      return decision(part.pointer, path, value, wholeHolds(part, value, UNLIMITED));
-    case "not": {
-      const { isMet, decided } = reasonsOf(part.condition, value, path);
-      return { isMet: !isMet, decided };
+  #part(part: Each, value: unknown, path: string): Reasons {
+    if (part.kind === "test") return decision(part.pointer, path, value, part.accepts(value, this.#looks));
+    if (Array.isArray(value)) return decision(part.condition.pointer, path, value, false);
+    return this.of(part.condition, memberOf(value, part.name), pathTo(path, part.name));
+  }
+
+  #whole(part: Whole, value: unknown, path: string): Reasons {
+    switch (part.kind) {
+      case "value":
+      case "none":
+        return decision(part.pointer, path, value, wholeHolds(part, value, this.#looks));
+      case "not": {
+        const { isMet, decided } = this.of(part.condition, value, path);
+        return { isMet: !isMet, decided };
+      }
+      case "all":
+        return allOf(part.conditions, (one) => this.of(one, value, path));
+      case "any": {
+        const decided: Decision[] = [];
+        for (const one of part.conditions) {
+          const reasons = this.of(one, value, path);
+          if (reasons.isMet) return reasons;
+          decided.push(...reasons.decided);
+        }
+        return { isMet: false, decided };
+      }
+      case "contains":
+        return allOf(part.conditions, (one) => {
+          const items: readonly unknown[] = Array.isArray(value) ? value : [];
+          const at = itemOf(one, items, this.#looks);
+          return at < 0 ? decision(one.pointer, path, value, false) : this.of(one, items[at], `${path}/${at}`);
+        });
     }
-    case "all":
-      return allOf(part.conditions, (one) => reasonsOf(one, value, path));
-    case "any": {
-      const all = part.conditions.map((one) => reasonsOf(one, value, path));
-      const met = all.find(({ isMet }) => isMet);
-      return met ?? { isMet: false, decided: all.flatMap(({ decided }) => decided) };
-    }
-    case "contains":
-      return allOf(part.conditions, (one) => {
-        const items: readonly unknown[] = Array.isArray(value) ? value : [];
-        const at = itemOf(one, items, UNLIMITED);
-        return at < 0 ? decision(one.pointer, path, value, false) : reasonsOf(one, items[at], `${path}/${at}`);
-      });
   }
 }
 

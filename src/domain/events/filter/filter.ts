@@ -4,6 +4,9 @@
  * language and its table of cases.
  */
 import { nearest } from "../../nearest.ts";
+import { containing } from "./containing.ts";
+import { deeply } from "./deeply.ts";
+import type { Accepts } from "./looks.ts";
 
 /** A filter as its owner wrote it. */
 export type FilterDocument = Readonly<Record<string, unknown>>;
@@ -35,9 +38,6 @@ export type Whole =
   /** Neither the value nor an item of it passes the test. */
   | { readonly kind: "none"; readonly pointer: string; readonly tests: readonly Each[] }
   | { readonly kind: "value"; readonly pointer: string; readonly accepts: Accepts };
-
-/** Undefined stands for a value that the event does not have. */
-type Accepts = (value: unknown) => boolean;
 
 /** The parts of an event that a filter may look at. */
 export const EVENT_PARTS = ["type", "data", "tags"] as const;
@@ -89,11 +89,7 @@ function equals(operand: unknown, pointer: string): Each {
 
 /** A list names values, one of which is to be found. A text is looked for in a text, and among the items of an array. */
 function within(operand: unknown, pointer: string): Part | null {
-  if (typeof operand === "string") {
-    const accepts: Accepts = (value) =>
-      (typeof value === "string" || Array.isArray(value)) && (value as string).includes(operand);
-    return { kind: "value", pointer, accepts };
-  }
+  if (typeof operand === "string") return { kind: "value", pointer, accepts: containing(operand) };
   if (!Array.isArray(operand) || operand.length === 0 || !operand.every(isScalar)) return null;
   const listed = new Set<unknown>(operand);
   return test(pointer, (value) => listed.has(value));
@@ -116,7 +112,7 @@ function text(isMet: (value: string, operand: string) => boolean): Operator["rea
 function negated(part: Part | null): Whole | null {
   if (part?.kind === "test") return { kind: "none", pointer: part.pointer, tests: [part] };
   if (part?.kind !== "value") return null;
-  return { ...part, accepts: (value) => !part.accepts(value) };
+  return { ...part, accepts: (value, looks) => !part.accepts(value, looks) };
 }
 
 const ORDER = "a number or a text";
@@ -255,21 +251,4 @@ function meantBy(name: string): string {
 function isExact(operand: unknown): boolean {
   if (typeof operand === "number") return Math.abs(operand) <= Number.MAX_SAFE_INTEGER;
   return typeof operand !== "object" || operand === null || Object.values(operand).every(isExact);
-}
-
-/** Tests for the same array or object; the order of keys does not matter. */
-function deeply(operand: unknown): Accepts {
-  if (Array.isArray(operand)) {
-    const items = operand.map(deeply);
-    return (value) =>
-      Array.isArray(value) && value.length === items.length && items.every((item, at) => item(value[at]));
-  }
-  if (typeof operand !== "object" || operand === null) return (value) => value === operand;
-  const members = Object.entries(operand).map(([name, one]) => [name, deeply(one)] as const);
-  return (value) =>
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.keys(value).length === members.length &&
-    members.every(([name, accepts]) => Object.hasOwn(value, name) && accepts((value as FilterDocument)[name]));
 }
