@@ -101,6 +101,30 @@ export const COMMANDS = {
     "Follow deliveries as they change, one line per change",
     async () => (await import("./tail/tail.ts")).eventsTail,
   ),
+  "types list": listed(
+    "List the event types: the built-in ones, those of the configuration, and those of the store",
+    async () => (await import("./types/list.ts")).typesList,
+  ),
+  "types show": listed(
+    "Show an event type: its schema and its sample",
+    async () => (await import("./types/show.ts")).typesShow,
+  ),
+  "types add": listed(
+    "Add an event type, without an edit of the configuration",
+    async () => (await import("./types/add.ts")).typesAdd,
+  ),
+  "types update": listed(
+    "Change an event type of the store, and show what changed",
+    async () => (await import("./types/update.ts")).typesUpdate,
+  ),
+  "types archive": listed(
+    "Take an event type out of what endpoints may choose; those that chose it still receive it",
+    async () => (await import("./types/archive.ts")).typesArchive,
+  ),
+  "types rm": listed(
+    "Delete an event type that no endpoint chose by name, and of which no event is kept",
+    async () => (await import("./types/rm.ts")).typesRm,
+  ),
   "deliveries list": listed(
     "List deliveries: one row per event and endpoint",
     async () => (await import("./deliveries/list.ts")).deliveriesList,
@@ -251,6 +275,7 @@ export type CommandName = keyof typeof COMMANDS;
 export const GROUPS: Readonly<Record<string, string>> = {
   endpoints: "Where events are sent, and the secrets that sign them",
   events: "What happened: publish, inspect, cancel and erase",
+  types: "The kinds of events, and what their data looks like",
   deliveries: "One event for one endpoint: inspect, attempt, cancel",
   attempts: "One request made for a delivery, and what came back",
   jobs: "Bulk work on many deliveries, at a steady pace",
@@ -268,7 +293,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
   { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes"] },
   { title: "FAILED DELIVERIES", words: ["tui", "failures", "replay", "jobs"] },
-  { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "deliveries", "attempts"] },
+  { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "types", "deliveries", "attempts"] },
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
   {
     title: "SETUP AND MAINTENANCE",
@@ -294,4 +319,10 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
 export const FIRST_RUN = ["webhookd serve --dev", "webhookd listen --register", "webhookd trigger budget.exceeded"];
 
 /** Aliases of a command's last word. Help does not mention them. */
-export const ALIASES: Readonly<Record<string, string>> = { ls: "list", get: "show", delete: "rm", remove: "rm" };
+export const ALIASES: Readonly<Record<string, string>> = {
+  ls: "list",
+  get: "show",
+  set: "update",
+  delete: "rm",
+  remove: "rm",
+};

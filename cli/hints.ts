@@ -11,7 +11,10 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   rotation_in_progress:
     "Finish it first: webhookd endpoints rotate-secret ep_… --complete. To discard the next secret: webhookd endpoints rotate-secret ep_… --abandon",
   not_rotating: "To begin one: webhookd endpoints rotate-secret ep_…",
-  already_created: "See what exists: `webhookd endpoints list`, `webhookd keys list`.",
+  already_created: "See what exists: `webhookd endpoints list`, `webhookd keys list`, `webhookd types list`.",
+  event_type_read_only: "To see where each type comes from: webhookd types list",
+  event_type_in_use: "To take it out of what endpoints may choose: webhookd types archive TYPE",
+  event_type_limit: "To see which there are: webhookd types list",
   canary_failed:
     "To try one more: webhookd jobs resume job_… --canary. To send the rest: webhookd jobs resume job_… --send-all",
   job_ended: "See how it ended: webhookd jobs show job_…",

@@ -52,7 +52,7 @@ async function known(client: Client, hint: string, command: CommandName): Promis
       return (await client.call("listKeys", { query })).data.map(({ id, name }) => [id, name]);
     case "TYPE":
       return (await client.call("listEventTypes")).data
-        .filter(({ archived }) => !archived)
+        .filter(({ archived }) => !archived || command.startsWith("types "))
         .map(({ name, description, deprecated }) => [name, deprecated ? `deprecated: ${description}` : description]);
     default:
       return [];

@@ -6,7 +6,7 @@ import { keepingIn } from "../files.ts";
 import { note, say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
 import { readBrought, SECRET_FILE, SECRET_FROM } from "./brought-secret.ts";
-import { patternLines, readTypes, suggesting } from "./event-types.ts";
+import { noteLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
 
 export const endpointsAdd = command({
@@ -55,7 +55,7 @@ export const endpointsAdd = command({
     }
     note(io, `${rest.id} added: ${rest.url}`);
     note(io, `  types  ${rest.events.join(", ")}`);
-    for (const line of await patternLines(rest.events, client)) note(io, `         ${line}`);
+    for (const line of await noteLines(rest.events, client)) note(io, `         ${line}`);
     if (file !== undefined) note(io, `  secret in ${file}`);
     note(io, `  next   webhookd endpoints test ${rest.id}`);
     if (isShown) note(io, `This is the signing secret. To print it again: webhookd endpoints secret ${rest.id}`);

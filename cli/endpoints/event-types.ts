@@ -1,7 +1,8 @@
 /** Reads the event types of a command line, and checks them against the daemon's catalogue where that helps. */
 import { ClientError, type Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/domain/nearest.ts";
-import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
+import { typeNotes } from "../../src/client/type-notes.ts";
+import { isPattern } from "../../src/domain/events/pattern.ts";
 import { Failure } from "../failure.ts";
 
 /** Reads names and patterns separated by commas, or `all` for every type that is offered now, by its name. */
@@ -36,11 +37,10 @@ export async function suggesting<T>(types: readonly string[], client: Client, ca
   }
 }
 
-/** Says of each pattern which types it takes in today. Empty if there is none, or the catalogue cannot be read. */
-export async function patternLines(events: readonly string[], client: Client): Promise<readonly string[]> {
-  const patterns = events.filter(isPattern);
-  const known = patterns.length === 0 ? null : await catalogue(client).catch(() => null);
-  return known === null ? [] : patterns.map((pattern) => `${pattern} ${takenIn(pattern, known)}`);
+/** As `typeNotes`. Empty if the catalogue cannot be read. */
+export async function noteLines(events: readonly string[], client: Client): Promise<readonly string[]> {
+  const known = await client.call("listEventTypes").catch(() => null);
+  return known === null ? [] : typeNotes(events, known.data);
 }
 
 async function catalogue(client: Client): Promise<string[]> {

@@ -9,7 +9,7 @@ import { sayColumns } from "../output/table.ts";
 import { connect } from "../target.ts";
 import { readCount } from "../values.ts";
 import { age, ago, grouped } from "../output/words.ts";
-import { patternLines } from "./event-types.ts";
+import { noteLines } from "./event-types.ts";
 import { fieldText, repairOf, stateOf } from "./text.ts";
 
 export const endpointsShow = command({
@@ -33,7 +33,7 @@ export const endpointsShow = command({
     }
     // Fetch the attempts before printing anything: half an answer is worse than none.
     const attempts = limit === 0 ? null : await client.call("listEndpointAttempts", { id, query: { limit } });
-    show(endpoint, await patternLines(endpoint.events, client), io);
+    show(endpoint, await noteLines(endpoint.events, client), io);
     if (attempts !== null) showAttempts(id, attempts.data, io);
     return EXIT.ok;
   },
@@ -91,7 +91,7 @@ const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
   "updated_at",
 ]);
 
-function show(endpoint: EndpointWithHealth, patterns: readonly string[], io: Io): void {
+function show(endpoint: EndpointWithHealth, notes: readonly string[], io: Io): void {
   const { health } = endpoint;
   const last = (instant: string | null) => (instant === null ? "never" : `${instant}, ${ago(instant, io.now())}`);
   const waits = `${grouped(health.pending)} pending, ${grouped(health.held)} held, ${grouped(health.failed)} failed`;
@@ -104,7 +104,7 @@ function show(endpoint: EndpointWithHealth, patterns: readonly string[], io: Io)
     ["to repair", damaged ? repairOf(endpoint.id, damaged.parts, endpoint.tenant) : null],
     ["to enable", endpoint.enabled || damaged ? null : `webhookd endpoints enable ${endpoint.id}`],
     ["types", fieldText(endpoint.events)],
-    ...patterns.map((line) => ["", line] as const),
+    ...notes.map((line) => ["", line] as const),
     ["filter", otherText(endpoint.filter)],
     ["deliveries", waits],
     ["last success", last(health.last_success_at)],

@@ -6,7 +6,7 @@ import { EXIT } from "../exit-code.ts";
 import { usage } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { connect } from "../target.ts";
-import { patternLines, readTypes, suggesting } from "./event-types.ts";
+import { noteLines, readTypes, suggesting } from "./event-types.ts";
 import { readSettings, SETTINGS } from "./settings.ts";
 import { fieldText } from "./text.ts";
 
@@ -64,7 +64,7 @@ export const endpointsUpdate = command({
     if (args.json) sayJson(io, after);
     else {
       for (const line of changes(before, after, "headers" in settings)) say(io, line);
-      for (const line of events === undefined ? [] : await patternLines(after.events, client)) say(io, `  ${line}`);
+      for (const line of events === undefined ? [] : await noteLines(after.events, client)) say(io, `  ${line}`);
     }
     return EXIT.ok;
   },

@@ -1,4 +1,4 @@
-/** Reads the `data` of an event to publish. It is checked, and passed on byte for byte. */
+/** Reads a JSON object from a flag, such as the `data` of an event. It is checked, and passed on byte for byte. */
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json/json.ts";
 import { usage } from "../failure.ts";
@@ -8,28 +8,27 @@ import type { Io } from "../io.ts";
 /** More than any daemon accepts. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
+const DATA = { flag: "--data", what: "An event's data" };
+
 /**
  * Reads `@FILE`, stdin for `-` or, as in curl, `@-`, or else the text itself as JSON. Throws a Failure that names line
  * and column.
  */
-export async function readData(typed: string, io: Io): Promise<string> {
+export async function readData(typed: string, io: Io, { flag, what } = DATA): Promise<string> {
   const given = typed === "@-" ? "-" : typed;
   const file = given.startsWith("@") ? given.slice(1) : null;
-  const where = given === "-" ? "stdin" : (file ?? "--data");
+  const where = given === "-" ? "stdin" : (file ?? flag);
   const bytes =
-    given === "-" ? await io.stdin.read() : file === null ? Buffer.from(given) : readFile(file, "--data", MAX_BYTES);
+    given === "-" ? await io.stdin.read() : file === null ? Buffer.from(given) : readFile(file, flag, MAX_BYTES);
   textOf(bytes, where);
   try {
     const { kind, start, end } = scanJson(bytes);
     if (kind === "object") return bytes.toString("utf8", start, end);
-    throw usage(
-      `${where} contains ${kind === "null" ? "null" : `a JSON ${kind}`}`,
-      "An event's data must be a JSON object.",
-    );
+    throw usage(`${where} contains ${kind === "null" ? "null" : `a JSON ${kind}`}`, `${what} must be a JSON object.`);
   } catch (error) {
     if (!(error instanceof WebhookdError)) throw error;
     const isName = file === null && given !== "-" && /^[\w./~-]+$/.test(given);
-    const hint = isName ? `To read a file, write --data @${given}.` : "";
+    const hint = isName ? `To read a file, write ${flag} @${given}.` : "";
     throw usage(`${where}${error.at === undefined ? "" : placeOf(bytes, error.at)}: ${error.detail}`, hint);
   }
 }

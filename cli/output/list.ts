@@ -70,9 +70,24 @@ export async function list<O extends Listing>(
   } while (cursor !== null && items.length < limit);
   search?.end();
   if (!args.json && !args.ids) await shown.learn?.(items);
-  const fields = known.filter(({ hidden }) => typeof hidden !== "function" || !items.every((item) => hidden(item)));
+  const fields = known.filter((field) => isShown(field, items));
   const narrowed = args.cursor !== undefined || Object.entries(query).some(narrows);
   show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
+}
+
+/** Shows a list that the daemon gives whole, after the command has chosen from it. */
+export function listWhole<T>(
+  items: readonly T[],
+  args: Pick<ListArgs, "fields" | "ids" | "plain" | "json">,
+  { id, fields }: Pick<Shown<T>, "id" | "fields">,
+  io: Io,
+): void {
+  const known = chosen(fields, args.fields).filter((field) => isShown(field, items));
+  show({ items, cursor: null, total: {} }, { ...args, fields: known }, { id }, io);
+}
+
+function isShown<T>({ hidden }: Field<T>, items: readonly T[]): boolean {
+  return typeof hidden !== "function" || !items.every((item) => hidden(item));
 }
 
 /** `include` chooses what is shown of each item, not which items. */

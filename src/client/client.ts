@@ -99,7 +99,8 @@ function locate(operation: OperationName, { id, query = {} }: Pick<Ask, "id" | "
 /** Returns the kind of object that an operation's `{id}` names, for messages. */
 function named(operation: OperationName, id: string): Named {
   const [, plural = "endpoints"] =
-    /^\S+ \/v1\/(?:webhooks\/)?(?!webhooks\/)([a-z]+s)\//.exec(OPERATIONS[operation]) ?? [];
+    /^\S+ \/v1\/(?:webhooks\/)?(?!webhooks\/)([a-z-]+s)\//.exec(OPERATIONS[operation]) ?? [];
+  if (plural === "event-types") return { id, name: `event type ${id}`, list: "webhookd types list" };
   const noun = plural === "deliveries" ? "delivery" : plural.slice(0, -1);
   // Attempts are listed by their event.
   const list = plural === "attempts" ? "webhookd attempts list evt_…" : `webhookd ${plural} list`;

@@ -163,13 +163,15 @@ describe.each(HERE)("webhookd %s", (name) => {
   });
 
   const needed = row.asks.filter((operation) => !row.spares?.includes(operation));
-  it.each(needed.filter((operation) => OPERATIONS[operation].includes("{id}")))(
+  it.each(needed.filter((operation) => refusalsOf(operation, 404).length > 0))(
     "exits 3 when %s finds nothing",
     async (operation) => {
       const refuse = (asked: OperationName) => (asked === operation ? { status: 404 } : undefined);
       const { code, out, err } = await run(name, { refuse });
       expect({ code, out }).toEqual({ code: EXIT.not_found, out: "" });
-      const [, noun, list] = /^webhookd: there is no (\w+) \S+ at .+\n {2}.*: webhookd (\w+ list)\b/m.exec(err)!;
+      const [, noun, list] = /^webhookd: there is no (?:event )?(\w+) \S+ at .+\n {2}.*: webhookd (\w+ list)\b/m.exec(
+        err,
+      )!;
       expect(Object.keys(COMMANDS)).toContain(list);
       expect(list!.startsWith(noun!.slice(0, -1))).toBe(true);
     },

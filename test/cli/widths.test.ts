@@ -10,6 +10,7 @@ import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aWholeDelivery } from "../../src/api/deliveries/deliveries.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEventType } from "../../src/api/event-types/schemas.ts";
 import { anEventSummary } from "../../src/api/events/schemas.ts";
 import { aJob } from "../../src/api/jobs/schemas.ts";
 import { someFailures } from "../../src/api/reports/failures.ts";
@@ -95,6 +96,13 @@ const LISTS: readonly List[] = [
       DESCRIPTION: "株式会社…",
       CAUSE: "302, redirect, not followed",
     },
+  },
+  {
+    line: "types list",
+    answers: {
+      listEventTypes: page({ ...anEventType, name: TYPE, description: WIDE, group: WIDE, deprecated: true }),
+    },
+    answer: { TYPE: "subscription.bi…", STATE: "deprecated", DESCRIPTION: "株式…" },
   },
   {
     line: "jobs list",

@@ -1,6 +1,7 @@
 /** Draws the page of an endpoint: its health, its settings, and its deliveries. */
 import { adviceOnFailure } from "../../src/client/advice.ts";
 import type { Attempt, Endpoint } from "../../src/client/operations.ts";
+import { typeNotes } from "../../src/client/type-notes.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import { glyph, paint, type Glyph, type Look, type Style } from "../draw/look.ts";
 import { age, countText, shortInstant } from "../draw/numbers.ts";
@@ -12,7 +13,6 @@ import type { EndpointPlace, State } from "../model/state.ts";
 import { switchesAt } from "../state/act-answers.ts";
 import { hours, msText, shareText, stateOf } from "./endpoints.ts";
 import { deliveryRows } from "./lists.ts";
-import { isPattern, takenIn } from "../../src/domain/events/pattern.ts";
 import { counted } from "../../src/domain/wording.ts";
 import { KEY } from "../keys/names.ts";
 
@@ -103,12 +103,10 @@ function titleRow(state: State, endpoint: Endpoint, width: number): string {
   );
 }
 
-/** Adds what the patterns match, once the catalogue is read. */
+/** Adds what the patterns match, and which types are on their way out, once the catalogue is read. */
 function typesText({ known }: State, { events }: Endpoint): string {
-  const types = known.types?.map(({ name }) => name);
-  const patterns =
-    types === undefined ? [] : events.filter(isPattern).map((name) => `${name} ${takenIn(name, types!)}`);
-  return [...events, ...(patterns.length === 0 ? [] : [`(${patterns.join("; ")})`])].join("  ");
+  const notes = known.types === null ? [] : typeNotes(events, known.types);
+  return [...events, ...(notes.length === 0 ? [] : [`(${notes.join("; ")})`])].join("  ");
 }
 
 function waitingText({ known, settings: { look } }: State, id: string): string {

@@ -3,7 +3,6 @@
  * it.
  */
 import type { Answers } from "../../src/client/operations.ts";
-import { isPattern } from "../../src/domain/events/pattern.ts";
 import { waitingOf } from "../model/dialog.ts";
 import { layoutOf, overviewLayout } from "../layout.ts";
 import type { About, Call } from "../model/call.ts";
@@ -85,7 +84,7 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   if (place.kind === "endpoint") {
     yield* aboutEndpoint(state, place.id);
     yield* lastAttempts(state, place.id);
-    yield* aboutPatterns(state, place.id);
+    yield* aboutTypes(state);
     for (const { sample_attempt: sample } of state.known.causes.get(place.id)?.value ?? [])
       yield* aboutSample(state, sample);
   }
@@ -195,10 +194,9 @@ function* aboutPane(state: State): Generator<Call> {
   }
 }
 
-/** The catalogue says what a pattern matches. */
-function* aboutPatterns({ known }: State, id: string): Generator<Call> {
-  const events = known.endpoints.get(id)?.events ?? [];
-  if (known.types === null && events.some(isPattern)) yield ask("listEventTypes", known_(""));
+/** The catalogue says what a pattern matches, and which types are on their way out. */
+function* aboutTypes({ known }: State): Generator<Call> {
+  if (known.types === null) yield ask("listEventTypes", known_(""));
 }
 
 function* aboutDialog(state: State): Generator<Call> {

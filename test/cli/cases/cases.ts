@@ -14,6 +14,7 @@ import { AUDIT_CASES, KEYS_CASES, PORTAL_CASES, SIGNING_KEYS_CASES, TENANTS_CASE
 import { NODES_CASES } from "./nodes.ts";
 import { RECEIVER_CASES } from "./receiver.ts";
 import { REPLAY_CASES } from "./replay.ts";
+import { TYPES_CASES } from "./types.ts";
 import { TUI_CASES } from "./tui.ts";
 import { TAIL_CASES } from "./tail.ts";
 import { UPKEEP_CASES } from "./upkeep.ts";
@@ -23,6 +24,7 @@ export const CASES: { readonly [N in CommandName]: Case | CaseElsewhere } = {
   ...TUI_CASES,
   ...ENDPOINTS_CASES,
   ...EVENTS_CASES,
+  ...TYPES_CASES,
   ...TAIL_CASES,
   ...DELIVERIES_CASES,
   ...ATTEMPTS_CASES,

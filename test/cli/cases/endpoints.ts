@@ -6,7 +6,8 @@ const { id } = anEndpoint;
 export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   "endpoints add": {
     words: ["https://example.com/hook", "--events=budget.exceeded", "--rate=20", "--description", "d", "--tenant=acme"],
-    asks: ["registerEndpoint"],
+    asks: ["registerEndpoint", "listEventTypes"],
+    spares: ["listEventTypes"],
     out: /^whsec_\S+\n$/,
     err: /^ep_\S+ added: https:\/\/example\.com\/hook\n {2}types {2}budget\.exceeded\n[^]+This is the signing secret\. To print it again: webhookd endpoints secret ep_\S+\n$/,
     json: { id, signing_secret: /^whsec_/ },
@@ -20,13 +21,15 @@ export const ENDPOINTS_CASES: Cases<"endpoints"> = {
   },
   "endpoints show": {
     words: [id],
-    asks: ["getEndpoint", "listEndpointAttempts"],
+    asks: ["getEndpoint", "listEndpointAttempts", "listEventTypes"],
+    spares: ["listEventTypes"],
     out: /^ep_\S+ {2}enabled {2}https:[^]+ 2 pending, 0 held, 0 failed\n[^]+\nlatest attempts\n +STARTED +EVENT .+\n.+ 503 in 12 ms .+\n$/,
     json: { id, health: { pending: 2 } },
   },
   "endpoints update": {
     words: [id, "--add-event", "goal.achieved", "--rate", "20"],
-    asks: ["getEndpoint", "changeEndpoint"],
+    asks: ["getEndpoint", "changeEndpoint", "listEventTypes"],
+    spares: ["listEventTypes"],
     answers: { changeEndpoint: { ...anEndpoint, rate_per_second: 20, events: ["budget.exceeded", "goal.achieved"] } },
     out: /^ep_\S+ changed:\n {2}events: budget\.exceeded -> budget\.exceeded, goal\.achieved\n {2}rate_per_second: - -> 20\n$/,
     json: { id, rate_per_second: 20 },

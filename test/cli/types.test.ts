@@ -1,0 +1,105 @@
+/** `webhookd types` with types of every state. The table has the rest. */
+import { describe, expect, it } from "vitest";
+import { EXIT } from "../../cli/exit-code.ts";
+import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { aHealth } from "../../src/api/endpoints/schemas.ts";
+import { anEventType } from "../../src/api/event-types/schemas.ts";
+import { typed } from "./typed.ts";
+
+const OWN = {
+  ...anEventType,
+  name: "order.created",
+  group: "orders",
+  deprecated: true,
+  deprecated_at: "2026-11-20T09:00:00.000Z",
+  sunset_at: "2027-06-30T00:00:00.000Z",
+  defined_in: "api",
+} as const;
+const PAID = { ...OWN, name: "order.paid", deprecated: false, deprecated_at: null, sunset_at: null, archived: true };
+const ALL = { data: [anEventType, OWN, PAID], next_cursor: null };
+
+describe("types list", () => {
+  const names = async (...words: string[]) =>
+    (await typed(["types", "list", "--ids", ...words], { answers: { listEventTypes: ALL } })).out;
+
+  it("shows all, or those of a pattern, a group or a state", async () => {
+    expect(await names()).toBe("transaction.enriched\norder.created\norder.paid\n");
+    expect(await names("order.*")).toBe("order.created\norder.paid\n");
+    expect(await names("order.paid")).toBe("order.paid\n");
+    expect(await names("--group", "orders", "--deprecated")).toBe("order.created\n");
+    expect(await names("--archived")).toBe("order.paid\n");
+  });
+
+  it("has a column for the state, the group and the validation only if some type has one", async () => {
+    const { out } = await typed(["types", "list"], { answers: { listEventTypes: ALL } });
+    expect(out).toMatch(/^TYPE +GROUP +FROM +STATE +DESCRIPTION\n/);
+    expect(out).toMatch(/^order\.created +orders +api +deprecated until 2027-06-30 /m);
+    expect(out).toMatch(/^order\.paid +orders +api +archived /m);
+    expect(out).toMatch(/^transaction\.enriched +- +specification +- /m);
+  });
+
+  it("refuses what is no pattern before it asks", async () => {
+    const { code, err, daemon } = await typed(["types", "list", "ord*"]);
+    expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
+    expect(err).toContain("ord* is not a pattern");
+  });
+});
+
+it("an endpoint's page names the types that are on their way out, among those that it chose by name", async () => {
+  const events = ["order.created", "order.paid", "transaction.enriched", "order.*"];
+  const answers = { listEventTypes: ALL, getEndpoint: { ...anEndpoint, events, health: aHealth } };
+  const { out } = await typed(["endpoints", "show", anEndpoint.id], { answers });
+  expect(out).toContain("order.created is deprecated since 2026-11-20; its events are expected to end on 2027-06-30\n");
+  expect(out).toContain("order.paid is archived: ");
+  expect(out).toContain("order.* matches today: order.created, order.paid\n");
+  expect(out).not.toContain("transaction.enriched is");
+});
+
+describe("a name that there is not", () => {
+  it.each(["show", "update", "archive", "rm"])("is answered by types %s with the nearest", async (verb) => {
+    const more = { update: ["--deprecated"], rm: ["--yes"] }[verb] ?? [];
+    const { code, out, err } = await typed(["types", verb, "order.creatd", ...more], {
+      answers: { listEventTypes: ALL },
+      refuse: (operation) => (operation === "getEventType" ? { status: 404 } : undefined),
+    });
+    expect({ code, out }).toEqual({ code: EXIT.not_found, out: "" });
+    expect(err).toMatch(/^webhookd: there is no event type order\.creatd at .+\n {2}Did you mean order\.created\?/);
+  });
+});
+
+describe("types update", () => {
+  const update = async (...words: string[]) =>
+    (await typed(["types", "set", "order.created", ...words], { answers: { getEventType: OWN } })).last?.body;
+
+  it("sends the whole type with what was given", async () => {
+    const { description, schema, sample } = OWN;
+    const whole = { description, schema, sample, group: "orders", validation: null, archived: false };
+    const old = { deprecated: true, sunset_at: OWN.sunset_at };
+    expect(await update("--validation", "enforce", "--group=none")).toEqual({
+      ...whole,
+      ...old,
+      validation: "enforce",
+      group: null,
+    });
+    expect(await update("--sunset=2028-01-31", "--archived")).toEqual({
+      ...whole,
+      deprecated: true,
+      sunset_at: "2028-01-31T00:00:00Z",
+      archived: true,
+    });
+    expect(await update("--no-deprecated")).toEqual({ ...whole, deprecated: false, sunset_at: null });
+  });
+
+  it.each([
+    [[], "there is nothing to change"],
+    [["--schema", "{"], "--schema:1:2"],
+    [["--sample", "[1]"], "--sample contains a JSON array"],
+    [["--sample", "sample.json"], "To read a file, write --sample @sample.json."],
+    [["--schema", "-", "--sample", "-"], "cannot both be stdin"],
+    [["--validation", "enforced"], "Did you mean enforce?"],
+  ])("refuses %j before it asks", async (words, message) => {
+    const { code, err, daemon } = await typed(["types", "update", "order.created", ...words]);
+    expect({ code, seen: daemon.seen }).toEqual({ code: EXIT.usage, seen: [] });
+    expect(err).toContain(message);
+  });
+});
