@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { anAttempt } from "../../src/api/deliveries/attempts.ts";
 import { aHealth } from "../../src/api/endpoints/schemas.ts";
 import { anEndpoint } from "../../src/api/endpoints/fields.ts";
+import { anEventType } from "../../src/api/event-types/schemas.ts";
 import { anEvent, anEventSummary } from "../../src/api/events/schemas.ts";
 import { frameOf } from "../../tui/frame.ts";
 import type { Call } from "../../tui/model/call.ts";
@@ -468,4 +469,19 @@ it.each(["a", "e", "t", "z", "S", "D"])(
 it("finds endpoints by a word that one knows of them", () => {
   const dashboard = new Dashboard({ tab: "endpoints" }).connected().press("/").type("acme").press("enter");
   expect(asked(dashboard, "listEndpoints").at(-1)!.ask.query).toMatchObject({ match: "acme" });
+});
+
+it("the page of an endpoint names the types that are on their way out", () => {
+  const life = { deprecated: true, deprecated_at: "2026-11-20T09:00:00.000Z" };
+  const types = [anEventType, { ...anEventType, name: "goal.achieved", ...life }];
+  const endpoint = { ...anEndpoint, events: ["goal.achieved", "transaction.*"] };
+  const instead = {
+    listEventTypes: { data: types, next_cursor: null },
+    listEndpoints: { data: [endpoint], next_cursor: null },
+    getEndpoint: { ...endpoint, health: aHealth },
+  };
+  const dashboard = onEndpoints({ instead, size: { columns: 160, rows: 40 } }).press("enter");
+  expect(shown(dashboard)).toContain(
+    "(goal.achieved is deprecated since 2026-11-20; transaction.* matches today: transaction.enriched)",
+  );
 });
