@@ -65,11 +65,19 @@ export async function buildPortal(quality: number): Promise<Portal> {
   return { files, metafile };
 }
 
-/** Returns the code that verifies a signature in each language, by the extension of its file. */
-function snippets(): Record<string, string> {
-  const directory = join(root, "docs/verify");
-  const files = readdirSync(directory).filter((name) => /^verify\./i.test(name));
-  return Object.fromEntries(files.map((name) => [extname(name), readFileSync(join(directory, name), "utf8")]));
+/** The folders with the code that verifies signatures, a file for each language, by the kind of signature. */
+const SNIPPETS = { hmac: "docs/verify", ed25519: "docs/verify-ed25519" } as const;
+
+function snippetFiles(folder: string): readonly string[] {
+  const names = readdirSync(join(root, folder)).filter((name) => /^verify\./i.test(name));
+  return names.map((name) => `${folder}/${name}`);
+}
+
+/** Returns the code by the kind of signature, and by the extension of its file. */
+function snippets(): Record<string, Record<string, string>> {
+  const byExtension = (folder: string) =>
+    Object.fromEntries(snippetFiles(folder).map((path) => [extname(path), readFileSync(join(root, path), "utf8")]));
+  return Object.fromEntries(Object.entries(SNIPPETS).map(([kind, folder]) => [kind, byExtension(folder)]));
 }
 
 /** Replaces the client's requests by the page's own, because a browser has no sockets. */
@@ -113,6 +121,7 @@ export async function portalOfCheckout(): Promise<readonly KeptFile[]> {
   const own = Object.keys(metafile.inputs).filter((path) => !path.includes("node_modules/"));
   const sources = [
     ...own,
+    ...Object.values(SNIPPETS).flatMap(snippetFiles),
     "package-lock.json",
     "src/portal/page.html",
     "src/portal/style/icon.svg",

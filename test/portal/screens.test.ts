@@ -39,8 +39,13 @@ async function violations(page: Page, rules = RULES): Promise<string[]> {
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`));
 }
 
+/** An endpoint with Ed25519 signatures, whose key is being rotated. */
+let signed: string;
+
 /** Screens without pictures. */
 const MORE: readonly Screen[] = [
+  { name: "public key", title: "", path: () => `${signed}/verify`, shows: "The key is being rotated." },
+  { name: "rotation of the key", title: "", path: () => `${signed}/secret`, shows: "Discard the next key" },
   { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
   ...["Disable", "Delete"].map((name) => ({
     name: name.toLowerCase(),
@@ -72,6 +77,9 @@ describe.skipIf(!hasChromium)("the page", () => {
     for (let number = 0; number < 3; number++) await site.request("POST", "/v1/webhooks/events", draft);
     const list = `/v1/webhooks/deliveries?endpoint=${failing.id}&status=failed`;
     await vi.waitFor(async () => expect((await site.request("GET", list)).data.length).toBe(3), PATIENCE_MS);
+    const signatures = ["hmac", "ed25519"];
+    signed = (await site.register({ events: ["goal.achieved"], enabled: false, signatures })).id;
+    await site.request("POST", "/v1/webhooks/keys/rotate", {});
     shown = { endpoint: failing.id, delivery: (await site.request("GET", list)).data[0].id };
     page = await site.open(await site.link());
   });

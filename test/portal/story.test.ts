@@ -275,13 +275,51 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await newest.getByText("data.tonnes is 5, by $gte").waitFor();
     await newest.getByText("this endpoint would have received 1.").waitFor();
     await button("Save").click();
-    await page.getByText("Saved", { exact: true }).waitFor();
     const filterOf = async () => (await site.request("GET", `/v1/webhooks/${moved}`)).filter;
-    expect(await filterOf()).toEqual({ data: { tonnes: { $gte: 10 } } });
+    await expect.poll(filterOf).toEqual({ data: { tonnes: { $gte: 10 } } });
     await page.getByRole("link", { name: "Edit" }).click();
     await page.getByLabel("Filter").fill("");
     await button("Save").click();
     await expect.poll(filterOf).toBeNull();
+  });
+
+  it("asks for Ed25519 too, and verifies with the public key, also after a rotation", async () => {
+    const keys = () => site.request("GET", "/v1/webhooks/keys");
+    const shown = (which: string) => page.getByRole("region", { name: which, exact: true });
+    await page.getByRole("link", { name: "Edit" }).click();
+    await page.getByRole("checkbox", { name: "Ed25519, with a public key" }).click();
+    await page.getByText("The key is made when the first endpoint with Ed25519 is saved.").waitFor();
+    await button("Save").click();
+    await page.getByRole("heading", { name: "Verify what arrives" }).waitFor();
+    expect((await site.request("GET", `/v1/webhooks/${moved}`)).signatures).toEqual(["hmac", "ed25519"]);
+    const { public_key: first } = await keys();
+    expect(await shown("Public key").textContent()).toBe(first);
+    expect(await page.getByRole("region", { name: "Code for Node" }).textContent()).toContain("v1a,");
+
+    const check = async (by: string) => {
+      const event = await site.publish({ tonnes: 1 }, "carbon.threshold");
+      await expect.poll(() => site.receiver.requests.at(-1)!.body.toString()).toContain(event);
+      const header = site.receiver.requests.at(-1)!.headers["webhook-signature"]!;
+      await page.getByRole("tab", { name: "Verify" }).click();
+      await page.getByLabel("Request").selectOption(event);
+      await page.getByLabel("Signature", { exact: true }).fill(header.split(" ").at(-1)!);
+      await button("Check it").click();
+      await page.getByText(`It matches with the ${by} public key.`).waitFor();
+    };
+    await check("current");
+
+    await page.getByRole("tab", { name: "Signing keys" }).click();
+    await page.getByText("Rotate the key").click();
+    await button("Create the next key").click();
+    await shown("Next public key").waitFor();
+    const { next_public_key: second } = await keys();
+    expect(await shown("Next public key").textContent()).toBe(second);
+    await check("next");
+    await page.getByRole("tab", { name: "Signing keys" }).click();
+    await button("Complete the rotation of the key").click();
+    await question().getByRole("button", { name: "Yes, complete it" }).click();
+    await shown("Next public key").waitFor({ state: "detached" });
+    expect((await keys()).public_key).toBe(second);
   });
 
   it("disables an endpoint, and enables it with what was held meanwhile", async () => {
@@ -304,7 +342,7 @@ describe.skipIf(!hasChromium)("a customer", () => {
   it("gives up a rotation, after which the secret is the one from before", async () => {
     const secrets = () => site.request("GET", `/v1/webhooks/${moved}/secret`);
     const before = await secrets();
-    await page.getByRole("tab", { name: "Signing secret" }).click();
+    await page.getByRole("tab", { name: "Signing keys" }).click();
     await button("Create the next secret").click();
     await page.getByText("A rotation is under way.").waitFor();
     expect(await secrets()).toHaveProperty("next_signing_secret");

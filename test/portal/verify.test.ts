@@ -1,5 +1,6 @@
-import { createHmac } from "node:crypto";
+import { createHmac, generateKeyPairSync, sign as signBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { AsymmetricSigningKey, newPrivateKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import { signingKey } from "../../src/domain/endpoints/secret.ts";
 import { adviceOnAttempt } from "../../src/client/advice.ts";
 import type { Attempt } from "../../src/client/operations.ts";
@@ -10,6 +11,7 @@ import { envelopeOf } from "../../src/portal/delivery/envelope.ts";
 import { indented } from "../../src/portal/parts/indented.ts";
 import { spanText } from "../../src/portal/parts/span.ts";
 import { judge } from "../../src/portal/verify/judge.ts";
+import { isStandard, judgeStandard } from "../../src/portal/verify/judge-standard.ts";
 import { signBody, signStandard } from "../../src/portal/verify/signature.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=";
@@ -35,13 +37,11 @@ describe("a signature in the browser", () => {
     [sign(BODY, SECRET.slice(6)), "The secret was used without whsec_."],
     [Buffer.from(sign(BODY), "hex").toString("base64"), "It is right, but in base64."],
     [`sha256=${sign(BODY)}`, "There is “sha256=” before it."],
-    ["v1,abc", "This is the header webhook-signature."],
-    ["v1a,abc", "This is the header webhook-signature."],
     [sign(BODY).slice(1), "It has 63 characters; a signature has 64 hexadecimal digits."],
     [sign("something else"), "It was made with a different secret, or from a different body."],
     ["", "There is no signature."],
   ])("that does not match says why: %s", async (signature, reason) => {
-    expect(await judge(BODY, signature, [{ name: "x", secret: SECRET }], HEADER)).toMatchObject({
+    expect(await judge(BODY, signature, [{ name: "x", key: SECRET }], HEADER)).toMatchObject({
       matches: false,
       reason,
     });
@@ -49,15 +49,15 @@ describe("a signature in the browser", () => {
 
   it("matches in upper case, after the header's name, and with either secret of a rotation", async () => {
     const secrets = [
-      { name: "with the current secret", secret: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
-      { name: "with the next secret", secret: SECRET },
+      { name: "with the current secret", key: "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" },
+      { name: "with the next secret", key: SECRET },
     ];
     const verdict = await judge(BODY, `X-Service-Signature: ${sign(BODY).toUpperCase()}`, secrets, HEADER);
     expect(verdict).toEqual({ matches: true, by: "with the next secret" });
   });
 
   it("is in the header that the daemon is set to", async () => {
-    const secrets = [{ name: "with the current secret", secret: SECRET }];
+    const secrets = [{ name: "with the current secret", key: SECRET }];
     const header = "X-Acme-Signature";
     expect(await judge(BODY, `x-acme-signature: ${sign(BODY)}`, secrets, header)).toMatchObject({ matches: true });
     expect(await judge(BODY, "", secrets, header)).toMatchObject({ todo: "Paste the value of X-Acme-Signature." });
@@ -66,10 +66,84 @@ describe("a signature in the browser", () => {
   });
 });
 
+describe("webhook-signature in the browser", () => {
+  const ID = "evt_1";
+  const AT = 1_795_168_000;
+  const [current, next] = [7, 8].map((byte) => newPrivateKey((length) => Buffer.alloc(length, byte)));
+  const KEYS = [
+    { name: "with the current public key", key: publicKeyOf(current!) },
+    { name: "with the next public key", key: publicKeyOf(next!) },
+  ];
+  const SECRETS = [{ name: "with the current secret", key: SECRET }];
+  const v1a = (body = BODY, at = AT, key = current!) => new AsymmetricSigningKey(key).signStandard(ID, at, body);
+  const v1 = (body = BODY, at = AT) => signingKey(SECRET).signStandard(ID, at, body);
+  const REQUEST = { body: BODY, timestamp: String(AT), attempts: [], secrets: SECRETS, publicKeys: KEYS };
+
+  it("matches by a public key or by the secret, alone and among other entries", async () => {
+    const by = async (given: string, more: object = {}) => {
+      const verdict = await judgeStandard({ ...REQUEST, ...more }, given);
+      return verdict.matches ? verdict.by : verdict.reason;
+    };
+    expect(await by(v1a())).toBe("with the current public key");
+    expect(await by(v1a(BODY, AT, next))).toBe("with the next public key");
+    expect(await by(v1())).toBe("with the current secret");
+    expect(await by(`webhook-signature: v1,AAAA v2,x ${v1a()}`)).toBe("with the current public key");
+    expect(await by(`${v1()} ${v1a()}`)).toBe("with the current secret, and with the current public key");
+    expect(await by(v1a(), { timestamp: "", attempts: [AT - 100, AT - 1] })).toBe("with the current public key");
+  });
+
+  const spaced = '{"id": "evt_1", "n": 1}';
+  it.each<[given: string, more: object, reason: string]>([
+    [v1a().slice(4), {}, "Its version is missing."],
+    [`${v1a()} abc`, {}, "An entry has no version."],
+    [v1a().slice(0, 60), {}, "It has 42 bytes; an Ed25519 signature has 64."],
+    [v1a().slice(0, 61), {}, "What follows v1a, is not base64."],
+    [`v1a,${"_-".repeat(43)}`, {}, "It is in base64url."],
+    [v1a(), { publicKeys: [] }, "There is no public key yet."],
+    [v1a(), { body: "{}" }, "The body has no id."],
+    [v1a(), { timestamp: `${AT}000` }, "The timestamp is in milliseconds."],
+    [
+      v1a(),
+      { timestamp: String(AT + 30), attempts: [AT] },
+      `It belongs to the attempt whose webhook-timestamp is ${AT}.`,
+    ],
+    [v1a(), { timestamp: "" }, "It does not match at the times of the attempts that are known."],
+    [v1a(`${BODY}\n`), {}, "There is a newline after the body."],
+    [v1a(spaced.replaceAll(" ", "")), { body: spaced }, "The body was parsed and serialized again."],
+    [
+      `v1,${Buffer.from(sign(BODY, SECRET), "hex").toString("base64")}`,
+      {},
+      "It was made with another key, or for another request.",
+    ],
+    [v1a("another"), {}, "It was made with another key, or for another request."],
+    [v1a(BODY, AT, next), { publicKeys: KEYS.slice(0, 1) }, "It was made with another key, or for another request."],
+  ])("that does not match says why: %s %o", async (given, more, reason) => {
+    expect(isStandard(given)).toBe(true);
+    expect(await judgeStandard({ ...REQUEST, ...more }, given)).toMatchObject({ matches: false, reason });
+  });
+
+  it("is told when only the body was signed", async () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const x = Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url").toString("base64");
+    const request = { ...REQUEST, publicKeys: [{ name: "x", key: `whpk_${x}` }] };
+    const given = `v1a,${signBytes(null, Buffer.from(BODY), privateKey).toString("base64")}`;
+    expect(await judgeStandard(request, given)).toMatchObject({ matches: false, reason: "Only the body was signed." });
+  });
+
+  it("is not mistaken for the signature of the body", () => {
+    expect([sign(BODY), `sha256=${sign(BODY)}`, "", `${HEADER}: ${sign(BODY)}`].map(isStandard)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
 describe("a key of another kind, which anyone may know", () => {
   it.each(["whpk_Y3VydmU=", "whsk_Y3VydmU="])("is never taken for an HMAC's: %s", async (key) => {
     const forged = createHmac("sha256", key).update(BODY).digest("hex");
-    expect(await judge(BODY, forged, [{ name: "x", secret: key }], HEADER)).toMatchObject({
+    expect(await judge(BODY, forged, [{ name: "x", key }], HEADER)).toMatchObject({
       matches: false,
       reason: "This page checks HMAC only, and this is a key of another kind.",
     });

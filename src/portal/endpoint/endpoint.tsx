@@ -102,6 +102,12 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
             <At at={createdAt} />
           </dd>
         </div>
+        {endpoint.signatures.includes("ed25519") && (
+          <div>
+            <dt>Signatures</dt>
+            <dd>{endpoint.signatures.includes("hmac") ? "HMAC and Ed25519" : "HMAC of the body, and Ed25519"}</dd>
+          </div>
+        )}
         <Chosen events={events} filter={filter} />
       </dl>
     </div>
@@ -143,7 +149,7 @@ function Parts({ endpoint, tab }: { endpoint: EndpointWithHealth; tab: Tab }) {
       <Tabs.List className="tab-list" aria-label="About this endpoint">
         {shown.map((one) => (
           <Tabs.Tab key={one} value={one} className="tab">
-            {WORDS[one]}
+            {one === "secret" && endpoint.signatures.includes("ed25519") ? "Signing keys" : WORDS[one]}
           </Tabs.Tab>
         ))}
       </Tabs.List>

@@ -17,11 +17,13 @@ export interface Draft {
   readonly filter: string;
   readonly description: string;
   readonly headers: readonly HeaderDraft[];
+  /** True if requests are signed with the tenant's private key too. */
+  readonly ed25519: boolean;
 }
 
-export const EMPTY: Draft = { url: "", events: [], filter: "", description: "", headers: [] };
+export const EMPTY: Draft = { url: "", events: [], filter: "", description: "", headers: [], ed25519: false };
 
-export function draftOf({ url, events, filter, description, headers }: Endpoint): Draft {
+export function draftOf({ url, events, filter, description, headers, signatures }: Endpoint): Draft {
   const names = Object.keys(headers);
   return {
     url,
@@ -29,6 +31,7 @@ export function draftOf({ url, events, filter, description, headers }: Endpoint)
     filter: filterText(filter),
     description,
     headers: names.map((name) => ({ name, value: "", kept: true })),
+    ed25519: signatures.includes("ed25519"),
   };
 }
 
@@ -44,6 +47,7 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
       ...(draft.filter.trim() !== "" && { filter: JSON.parse(draft.filter) as object }),
       ...(description !== "" && { description }),
       ...(headers !== null && { headers }),
+      ...(draft.ed25519 && { signatures: signaturesOf(draft) }),
     };
   }
   const sameEvents = [...before.events].toSorted().join() === [...draft.events].toSorted().join();
@@ -55,7 +59,12 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
     }),
     ...(draft.description !== before.description && { description: draft.description }),
     ...(headers !== null && { headers }),
+    ...(draft.ed25519 !== before.signatures.includes("ed25519") && { signatures: signaturesOf(draft) }),
   };
+}
+
+function signaturesOf({ ed25519 }: Draft): Endpoint["signatures"] {
+  return ed25519 ? ["hmac", "ed25519"] : ["hmac"];
 }
 
 function filterText(filter: Endpoint["filter"] | undefined): string {

@@ -1,6 +1,6 @@
 /** The forms that add an endpoint and change one. */
 import { useState, type FormEvent } from "react";
-import type { Endpoint } from "../../client/operations.ts";
+import type { Answers, Endpoint } from "../../client/operations.ts";
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { useNotice } from "../parts/notice.tsx";
@@ -11,19 +11,18 @@ import { faultText, useCall, useCan, useRead, useSession } from "../session/sess
 import { bodyOf, draftOf, EMPTY, filterIn, refusalOf, type Draft } from "./draft.ts";
 import { FilterField } from "./filter-field.tsx";
 import { HeadersField } from "./headers-field.tsx";
+import { SignaturesField } from "./signatures-field.tsx";
 import { TypesField } from "./types-field.tsx";
 import { UrlField } from "./url-field.tsx";
+import { PublicKeys } from "../secrets/public-keys.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
 export function AddEndpoint() {
-  const [added, setAdded] = useState<{ readonly id: string; readonly secret: string } | null>(null);
+  const [added, setAdded] = useState<Added | null>(null);
   const { portal, tenant } = useSession();
   const call = useCall();
-  if (added !== null) return <Added id={added.id} secret={added.secret} />;
-  const send = async (body: object) => {
-    const { id, signing_secret: secret } = await call("registerEndpoint", { body });
-    setAdded({ id, secret });
-  };
+  if (added !== null) return <AddedScreen added={added} />;
+  const send = async (body: object) => setAdded(await call("registerEndpoint", { body }));
   return (
     <>
       <div className="title">
@@ -47,7 +46,8 @@ export function EditEndpoint({ id }: { id: string }) {
   const send = async (body: object) => {
     await call("changeEndpoint", { id, body });
     say("Saved");
-    go(id);
+    // Ed25519 that was just chosen needs a public key in the receiver, which that tab shows.
+    go("signatures" in body && (body.signatures as string[]).includes("ed25519") ? `${id}/verify` : id);
   };
   return (
     <>
@@ -73,6 +73,8 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   const [draft, setDraft] = useState<Draft>(first === null ? EMPTY : draftOf(first));
   const act = useAct();
   const mayHeaders = useCan("secrets");
+  const { portal, tenant: chosenTenant } = useSession();
+  const tenant = first?.tenant ?? chosenTenant ?? (portal.tenant === "*" ? "default" : portal.tenant);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -82,7 +84,7 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
   const isElsewhere =
-    act.fault !== undefined && !["/url", "/events", "/filter", "/headers", "/description"].some(refused);
+    act.fault !== undefined && !["/url", "/events", "/filter", "/headers", "/description", "/signatures"].some(refused);
   return (
     <form className="sheet" noValidate onSubmit={submit}>
       <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
@@ -98,6 +100,12 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
         text={draft.description}
         refusal={refused("/description")}
         change={(description) => change({ description })}
+      />
+      <SignaturesField
+        ed25519={draft.ed25519}
+        tenant={tenant}
+        refusal={refused("/signatures")}
+        change={(ed25519) => change({ ed25519 })}
       />
       {mayHeaders && (
         <HeadersField headers={draft.headers} refusal={refused("/headers")} change={(headers) => change({ headers })} />
@@ -147,7 +155,9 @@ function DescriptionField({ text, refusal, change }: DescriptionProps) {
   );
 }
 
-function Added({ id, secret }: { id: string; secret: string }) {
+type Added = Answers["registerEndpoint"];
+
+function AddedScreen({ added: { id, tenant, signing_secret: secret, signatures } }: { added: Added }) {
   const maySeeAgain = useCan("secrets");
   return (
     <div className="sheet">
@@ -157,6 +167,15 @@ function Added({ id, secret }: { id: string; secret: string }) {
         its passwords. {maySeeAgain ? "You can see it again on the endpoint's page." : "It is shown only this once."}
       </p>
       <Code text={secret} label="Signing secret" />
+      {signatures.includes("ed25519") && (
+        <>
+          <p>
+            To verify the Ed25519 signatures it needs only this public key, which is no secret. It is the same for all
+            of your endpoints.
+          </p>
+          <PublicKeys tenant={tenant} />
+        </>
+      )}
       <div className="actions start">
         <a className="button primary" href={`#/${id}`}>
           Go to the endpoint

@@ -1,11 +1,10 @@
 /** The field for the event types of an endpoint: each type with its description and a sample. */
-import type { ReactNode } from "react";
-import { Checkbox } from "@base-ui/react/checkbox";
 import type { EventType } from "../../client/operations.ts";
 import { isPattern, matches, takenIn } from "../../domain/events/pattern.ts";
 import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { useRead } from "../session/session.ts";
+import { Choice } from "./choice.tsx";
 
 interface Props {
   readonly chosen: readonly string[];
@@ -39,7 +38,13 @@ export function TypesField({ chosen, refusal, change }: Props) {
         <summary>Also receive types that are added later</summary>
         <ul className="types card">
           {patternsOf(all, chosen).map((name) => (
-            <Choice key={name} name={name} on={chosen.includes(name)} toggle={toggle}>
+            <Choice
+              key={name}
+              id={`type-${name}`}
+              name={<code>{name}</code>}
+              on={chosen.includes(name)}
+              toggle={(on) => toggle(name, on)}
+            >
               <p id={`type-${name}-says`} className="quiet">
                 {name === "*" ? "Every event type" : `Every type that begins with ${name.slice(0, -1)}`}, also those
                 added later. It {takenIn(name, all)}.
@@ -75,7 +80,7 @@ function Type({ type, chosen, toggle }: TypeProps) {
   const { name, description, sample, source } = type;
   const pattern = chosen.find((one) => one !== name && matches(one, name));
   return (
-    <Choice name={name} on={chosen.includes(name)} toggle={toggle}>
+    <Choice id={`type-${name}`} name={<code>{name}</code>} on={chosen.includes(name)} toggle={(on) => toggle(name, on)}>
       <p id={`type-${name}-says`} className="quiet" dir="auto">
         {description} {pattern && <>Received through {pattern}.</>}
       </p>
@@ -100,41 +105,5 @@ function Life({ type: { archived, deprecated_at: since, sunset_at: until } }: { 
       {until !== null && <>Its events are expected to end on {day(until)}. </>}
       {archived && <>Archived: once you remove it here, you cannot choose it again.</>}
     </p>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: string;
-  readonly on: boolean;
-  readonly toggle: Toggle;
-  /** Has an element with the id `type-NAME-says`. */
-  readonly children: ReactNode;
-}
-
-function Choice({ name, on, toggle, children }: ChoiceProps) {
-  const id = `type-${name}`;
-  return (
-    <li>
-      <Checkbox.Root
-        id={id}
-        className="check"
-        checked={on}
-        aria-labelledby={`${id}-name`}
-        aria-describedby={`${id}-says`}
-        onCheckedChange={(checked) => toggle(name, checked)}
-      >
-        <Checkbox.Indicator>
-          <svg viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
-            <path d="M3.5 8.5 6.5 11.5 12.5 5" fill="none" stroke="currentColor" strokeWidth="2.2" />
-          </svg>
-        </Checkbox.Indicator>
-      </Checkbox.Root>
-      <div>
-        <label id={`${id}-name`} htmlFor={id} className="type-name">
-          <code>{name}</code>
-        </label>
-        {children}
-      </div>
-    </li>
   );
 }

@@ -9,6 +9,8 @@ import { useNotice } from "../parts/notice.tsx";
 import { Trouble } from "../parts/states.tsx";
 import { At, Until } from "../parts/time.tsx";
 import { useCall } from "../session/session.ts";
+import { KeyRotation } from "./key-rotation.tsx";
+import { Consent, Overlap, USUAL_OVERLAP } from "./rotation.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
 /** Revealed secrets are forgotten when the tab is left. */
@@ -30,6 +32,7 @@ export function Secrets({ endpoint }: { endpoint: Endpoint }) {
       ) : (
         <Rotating endpoint={endpoint} switchesAt={switchesAt} secrets={secrets} set={setSecrets} />
       )}
+      {endpoint.signatures.includes("ed25519") && <KeyRotation tenant={endpoint.tenant} />}
     </div>
   );
 }
@@ -64,15 +67,8 @@ function Revealed({ id, secret, set, which }: RevealedProps) {
   );
 }
 
-const OVERLAPS = [
-  ["an hour", 3600],
-  ["a day", 86_400],
-  ["3 days", 259_200],
-  ["7 days", 604_800],
-] as const;
-
 function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets }) {
-  const [overlap, setOverlap] = useState(86_400);
+  const [overlap, setOverlap] = useState(USUAL_OVERLAP);
   const [act, call, say] = [useAct(), useCall(), useNotice()];
   const begin = () =>
     act.run(async () => {
@@ -93,16 +89,7 @@ function Rotate({ endpoint: { id }, set }: { endpoint: Endpoint; set: SetSecrets
           receiver.
         </li>
       </ol>
-      <div className="field inline">
-        <label htmlFor="overlap">It takes over after</label>
-        <select id="overlap" value={overlap} onChange={({ target }) => setOverlap(Number(target.value))}>
-          {OVERLAPS.map(([word, seconds]) => (
-            <option key={word} value={seconds}>
-              {word}
-            </option>
-          ))}
-        </select>
-      </div>
+      <Overlap id="overlap" seconds={overlap} change={setOverlap} />
       <div className="actions start">
         <Button kind="primary" busy={act.busy} onClick={() => unawaited(begin())}>
           Create the next secret
@@ -122,7 +109,13 @@ interface RotatingProps {
 
 function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps) {
   const [asking, setAsking] = useState<"complete" | "abandon" | null>(null);
+  const [call, say] = [useCall(), useNotice()];
   const close = () => setAsking(null);
+  const end = async (operation: "completeRotation" | "abandonRotation", said: string) => {
+    await call(operation, { id });
+    set(null);
+    say(said);
+  };
   return (
     <section className="card padded stack">
       <h2>Next secret</h2>
@@ -149,53 +142,21 @@ function Rotating({ endpoint: { id }, switchesAt, secrets, set }: RotatingProps)
         <Button onClick={() => setAsking("abandon")}>Discard it</Button>
       </div>
       <Question open={asking === "complete"} close={close} title="Does your receiver accept the next secret?">
-        <Ask
+        <Consent
           text="From now on, requests are signed only with the next secret. If your receiver does not know it, it will refuse them, and they will be retried."
           word="Yes, complete the rotation"
-          operation="completeRotation"
-          {...{ id, close, set }}
+          close={close}
+          act={() => end("completeRotation", "The next secret has taken over")}
         />
       </Question>
       <Question open={asking === "abandon"} close={close} title="Discard the next secret?">
-        <Ask
+        <Consent
           text="The current secret stays in use. Remove the next one from your receiver."
           word="Discard it"
-          operation="abandonRotation"
-          {...{ id, close, set }}
+          close={close}
+          act={() => end("abandonRotation", "The next secret was discarded")}
         />
       </Question>
     </section>
-  );
-}
-
-interface AskProps {
-  readonly id: string;
-  readonly text: string;
-  readonly word: string;
-  readonly operation: "completeRotation" | "abandonRotation";
-  readonly close: () => void;
-  readonly set: SetSecrets;
-}
-
-function Ask({ id, text, word, operation, close, set }: AskProps) {
-  const [act, call, say] = [useAct(), useCall(), useNotice()];
-  const go = () =>
-    act.run(async () => {
-      await call(operation, { id });
-      set(null);
-      close();
-      say(operation === "completeRotation" ? "The next secret has taken over" : "The next secret was discarded");
-    });
-  return (
-    <>
-      <p>{text}</p>
-      {act.fault && <Trouble fault={act.fault} />}
-      <div className="actions">
-        <Button onClick={close}>Cancel</Button>
-        <Button kind="primary" busy={act.busy} onClick={() => unawaited(go())}>
-          {word}
-        </Button>
-      </div>
-    </>
   );
 }

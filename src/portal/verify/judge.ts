@@ -1,28 +1,29 @@
-/** Decides if a signature belongs to a body. If not, it tries the usual mistakes to find the cause. */
+/** Decides if the signature of a body alone fits. If not, it tries the usual mistakes to find the cause. */
 import { base64, decodedSecret, hex, isHmacSecret, mac, plainHash } from "./signature.ts";
 
 export interface Named {
   /** Completes a sentence: "with the current secret". */
   readonly name: string;
-  readonly secret: string;
+  /** A signing secret or a public key. */
+  readonly key: string;
 }
 
 export type Verdict =
   | { readonly matches: true; readonly by: string }
   | { readonly matches: false; readonly reason: string; readonly todo: string };
 
-const no = (reason: string, todo: string): Verdict => ({ matches: false, reason, todo });
+export const no = (reason: string, todo: string): Verdict => ({ matches: false, reason, todo });
 
 /** `header` is the name of the header with the signature. */
 export async function judge(body: string, given: string, secrets: readonly Named[], header: string): Promise<Verdict> {
   const signature = withoutName(given.trim(), header);
   const formal = formOf(signature, header);
   if (formal !== null) return formal;
-  if (!secrets.every(({ secret }) => isHmacSecret(secret)))
+  if (!secrets.every(({ key }) => isHmacSecret(key)))
     return no("This page checks HMAC only, and this is a key of another kind.", "Use a library for Standard Webhooks.");
   const value = signature.toLowerCase().replace(/^sha256=/, "");
-  for (const { name, secret } of secrets) {
-    const right = await mac(secret, body);
+  for (const { name, key } of secrets) {
+    const right = await mac(key, body);
     if (value === hex(right)) {
       if (signature.startsWith("sha256="))
         return no("There is “sha256=” before it.", "The header has only the 64 digits.");
@@ -36,7 +37,7 @@ export async function judge(body: string, given: string, secrets: readonly Named
   );
 }
 
-function withoutName(given: string, header: string): string {
+export function withoutName(given: string, header: string): string {
   const name = `${header}:`;
   return given.toLowerCase().startsWith(name.toLowerCase()) ? given.slice(name.length).trimStart() : given;
 }
@@ -44,11 +45,6 @@ function withoutName(given: string, header: string): string {
 /** Returns a verdict that needs no trying, or null. */
 function formOf(signature: string, header: string): Verdict | null {
   if (signature === "") return no("There is no signature.", `Paste the value of ${header}.`);
-  if (/^v\d\w?,/.test(signature))
-    return no(
-      "This is the header webhook-signature.",
-      `Compare with ${header}, or use a library for Standard Webhooks.`,
-    );
   return null;
 }
 
@@ -58,7 +54,7 @@ async function byOtherKey(
   secrets: readonly Named[],
   header: string,
 ): Promise<Verdict | null> {
-  for (const { secret } of secrets) {
+  for (const { key: secret } of secrets) {
     const decoded = decodedSecret(secret);
     if (decoded !== null && value === hex(await mac(decoded, body)))
       return no(
@@ -77,7 +73,7 @@ async function byOtherKey(
 }
 
 /** Returns the forms into which frameworks change a body before a program sees it. */
-function formsOf(body: string): readonly (readonly [form: string, reason: string])[] {
+export function formsOf(body: string): readonly (readonly [form: string, reason: string])[] {
   const forms: (readonly [string, string])[] = [
     [`${body}\n`, "There is a newline after the body."],
     [body.trimEnd(), "White space at the end of the body is missing."],
@@ -108,7 +104,7 @@ function spaced(json: string): string {
 async function byOtherBody(body: string, value: string, secrets: readonly Named[]): Promise<Verdict | null> {
   const todo = "Verify the bytes as they arrived, before anything parses them.";
   for (const [form, reason] of formsOf(body))
-    for (const { secret } of secrets) if (value === hex(await mac(secret, form))) return no(reason, todo);
+    for (const { key } of secrets) if (value === hex(await mac(key, form))) return no(reason, todo);
   return null;
 }
 

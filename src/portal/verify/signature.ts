@@ -1,4 +1,4 @@
-/** Computes signatures in the browser: of the raw body, and `webhook-signature` of Standard Webhooks. */
+/** Computes and verifies signatures in the browser: of the raw body, and `webhook-signature` of Standard Webhooks. */
 
 /** Browsers offer `crypto.subtle` only on https and localhost. */
 export function canSign(): boolean {
@@ -33,17 +33,21 @@ export function base64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
+/** Returns null if the text is not base64. */
+export function unbase64(text: string): Uint8Array | null {
+  try {
+    return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Returns the key that Standard Webhooks uses: decoded, without the prefix. Returns null for a secret without the
  * prefix.
  */
 export function decodedSecret(secret: string): Uint8Array | null {
-  if (!secret.startsWith("whsec_")) return null;
-  try {
-    return Uint8Array.from(atob(secret.slice(6)), (char) => char.charCodeAt(0));
-  } catch {
-    return null;
-  }
+  return secret.startsWith("whsec_") ? unbase64(secret.slice(6)) : null;
 }
 
 export async function signBody(secret: string, body: string): Promise<string> {
@@ -52,4 +56,21 @@ export async function signBody(secret: string, body: string): Promise<string> {
 
 export async function signStandard(secret: string, id: string, seconds: number, body: string): Promise<string> {
   return `v1,${base64(await mac(decodedSecret(secret) ?? secret, `${id}.${seconds}.${body}`))}`;
+}
+
+export type Verifies = (signature: Uint8Array, text: string) => Promise<boolean>;
+
+/**
+ * Makes a verifier of a public key, `whpk_` and base64. Returns null if the text is no such key, or if the browser does
+ * not know Ed25519, as some of 2024 do not.
+ */
+export async function verifierOf(publicKey: string): Promise<Verifies | null> {
+  const bytes = publicKey.startsWith("whpk_") ? unbase64(publicKey.slice(5)) : null;
+  if (bytes === null) return null;
+  try {
+    const key = await crypto.subtle.importKey("raw", bytes as BufferSource, "Ed25519", false, ["verify"]);
+    return (signature, text) => crypto.subtle.verify("Ed25519", key, signature as BufferSource, utf8.encode(text));
+  } catch {
+    return null;
+  }
 }

@@ -1,56 +1,24 @@
 /** Shows how a receiver verifies requests, and finds out why a signature does not match. */
 import { useState } from "react";
-import type { Delivery, Endpoint, SigningSecrets } from "../../client/operations.ts";
+import type { Delivery, Endpoint, SigningKeys, SigningSecrets } from "../../client/operations.ts";
 import { envelopeOf } from "../delivery/envelope.ts";
 import { Button } from "../parts/button.tsx";
-import { Code } from "../parts/code.tsx";
 import { useAct } from "../parts/act.ts";
 import { Trouble } from "../parts/states.tsx";
+import { useTenantAsk } from "../secrets/public-keys.tsx";
 import { useCall, useCan, useRead, useSession } from "../session/session.ts";
+import { VerifyingCode } from "./code.tsx";
 import { judge, type Named, type Verdict } from "./judge.ts";
+import { isStandard, judgeStandard } from "./judge-standard.ts";
 import { canSign } from "./signature.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** The files of docs/verify by their extensions, as JSON; put here by scripts/portal.ts. */
-declare const __SNIPPETS__: string;
-const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<string, string>>;
-/** The header that the snippets name. The endpoint may use another. */
-const NAMED = "X-Service-Signature";
-
-const LANGUAGES: readonly (readonly [extension: string, name: string])[] = [
-  [".mjs", "Node"],
-  [".py", "Python"],
-  [".go", "Go"],
-  [".java", "Java"],
-  [".rb", "Ruby"],
-  [".php", "PHP"],
-];
-
 export function Verify({ endpoint }: { endpoint: Endpoint }) {
-  const [language, setLanguage] = useState(LANGUAGES[0]![0]);
-  const { signature_header: header } = useSession().portal;
-  const name = LANGUAGES.find(([extension]) => extension === language)![1];
   return (
     <div className="columns">
       <section className="stack">
         <h2>Verify what arrives</h2>
-        <p className="prose">
-          The header <code>{header}</code> is the HMAC-SHA256 of the raw body, in hexadecimal. The key is this
-          endpoint's signing secret as it is shown. Verify the bytes as they arrived, before anything parses them.
-        </p>
-        <div className="choices" role="group" aria-label="Language">
-          {LANGUAGES.map(([extension, word]) => (
-            <button
-              key={extension}
-              type="button"
-              aria-pressed={extension === language}
-              onClick={() => setLanguage(extension)}
-            >
-              {word}
-            </button>
-          ))}
-        </div>
-        <Code text={SNIPPETS[language]!.trim().replaceAll(NAMED, header)} label={`Code for ${name}`} />
+        <VerifyingCode endpoint={endpoint} />
       </section>
       <section className="stack">
         <h2>It does not match?</h2>
@@ -66,6 +34,8 @@ const ERASED: Verdict = {
   reason: "The data of this event was erased, so its signature cannot be checked here any more.",
   todo: "Choose another request, or paste the body that your receiver got.",
 };
+const BLANK = { body: "", signature: "", timestamp: "", secret: "" };
+type Typed = typeof BLANK;
 
 function Check({ endpoint }: { endpoint: Endpoint }) {
   const query = { endpoint: endpoint.id, limit: 10 };
@@ -74,20 +44,16 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
   const tests = useRead("listDeliveries", { query: { ...query, test: true } }, endpoint.id).value?.data;
   const recent = events && tests && [...events, ...tests];
   const [chosen, setChosen] = useState<string>();
-  const [typed, setTyped] = useState({ body: "", signature: "", secret: "" });
+  const [typed, setTyped] = useState<Typed>(BLANK);
   const [verdict, setVerdict] = useState<Verdict | null>(null);
-  const maySecrets = useCan("secrets");
-  const { client, portal } = useSession();
-  const [act, call] = [useAct(), useCall()];
+  const act = useAct();
+  const judged = useJudge(endpoint);
   const event = chosen ?? recent?.[0]?.event ?? OTHER;
-  const type = (part: Partial<typeof typed>) => (setTyped({ ...typed, ...part }), setVerdict(null));
+  const type = (part: Partial<Typed>) => (setTyped({ ...typed, ...part }), setVerdict(null));
   const check = () =>
     act.run(async () => {
-      const body = event === OTHER ? typed.body : envelopeOf(await client.text("getEvent", { id: event }));
-      if (body === null) return setVerdict(ERASED);
-      const given: Named = { name: "with the secret you pasted", secret: typed.secret.trim() };
-      const secrets = maySecrets ? secretsOf(await call("getSecret", { id: endpoint.id })) : [given];
-      setVerdict(await judge(body, typed.signature, secrets, portal.signature_header));
+      const delivery = recent?.find((one) => one.event === event);
+      setVerdict(await judged(typed, delivery));
     });
   return (
     <form className="stack" noValidate onSubmit={(submitted) => (submitted.preventDefault(), unawaited(check()))}>
@@ -95,21 +61,7 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
         Paste the signature that your receiver computed, or the one that it got. It is checked in your browser.
       </p>
       <Which recent={recent ?? []} event={event} choose={(one) => (setChosen(one), setVerdict(null))} />
-      {event === OTHER && (
-        <div className="field">
-          <label htmlFor="body">Body</label>
-          <textarea
-            id="body"
-            spellCheck={false}
-            value={typed.body}
-            onChange={({ target }) => type({ body: target.value })}
-          />
-        </div>
-      )}
-      <Line id="signature" label="Signature" value={typed.signature} change={(signature) => type({ signature })} />
-      {!maySecrets && (
-        <Line id="secret" label="Signing secret" isSecret value={typed.secret} change={(secret) => type({ secret })} />
-      )}
+      <Fields typed={typed} isOther={event === OTHER} change={type} />
       <div className="actions start">
         <Button kind="primary" type="submit" busy={act.busy}>
           Check it
@@ -119,6 +71,83 @@ function Check({ endpoint }: { endpoint: Endpoint }) {
       <div role="status">{verdict && <Said verdict={verdict} />}</div>
     </form>
   );
+}
+
+interface FieldsProps {
+  readonly typed: Typed;
+  /** True if the body is pasted too. */
+  readonly isOther: boolean;
+  readonly change: (part: Partial<Typed>) => void;
+}
+
+function Fields({ typed, isOther, change }: FieldsProps) {
+  const maySecrets = useCan("secrets");
+  return (
+    <>
+      {isOther && (
+        <div className="field">
+          <label htmlFor="body">Body</label>
+          <textarea
+            id="body"
+            spellCheck={false}
+            value={typed.body}
+            onChange={({ target }) => change({ body: target.value })}
+          />
+        </div>
+      )}
+      <Line id="signature" label="Signature" value={typed.signature} change={(signature) => change({ signature })} />
+      {isStandard(typed.signature) && (
+        <Line
+          id="timestamp"
+          label={isOther ? "webhook-timestamp" : "webhook-timestamp, if you have it"}
+          value={typed.timestamp}
+          change={(timestamp) => change({ timestamp })}
+        />
+      )}
+      {!maySecrets && !onlyByPublicKey(typed.signature) && (
+        <Line
+          id="secret"
+          label="Signing secret"
+          isSecret
+          value={typed.secret}
+          change={(secret) => change({ secret })}
+        />
+      )}
+    </>
+  );
+}
+
+/** True for a signature that no secret is needed for. */
+function onlyByPublicKey(signature: string): boolean {
+  return isStandard(signature) && !/\bv1,/.test(signature);
+}
+
+/** Returns a function that decides if a signature fits; `delivery` is undefined if the body was pasted. */
+function useJudge({ id, tenant }: Endpoint) {
+  const { client, portal } = useSession();
+  const call = useCall();
+  const maySecrets = useCan("secrets");
+  const ask = useTenantAsk(tenant);
+  return async (typed: Typed, delivery: Delivery | undefined): Promise<Verdict> => {
+    const { signature } = typed;
+    const body =
+      delivery === undefined ? typed.body : envelopeOf(await client.text("getEvent", { id: delivery.event }));
+    if (body === null) return ERASED;
+    const given: Named = { name: "with the secret you pasted", key: typed.secret.trim() };
+    const needsSecret = !onlyByPublicKey(signature);
+    const secrets = !needsSecret ? [] : maySecrets ? secretsOf(await call("getSecret", { id })) : [given];
+    if (!isStandard(signature)) return judge(body, signature, secrets, portal.signature_header);
+    const attempts =
+      delivery === undefined ? [] : (await client.call("listDeliveryAttempts", { id: delivery.id })).data;
+    const request = {
+      body,
+      timestamp: typed.timestamp.trim(),
+      attempts: attempts.map(({ started_at: at }) => Math.floor(Date.parse(at) / 1000)),
+      secrets,
+      publicKeys: publicKeysOf(await client.call("getSigningKeys", ask)),
+    };
+    return judgeStandard(request, signature);
+  };
 }
 
 interface WhichProps {
@@ -170,8 +199,16 @@ function Line({ id, label, isSecret = false, value, change }: LineProps) {
 }
 
 function secretsOf({ signing_secret: current, next_signing_secret: next }: SigningSecrets): Named[] {
-  const first = { name: "with the current secret", secret: current };
-  return next === undefined ? [first] : [first, { name: "with the next secret", secret: next }];
+  const first = { name: "with the current secret", key: current };
+  return next === undefined ? [first] : [first, { name: "with the next secret", key: next }];
+}
+
+function publicKeysOf({ public_key: current, next_public_key: next }: SigningKeys): Named[] {
+  const keys = [
+    { name: "with the current public key", key: current },
+    { name: "with the next public key", key: next },
+  ];
+  return keys.filter((one): one is Named => typeof one.key === "string");
 }
 
 function Said({ verdict }: { verdict: Verdict }) {

@@ -1,0 +1,139 @@
+/**
+ * Decides if `webhook-signature` fits a request: entries `v1` by a secret, and `v1a` by a public key. If none fits, it
+ * tries the usual mistakes to find the cause.
+ */
+import { formsOf, no, withoutName, type Named, type Verdict } from "./judge.ts";
+import { base64, decodedSecret, isHmacSecret, mac, unbase64, verifierOf } from "./signature.ts";
+
+const HEADER = "webhook-signature";
+const VERSION = /^v\d\w?,/;
+/** 64 bytes in base64. Nothing else that people paste here has this form. */
+const BARE = /^[A-Za-z0-9+/]{86}==$/;
+const ED25519_BYTES = 64;
+
+/** True for the value of `webhook-signature`, perhaps with the header's name, or for an entry without its version. */
+export function isStandard(given: string): boolean {
+  const text = given.trim();
+  return /^webhook-signature:/i.test(text) || VERSION.test(text) || BARE.test(text);
+}
+
+export interface Request {
+  readonly body: string;
+  /** The value of `webhook-timestamp`; empty if it was not given. */
+  readonly timestamp: string;
+  /** The seconds at which attempts of this request began, as far as they are known. */
+  readonly attempts: readonly number[];
+  readonly secrets: readonly Named[];
+  readonly publicKeys: readonly Named[];
+}
+
+/** An entry, ready to be compared. */
+interface Entry {
+  readonly by: string;
+  fits(content: string): Promise<boolean>;
+}
+
+export async function judgeStandard(request: Request, given: string): Promise<Verdict> {
+  const { body, timestamp, publicKeys } = request;
+  const header = withoutName(given.trim(), HEADER).trim();
+  if (BARE.test(header)) return no("Its version is missing.", "An entry of webhook-signature begins with v1a, or v1,.");
+  const texts = header.split(/\s+/);
+  const formal = texts.map(formOf).find((fault) => fault !== null);
+  if (formal) return formal;
+  if (texts.every((text) => text.startsWith("v1a,")) && publicKeys.length === 0)
+    return no("There is no public key yet.", "Choose Ed25519 for an endpoint; its first one makes the key.");
+  const entries = (await Promise.all(texts.map((text) => entriesOf(text, request)))).flat();
+  if (entries.length === 0)
+    return no("This browser cannot check Ed25519.", "Use a newer browser, or the code for your language.");
+  const id = /"id"\s*:\s*"([^"]+)"/.exec(body)?.[1];
+  if (id === undefined) return no("The body has no id.", "Paste the whole body, which begins with the event's id.");
+  const stamps = stampsOf(request);
+  if (stamps.length === 0) return withoutTimestamp;
+  const by = await firstFit(entries, stamps, (stamp) => `${id}.${stamp}.${body}`);
+  if (by !== null) return { matches: true, by };
+  return (await byMistake(request, { id, entries, stamps })) ?? (timestamp === "" ? withoutTimestamp : UNKNOWN);
+}
+
+const withoutTimestamp = no(
+  "It does not match at the times of the attempts that are known.",
+  "Paste the webhook-timestamp of the same request too, because it is signed with the body.",
+);
+const UNKNOWN = no(
+  "It was made with another key, or for another request.",
+  "Take webhook-signature, webhook-timestamp and the raw body from one and the same request, and check the key.",
+);
+
+/** Returns a verdict on an entry that needs no key, or null. */
+function formOf(text: string): Verdict | null {
+  if (!VERSION.test(text))
+    return no("An entry has no version.", "Each begins with v1, or v1a, and a space is before it.");
+  const [version = "", encoded = ""] = text.split(",");
+  if (version !== "v1a") return null;
+  if (/[-_]/.test(encoded)) return no("It is in base64url.", "Write it in base64, with + and / and padding.");
+  const length = unbase64(encoded)?.length;
+  if (length === undefined) return no("What follows v1a, is not base64.", "Was it cut off?");
+  if (length === ED25519_BYTES) return null;
+  return no(`It has ${length} bytes; an Ed25519 signature has ${ED25519_BYTES}.`, "Was it cut off?");
+}
+
+/** Pairs an entry with every key that may have made it. Versions that nobody knows here are passed over. */
+async function entriesOf(text: string, { secrets, publicKeys }: Request): Promise<readonly Entry[]> {
+  const [version, encoded = ""] = text.split(",");
+  if (version === "v1")
+    return secrets
+      .filter(({ key }) => isHmacSecret(key))
+      .map(({ name, key }) => ({
+        by: name,
+        fits: async (content) => base64(await mac(decodedSecret(key) ?? key, content)) === encoded,
+      }));
+  if (version !== "v1a") return [];
+  const made = publicKeys.map(async ({ name, key }): Promise<Entry | null> => {
+    const verifies = await verifierOf(key);
+    return verifies && { by: name, fits: (content) => verifies(unbase64(encoded)!, content) };
+  });
+  return (await Promise.all(made)).filter((entry) => entry !== null);
+}
+
+/** The sender's second may be the one before or after that of the record. */
+function stampsOf({ timestamp, attempts }: Request): readonly string[] {
+  if (timestamp !== "") return [timestamp];
+  return [...new Set(attempts.flatMap((at) => [at, at - 1, at + 1]))].map(String);
+}
+
+/** Names the keys that fit at the first of the times at which any does; null if none does. */
+async function firstFit(
+  entries: readonly Entry[],
+  stamps: readonly string[],
+  contentOf: (stamp: string) => string,
+): Promise<string | null> {
+  for (const stamp of stamps) {
+    const content = contentOf(stamp);
+    const fitting = await Promise.all(entries.map(async ({ by, fits }) => ((await fits(content)) ? by : null)));
+    const by = [...new Set(fitting.filter((one) => one !== null))];
+    if (by.length > 0) return by.join(", and ");
+  }
+  return null;
+}
+
+interface Parsed {
+  readonly id: string;
+  readonly entries: readonly Entry[];
+  readonly stamps: readonly string[];
+}
+
+async function byMistake(request: Request, { id, entries, stamps }: Parsed): Promise<Verdict | null> {
+  const { body, timestamp, attempts } = request;
+  const fits = (at: readonly string[], contentOf: (stamp: string) => string) => firstFit(entries, at, contentOf);
+  if (/^\d{13}$/.test(timestamp) && (await fits([timestamp.slice(0, -3)], (stamp) => `${id}.${stamp}.${body}`)))
+    return no("The timestamp is in milliseconds.", "webhook-timestamp counts seconds.");
+  const times = timestamp === "" ? [] : stampsOf({ ...request, timestamp: "", attempts });
+  for (const stamp of times)
+    if (await fits([stamp], () => `${id}.${stamp}.${body}`))
+      return no(`It belongs to the attempt whose webhook-timestamp is ${stamp}.`, "Take both from the same request.");
+  if (await fits(stamps, () => body))
+    return no("Only the body was signed.", "Sign webhook-id, webhook-timestamp and the body, joined by dots.");
+  for (const [form, reason] of formsOf(body))
+    if (await fits(stamps, (stamp) => `${id}.${stamp}.${form}`))
+      return no(reason, "Verify the bytes as they arrived, before anything parses them.");
+  return null;
+}
