@@ -45,6 +45,28 @@ let signed: string;
 /** Screens without pictures. */
 const MORE: readonly Screen[] = [
   { name: "public key", title: "", path: () => `${signed}/verify`, shows: "The key is being rotated." },
+  {
+    name: "filter",
+    title: "",
+    path: ({ endpoint }) => `${endpoint}/edit`,
+    async act(page) {
+      await page.getByRole("button", { name: "Only some" }).click();
+      await page.getByLabel("Field of condition 1").selectOption({ label: "target.value (1500.00)" });
+      await page.getByRole("button", { name: "Add a condition" }).click();
+      await page.getByLabel("Field of condition 2").selectOption("other");
+      await page.getByLabel("Name of the field of condition 2").fill("a.$b");
+      await page.getByLabel("Value of condition 2").fill("1");
+      await page.getByRole("button", { name: "Save" }).click();
+    },
+    shows: "is not an operator",
+  },
+  {
+    name: "filter, tried",
+    title: "",
+    path: () => `${signed}/edit`,
+    act: (page) => page.getByRole("button", { name: "Only some" }).click(),
+    shows: "of the chosen types, this endpoint would have received",
+  },
   { name: "rotation of the key", title: "", path: () => `${signed}/secret`, shows: "Discard the next key" },
   { name: "edit", title: "", path: ({ endpoint }) => `${endpoint}/edit`, shows: "Edit the endpoint" },
   ...["Disable", "Delete"].map((name) => ({

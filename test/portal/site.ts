@@ -39,9 +39,10 @@ export class Site {
     this.key = readFileSync(join(dir, "admin.key"), "utf8").trim();
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Site> {
+  /** The daemon's clock is `behindMs` behind that of the browser. */
+  static async start(settings: Readonly<Record<string, string>> = {}, behindMs = 0): Promise<Site> {
     const dir = mkdtempSync(join(tmpdir(), "webhookd-portal-"));
-    const clock = new PassingClock(0);
+    const clock = new PassingClock(behindMs);
     const config = testConfig(dir, { clock, settings });
     const [daemon, receiver, browser] = await Promise.all([
       startDaemon(config, { log: silentLog, clock }),

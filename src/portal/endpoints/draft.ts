@@ -1,7 +1,7 @@
 /** An endpoint as it is filled in by a person. */
 import type { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
-import { type Filter, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
+import { type FilterDraft, filterDraftOf, NO_FILTER, readingOf } from "../filter/draft.ts";
 
 export interface HeaderDraft {
   readonly name: string;
@@ -13,22 +13,21 @@ export interface HeaderDraft {
 export interface Draft {
   readonly url: string;
   readonly events: readonly string[];
-  /** JSON; empty without a filter. */
-  readonly filter: string;
+  readonly filter: FilterDraft;
   readonly description: string;
   readonly headers: readonly HeaderDraft[];
   /** True if requests are signed with the tenant's private key too. */
   readonly ed25519: boolean;
 }
 
-export const EMPTY: Draft = { url: "", events: [], filter: "", description: "", headers: [], ed25519: false };
+export const EMPTY: Draft = { url: "", events: [], filter: NO_FILTER, description: "", headers: [], ed25519: false };
 
 export function draftOf({ url, events, filter, description, headers, signatures }: Endpoint): Draft {
   const names = Object.keys(headers);
   return {
     url,
     events,
-    filter: filterText(filter),
+    filter: filterDraftOf(filter),
     description,
     headers: names.map((name) => ({ name, value: "", kept: true })),
     ed25519: signatures.includes("ed25519"),
@@ -39,12 +38,13 @@ export function draftOf({ url, events, filter, description, headers, signatures 
 export function bodyOf(draft: Draft, before: Endpoint | null): object {
   const headers = headersOf(draft, before);
   const url = draft.url.trim();
+  const filter = textOf(draft.filter);
   if (before === null) {
     const { events, description } = draft;
     return {
       url,
       events,
-      ...(draft.filter.trim() !== "" && { filter: JSON.parse(draft.filter) as object }),
+      ...(filter !== null && { filter: JSON.parse(filter) as object }),
       ...(description !== "" && { description }),
       ...(headers !== null && { headers }),
       ...(draft.ed25519 && { signatures: signaturesOf(draft) }),
@@ -54,8 +54,8 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
   return {
     ...(url !== before.url && { url }),
     ...(!sameEvents && { events: draft.events }),
-    ...(draft.filter !== filterText(before.filter) && {
-      filter: draft.filter.trim() === "" ? null : (JSON.parse(draft.filter) as object),
+    ...(filter !== textOf(filterDraftOf(before.filter)) && {
+      filter: filter === null ? null : (JSON.parse(filter) as object),
     }),
     ...(draft.description !== before.description && { description: draft.description }),
     ...(headers !== null && { headers }),
@@ -63,27 +63,13 @@ export function bodyOf(draft: Draft, before: Endpoint | null): object {
   };
 }
 
+/** The filter as compact JSON. Null takes every event. */
+function textOf(draft: FilterDraft): string | null {
+  return readingOf(draft).filter?.text ?? null;
+}
+
 function signaturesOf({ ed25519 }: Draft): Endpoint["signatures"] {
   return ed25519 ? ["hmac", "ed25519"] : ["hmac"];
-}
-
-function filterText(filter: Endpoint["filter"] | undefined): string {
-  return filter ? JSON.stringify(filter, null, 2) : "";
-}
-
-/** Returns the filter that was typed, null if there is none, or what is wrong with it, as a sentence. */
-export function filterIn(text: string): { readonly filter: Filter | null } | { readonly fault: string } {
-  if (text.trim() === "") return { filter: null };
-  let document: unknown;
-  try {
-    document = JSON.parse(text);
-  } catch {
-    return { fault: "This is not JSON yet. Check the quotes, commas and brackets." };
-  }
-  const read = parseFilter(document);
-  if (isFilter(read)) return { filter: read };
-  const [{ pointer, detail } = { pointer: "", detail: "" }] = read;
-  return { fault: `${pointer === "" ? "The filter" : pointer} ${detail}.`.replace(/\?\.$/, "?") };
 }
 
 /** Returns a merge patch, in which null removes a header, or null if nothing changes. */

@@ -1,15 +1,18 @@
 /** The forms that add an endpoint and change one. */
 import { useState, type FormEvent } from "react";
+import { flushSync } from "react-dom";
+import type { ClientError } from "../../client/error.ts";
 import type { Answers, Endpoint } from "../../client/operations.ts";
-import { useAct } from "../parts/act.ts";
+import { faultAt, readingOf, type FilterFault, type FilterReading } from "../filter/draft.ts";
+import { FilterField } from "../filter/filter-field.tsx";
+import { useAct, type Act } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { useNotice } from "../parts/notice.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
 import { Code } from "../parts/code.tsx";
 import { go } from "../session/route.ts";
 import { faultText, useCall, useCan, useRead, useSession } from "../session/session.ts";
-import { bodyOf, draftOf, EMPTY, filterIn, refusalOf, type Draft } from "./draft.ts";
-import { FilterField } from "./filter-field.tsx";
+import { bodyOf, draftOf, EMPTY, refusalOf, type Draft } from "./draft.ts";
 import { HeadersField } from "./headers-field.tsx";
 import { SignaturesField } from "./signatures-field.tsx";
 import { TypesField } from "./types-field.tsx";
@@ -75,25 +78,30 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
   const mayHeaders = useCan("secrets");
   const { portal, tenant: chosenTenant } = useSession();
   const tenant = first?.tenant ?? chosenTenant ?? (portal.tenant === "*" ? "default" : portal.tenant);
+  const reading = readingOf(draft.filter);
+  const [isTried, setTried] = useState(false);
   const change = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }));
-  const submit = (event: FormEvent) => {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The field says what is wrong.
-    if ("fault" in filterIn(draft.filter)) return;
+    if (reading.faults.length > 0) {
+      flushSync(() => setTried(true));
+      event.currentTarget.querySelector<HTMLElement>('.filter [aria-invalid="true"]')?.focus();
+      return;
+    }
+    setTried(false);
     unawaited(act.run(() => send(bodyOf(draft, first))));
   };
   const refused = (pointer: string) => refusalOf(act.fault, pointer);
-  const isElsewhere =
-    act.fault !== undefined && !["/url", "/events", "/filter", "/headers", "/description", "/signatures"].some(refused);
   return (
     <form className="sheet" noValidate onSubmit={submit}>
       <UrlField url={draft.url} before={first} refusal={refused("/url")} change={(url) => change({ url })} />
       <TypesField chosen={draft.events} refusal={refused("/events")} change={(events) => change({ events })} />
       <FilterField
-        text={draft.filter}
+        draft={draft.filter}
+        reading={reading}
+        faults={filterFaults(reading, isTried, act.fault)}
         events={draft.events}
         endpoint={first?.id ?? null}
-        refusal={refused("/filter")}
         change={(filter) => change({ filter })}
       />
       <DescriptionField
@@ -110,21 +118,47 @@ function EndpointForm({ before, word, cancel, send }: FormProps) {
       {mayHeaders && (
         <HeadersField headers={draft.headers} refusal={refused("/headers")} change={(headers) => change({ headers })} />
       )}
+      <Ending act={act} word={word} cancel={cancel} />
+    </form>
+  );
+}
+
+/** The fields that show what the daemon says about them. */
+const OWN = ["/url", "/events", "/filter", "/headers", "/description", "/signatures"];
+
+function Ending({ act, word, cancel }: Pick<FormProps, "word" | "cancel"> & { readonly act: Act }) {
+  const { fault, busy } = act;
+  const isElsewhere = fault !== undefined && !OWN.some((pointer) => refusalOf(fault, pointer));
+  return (
+    <>
       {isElsewhere && (
         <p className="alert bad" role="alert">
-          {faultText(act.fault!)}
+          {faultText(fault)}
         </p>
       )}
       <div className="actions start">
-        <Button kind="primary" type="submit" busy={act.busy}>
+        <Button kind="primary" type="submit" busy={busy}>
           {word}
         </Button>
         <a className="button" href={`#/${cancel}`}>
           Cancel
         </a>
       </div>
-    </form>
+    </>
   );
+}
+
+/** A condition that is not filled in is no mistake until the form is sent. */
+function filterFaults(
+  reading: FilterReading,
+  isTried: boolean,
+  refusal: ClientError | undefined,
+): readonly FilterFault[] {
+  const own = reading.faults.filter(({ isMissing }) => isTried || !isMissing);
+  const theirs = (refusal?.faults ?? [])
+    .filter(({ pointer }) => `${pointer}/`.startsWith("/filter/"))
+    .map(({ pointer, detail }) => faultAt(pointer.slice("/filter".length), detail, reading.pointers));
+  return [...own, ...theirs];
 }
 
 interface DescriptionProps {

@@ -1,0 +1,176 @@
+/** The field for the filter of an endpoint: conditions as rows, or JSON, and what they make of recent events. */
+import type { EventType } from "../../client/operations.ts";
+import { chosenOf } from "../../domain/events/pattern.ts";
+import { Button } from "../parts/button.tsx";
+import { useRead } from "../session/session.ts";
+import { asJson, asRows, type FilterDraft, type FilterFault, type FilterReading } from "./draft.ts";
+import { fieldsOf } from "./fields.ts";
+import { RowFields } from "./row-fields.tsx";
+import { BLANK, type Join, type Row } from "./rows.ts";
+import { Trial, useEvents } from "./trial.tsx";
+
+interface Props {
+  readonly draft: FilterDraft;
+  readonly reading: FilterReading;
+  /** The mistakes to show: those of the draft, or those that the daemon found. */
+  readonly faults: readonly FilterFault[];
+  /** The names of the types that are chosen, with patterns. */
+  readonly events: readonly string[];
+  /** Null for a new endpoint. */
+  readonly endpoint: string | null;
+  readonly change: (draft: FilterDraft) => void;
+}
+
+export function FilterField({ draft, reading, faults, events, endpoint, change }: Props) {
+  const general = faults.filter(({ row }) => row === null);
+  const isOn = draft.view !== "none";
+  const show = (on: boolean) => change(on ? (asRows(draft) ?? { ...draft, view: "json" }) : { ...draft, view: "none" });
+  return (
+    <fieldset className="field filter">
+      <legend>Which of these events</legend>
+      <div className="choices" role="group" aria-label="Which of these events">
+        <button type="button" aria-pressed={!isOn} onClick={() => show(false)}>
+          All of them
+        </button>
+        <button type="button" aria-pressed={isOn} onClick={() => isOn || show(true)}>
+          Only some
+        </button>
+      </div>
+      {!isOn && <p className="help">Every event of the types that you chose is sent here.</p>}
+      {isOn && <Conditions {...{ draft, reading, faults, events, endpoint, change }} />}
+      {general.map(({ pointer, text }) => (
+        <p key={pointer + text} className="help wrong">
+          {pointer !== "" && <code>{pointer}</code>} {text}
+        </p>
+      ))}
+    </fieldset>
+  );
+}
+
+function Conditions({ draft, reading, faults, events, endpoint, change }: Props) {
+  const types = useTypes(events);
+  const recent = useEvents(events, endpoint);
+  return (
+    <>
+      {draft.view === "json" ? (
+        <Json text={draft.text} isWrong={faults.length > 0} change={(text) => change({ ...draft, text })} />
+      ) : (
+        <RowList
+          draft={draft}
+          faults={faults}
+          fields={fieldsOf(types, recent.events)}
+          change={(part) => change({ ...draft, ...part })}
+        />
+      )}
+      <Switch draft={draft} change={change} />
+      <Trial {...{ reading, recent }} rows={draft.view === "rows" ? draft.rows : []} />
+    </>
+  );
+}
+
+/** The types that the endpoint gets today. */
+function useTypes(events: readonly string[]): readonly EventType[] {
+  const all = useRead("listEventTypes", {}).value?.data ?? [];
+  const names = new Set(
+    chosenOf(
+      events,
+      all.map(({ name }) => name),
+    ),
+  );
+  return all.filter(({ name }) => names.has(name));
+}
+
+interface RowListProps {
+  readonly draft: FilterDraft;
+  readonly faults: readonly FilterFault[];
+  readonly fields: ReturnType<typeof fieldsOf>;
+  readonly change: (part: Partial<FilterDraft>) => void;
+}
+
+function RowList({ draft: { rows, join }, faults, fields, change }: RowListProps) {
+  const set = (at: number, row: Row) => change({ rows: rows.with(at, row) });
+  return (
+    <>
+      <ol className="conditions">
+        {rows.map((row, at) => (
+          <RowFields
+            // A row has no identity beyond its place.
+            key={at}
+            number={at + 1}
+            row={row}
+            fields={fields}
+            faults={faults.filter((fault) => fault.row === at)}
+            change={(next) => set(at, next)}
+            remove={rows.length === 1 ? null : () => change({ rows: rows.toSpliced(at, 1) })}
+          />
+        ))}
+      </ol>
+      <div className="actions start">
+        <Button onClick={() => change({ rows: [...rows, BLANK] })}>Add a condition</Button>
+        {rows.length > 1 && (
+          <select
+            aria-label="How many conditions must hold"
+            value={join}
+            onChange={({ target }) => change({ join: target.value as Join })}
+          >
+            <option value="all">All of these must hold</option>
+            <option value="any">One of these must hold</option>
+          </select>
+        )}
+      </div>
+    </>
+  );
+}
+
+const EXAMPLE = '{"data": {"amount": {"$gt": 1000}, "currency": "EUR"}}';
+
+interface JsonProps {
+  readonly text: string;
+  readonly isWrong: boolean;
+  readonly change: (text: string) => void;
+}
+
+function Json({ text, isWrong, change }: JsonProps) {
+  return (
+    <div className="field">
+      <label htmlFor="filter">Filter</label>
+      <textarea
+        id="filter"
+        dir="ltr"
+        spellCheck={false}
+        placeholder={EXAMPLE}
+        value={text}
+        aria-invalid={isWrong}
+        aria-describedby="filter-help"
+        onChange={({ target }) => change(target.value)}
+      />
+      <p id="filter-help" className="help">
+        JSON that looks like the event. For amounts above 1,000 in euros: <code>{EXAMPLE}</code>
+      </p>
+    </div>
+  );
+}
+
+/** Leads from rows to JSON and back. */
+function Switch({ draft, change }: Pick<Props, "draft" | "change">) {
+  if (draft.view === "rows")
+    return (
+      <p className="help">
+        <button type="button" className="as-link" onClick={() => change(asJson(draft))}>
+          Write it as JSON
+        </button>
+      </p>
+    );
+  const rows = asRows(draft);
+  return (
+    <p className="help">
+      {rows === null ? (
+        "This filter says more than a list of conditions can, so it is shown as JSON."
+      ) : (
+        <button type="button" className="as-link" onClick={() => change(rows)}>
+          Show it as conditions
+        </button>
+      )}
+    </p>
+  );
+}
