@@ -20,7 +20,9 @@ export const SLOW_FILES: readonly string[] = [
   "test/process/full-disk.test.ts",
   "test/docs/typed.test.ts",
   "test/process/first-start.test.ts",
+  "test/docs/verify-ed25519.test.ts",
   "test/tui/terminal.test.ts",
+  "test/docs/verify.test.ts",
   "test/process/standby.test.ts",
   "test/api/pipeline/growth.test.ts",
   "test/store/move/move.test.ts",
@@ -69,4 +71,5 @@ export const SLOW_FILES: readonly string[] = [
   "test/delivery/threads/on-demand.test.ts",
   "test/process/restore.test.ts",
   "test/process/idempotency.test.ts",
+  "test/crash/careful.test.ts",
 ];

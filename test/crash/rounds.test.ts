@@ -3,11 +3,19 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { losesNothing, start } from "./program.ts";
+import { crash, losesNothing, start } from "./program.ts";
 
 describe.concurrent("kill -9 on the real process", () => {
   it("loses nothing that was acked, and explains every duplicate", async () => {
     await losesNothing(30, 1);
+  });
+
+  it("is red when the disk forgets what was acked, and keeps what happened", async () => {
+    const { code, summary, stderr } = await crash("--rounds", "2", "--seed", "3", "--plant", "lose-acks");
+    expect(code).toBe(1);
+    expect(summary.acked_and_lost).toBeGreaterThan(0);
+    expect(stderr).toContain("--seed 3");
+    expect(readdirSync(summary.kept[0]!)).toEqual(expect.arrayContaining(["driver.jsonl", "receivers.jsonl"]));
   });
 
   it.each(["SIGINT", "SIGKILL"] as const)("leaves no process behind after %s", async (signal) => {

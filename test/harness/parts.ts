@@ -4,8 +4,6 @@
  */
 import { SLOW_FILES } from "../slow-files.ts";
 
-/** These tests leave nothing behind in their process. Several files share one: to load each anew takes a minute. */
-const SHARED = "alerts|api|cli|client|config|delivery|domain|jobs|store";
 /** These wait for processes, terminals and servers, which wait for their turn on a busy machine. */
 const PROCESSES = [
   ...["crash", "docs", "e2e", "package", "portal", "power", "process", "store/postgres", "tui"].map(
@@ -13,11 +11,12 @@ const PROCESSES = [
   ),
   "test/store/postgres.test.ts",
 ];
-/** These replace a module, or change something that belongs to the process. */
+/** These replace a module, or change something that belongs to the process. Each file has a process of its own. */
 const ALONE = [
   "test/api/endpoints/shown-secret.test.ts",
   "test/cli/config.test.ts",
   "test/cli/receiver/public-key.test.ts",
+  "test/daemon/chores.test.ts",
   "test/delivery/http/egress-guard.test.ts",
   "test/store/restore/restore-crash.test.ts",
   "test/store/sqlite/secrets/key-change.test.ts",
@@ -40,19 +39,14 @@ const limits = (seconds: number) => ({
   expect: { poll: { timeout: (seconds * 1000) / 2 } },
 });
 
+/** Files that are not isolated share a process: to load each anew would take a fifth of the CPU time of `npm test`. */
 export const PARTS: readonly Part[] = [
-  {
-    name: "alone",
-    isolate: true,
-    include: [`test/!(${SHARED})/**/*.test.{ts,tsx}`, "test/*.test.ts", ...ALONE],
-    exclude: [...PROCESSES, ...SLOW_FILES],
-    ...limits(60),
-  },
-  { name: "processes", isolate: true, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(300) },
+  { name: "alone", isolate: true, include: ALONE, exclude: [], ...limits(60) },
+  { name: "processes", isolate: false, include: PROCESSES, exclude: [...SLOW_FILES], ...limits(300) },
   {
     name: "shared",
     isolate: false,
-    include: [`test/@(${SHARED})/**/*.test.ts`],
+    include: ["test/**/*.test.{ts,tsx}"],
     exclude: [...ALONE, ...PROCESSES, ...SLOW_FILES],
     ...limits(60),
   },

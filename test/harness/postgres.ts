@@ -50,17 +50,34 @@ export async function startServer(): Promise<TestServer | null> {
       null,
       async () => {},
     );
-  const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
-  const bin = binaries(dir);
-  if (bin !== null) return start(bin, dir);
-  rmSync(dir, { recursive: true });
+  const found = await (template ??= makeTemplate());
+  if (found !== null) {
+    const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
+    copyFiles(found.data, join(dir, "data"));
+    await own(join(dir, "data"));
+    return serve(found.bin, dir, await ownPort());
+  }
   if (process.env.WEBHOOKD_REQUIRE_PG === "1") throw new Error("there is no PostgreSQL to test with");
   return null;
 }
 
-async function start(bin: string, dir: string): Promise<TestServer> {
-  await makeCluster(bin, join(dir, "data"));
-  return serve(bin, dir, await ownPort());
+interface Template {
+  readonly bin: string;
+  /** A cluster in which nothing was done yet. */
+  readonly data: string;
+}
+
+/** All servers of this process start from it: the copies of programs and initdb take most of the time of a start. */
+let template: Promise<Template | null> | null = null;
+
+async function makeTemplate(): Promise<Template | null> {
+  const dir = mkdtempSync(join(tmpdir(), "webhookd-pg-"));
+  process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
+  const bin = binaries(dir);
+  if (bin === null) return null;
+  const data = join(dir, "data");
+  await makeCluster(bin, data);
+  return { bin, data };
 }
 
 /** If the tests run as root, PostgreSQL and its files belong to nobody. */
@@ -95,8 +112,7 @@ export async function copyCluster(url: string, from: string, to: string): Promis
     // The copy needs the write-ahead log that was written meanwhile.
     copyFiles(join(from, "pg_wal"), join(to, "pg_wal"));
   });
-  await giveTo(dirname(to));
-  chmodSync(to, 0o700);
+  await own(to);
 }
 
 /** Skips files that the server renames or removes meanwhile. */
@@ -111,6 +127,12 @@ function copyFiles(from: string, to: string): void {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
+}
+
+/** Gives the cluster the owner and the mode that PostgreSQL demands. */
+async function own(data: string): Promise<void> {
+  await giveTo(dirname(data));
+  chmodSync(data, 0o700);
 }
 
 async function giveTo(dir: string): Promise<void> {

@@ -11,5 +11,5 @@ afterAll(() => server?.stop());
 describe.skipIf(server === null)("the PostgreSQL store", () => {
   const open = openPostgresOn(() => server!);
   everySuite(open, 500);
-  likeItsModel(open, 2, 0);
+  likeItsModel(open, 1, 0);
 });

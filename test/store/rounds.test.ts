@@ -1,8 +1,8 @@
-/** More seeds and longer lists than test/store/sqlite.test.ts and test/store/postgres.test.ts have. */
+/** More rows and more seeds than test/store/sqlite.test.ts and test/store/postgres.test.ts have. */
 import { afterAll, describe } from "vitest";
 import { startServer } from "../harness/postgres.ts";
+import { largeSuite } from "./conformance/large.ts";
 import { likeItsModel } from "./conformance/model.ts";
-import { walks } from "./conformance/reads/walks.ts";
 import { openPostgresOn, openSqlite } from "./stores.ts";
 
 const server = await startServer();
@@ -10,13 +10,13 @@ if (server === null) console.warn("SKIPPED: there is no PostgreSQL for this plat
 afterAll(() => server?.stop());
 
 describe("the SQLite store", () => {
-  walks(openSqlite, 4000);
+  largeSuite(openSqlite, 4000);
   likeItsModel(openSqlite, 30, 8);
 });
 
 // Each query is a round trip, so the lists are shorter.
 describe.skipIf(server === null)("the PostgreSQL store", () => {
   const open = openPostgresOn(() => server!);
-  walks(open, 2000);
+  largeSuite(open, 2000);
   likeItsModel(open, 8, 2);
 });

@@ -37,7 +37,7 @@ import { walks } from "./reads/walks.ts";
 import { withdrawing } from "./events/withdraw.ts";
 import type { OpenFresh } from "../stores.ts";
 
-/** Walks pass `walked` rows; test/store/rounds.test.ts has longer ones. */
+/** Walks pass `walked` rows. large.ts has what needs more rows. */
 export function everySuite(open: OpenFresh, walked: number): void {
   describe("its events", () => {
     publishing(open);

@@ -227,6 +227,6 @@ export function recording(openFresh: OpenFresh): void {
       expect(page!.data).toMatchObject([{ url: "https://old.example/" }]);
     });
 
-    followsTheRule(openFresh);
+    followsTheRule(openFresh, [1, 2, 3]);
   });
 }

@@ -4,34 +4,35 @@ import type { Shift, Store } from "../../../../src/store/store.ts";
 import { addEndpoint, again, draft, dueNow, noRoom, publishOne, room, START } from "../../fixtures.ts";
 import type { OpenFresh } from "../../stores.ts";
 
-export function clockSet(openFresh: OpenFresh): void {
-  describe("a clock that was set", () => {
-    it.each([-3_600_000, -1, 1, 3_600_000, 0.5])(
-      "moves each due time by %d ms once, however many there are",
-      async (by) => {
-        const { store } = await openFresh();
-        const endpoint = await addEndpoint(store);
-        const other = await addEndpoint(store, { events: ["goal.achieved"] });
-        await store.events.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
-        for (let at = 0; at < 12; at++) {
-          const published = await store.events.publish(Array(100).fill(draft()), START - RUNG, room);
-          await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + at)));
-        }
-        const before = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
-        const moved = await shiftAll(store, endpoint, shiftBy(by, START + 3 + Math.max(by, 0)));
-        const after = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
-        const expected = before.claims.map(({ event, dueAt }) => [
-          event,
-          dueAt > START + 3 ? Math.ceil(dueAt + by) : dueAt,
-        ]);
-        expect(new Map(after.claims.map(({ event, dueAt }) => [event, dueAt]))).toEqual(
-          new Map(expected as [string, number][]),
-        );
-        expect(moved).toBe(800);
-        expect(await dueNow(store, other)).toMatchObject([{ dueAt: START + 5 }]);
-      },
+export function clockSetBy(openFresh: OpenFresh, steps: readonly number[]): void {
+  it.each(steps)("a clock that was set moves each due time by %d ms once, however many there are", async (by) => {
+    const { store } = await openFresh();
+    const endpoint = await addEndpoint(store);
+    const other = await addEndpoint(store, { events: ["goal.achieved"] });
+    await store.events.publish([draft({ type: "goal.achieved" })], START + 5, noRoom);
+    for (let at = 0; at < 12; at++) {
+      const published = await store.events.publish(Array(100).fill(draft()), START - RUNG, room);
+      await store.deliveries.record(published.map(({ fresh }) => again(fresh[0]!, START + at)));
+    }
+    const before = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
+    const moved = await shiftAll(store, endpoint, shiftBy(by, START + 3 + Math.max(by, 0)));
+    const after = await store.deliveries.due(endpoint, { dueAt: 0, event: "" }, Infinity, 5000);
+    const expected = before.claims.map(({ event, dueAt }) => [
+      event,
+      dueAt > START + 3 ? Math.ceil(dueAt + by) : dueAt,
+    ]);
+    expect(new Map(after.claims.map(({ event, dueAt }) => [event, dueAt]))).toEqual(
+      new Map(expected as [string, number][]),
     );
+    expect(moved).toBe(800);
+    expect(await dueNow(store, other)).toMatchObject([{ dueAt: START + 5 }]);
+  });
+}
 
+export function clockSet(openFresh: OpenFresh): void {
+  clockSetBy(openFresh, [-3_600_000, 0.5]);
+
+  describe("a clock that was set", () => {
     it("leaves alone what is being cancelled", async () => {
       const { store } = await openFresh();
       const endpoint = await addEndpoint(store);
