@@ -41,7 +41,7 @@ describe("an endpoint is found", () => {
 
   it("without a question where its id is given", async () => {
     const { daemon } = await typed(["endpoints", "show", ACME.id], found());
-    expect(daemon.asked()).toEqual(["getEndpoint", "listEndpointAttempts"]);
+    expect(daemon.asked()).toEqual(["getEndpoint", "listEndpointAttempts", "listEventTypes"]);
   });
 });
 

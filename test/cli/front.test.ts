@@ -96,7 +96,8 @@ describe.each(NAMES)("%s", (name) => {
 
   it("has examples that it takes itself", async () => {
     for (const example of LOADED[name].examples) {
-      const { code, ran } = await type(...example.split(" ").slice(1));
+      const words = example.match(/"[^"]*"|\S+/g)!.map((word) => word.replaceAll('"', ""));
+      const { code, ran } = await type(...words.slice(1));
       expect([code, ran?.name]).toEqual([0, name]);
     }
   });

@@ -100,7 +100,14 @@ const LISTS: readonly List[] = [
   {
     line: "types list",
     answers: {
-      listEventTypes: page({ ...anEventType, name: TYPE, description: WIDE, group: WIDE, deprecated: true }),
+      listEventTypes: page({
+        ...anEventType,
+        name: TYPE,
+        description: WIDE,
+        group: WIDE,
+        deprecated: true,
+        deprecated_at: "2026-11-01T00:00:00.000Z",
+      }),
     },
     answer: { TYPE: "subscription.bi…", STATE: "deprecated", DESCRIPTION: "株式…" },
   },
