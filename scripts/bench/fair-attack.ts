@@ -2,10 +2,11 @@
 import { connect, type Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { FLOOD_TYPE } from "./payload.ts";
+import { worstData, worstFilter } from "./worst-filters.ts";
 
 export interface Attack {
   /** `spin` does not touch the daemon and uses up the machine, with as many threads as there are connections. */
-  readonly kind: "batches" | "headers" | "gets" | "links" | "malformed" | "spin";
+  readonly kind: "batches" | "headers" | "gets" | "links" | "worst events" | "filter tests" | "malformed" | "spin";
   readonly port: number;
   readonly connections: number;
   /** Each connection uses one of these keys. Null to send none. */
@@ -80,8 +81,18 @@ function requestOf({ kind, path, type = FLOOD_TYPE }: Attack, key: string | null
   if (kind === "malformed") return Buffer.from("GET /x?a=' HTTP/1.1\r\nhost: 256.1.1.1\r\n\r\n");
   if (kind === "gets" || kind === "headers")
     return Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}\r\n`);
-  const event = JSON.stringify({ type, data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
-  const body = kind === "links" ? "{}" : `{"events":[${Array.from({ length: EVENTS }, () => event).join(",")}]}`;
+  const body = bodyOf(kind, type);
   const head = `POST ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n${authorization}content-type: application/json`;
   return Buffer.from(`${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+}
+
+function bodyOf(kind: Attack["kind"], type: string): string {
+  if (kind === "links") return "{}";
+  if (kind === "worst events") return JSON.stringify({ type, data: worstData() });
+  if (kind === "filter tests") {
+    const { numbers } = worstData() as { numbers: readonly number[] };
+    return JSON.stringify({ filter: worstFilter(1), type, data: { numbers } });
+  }
+  const event = JSON.stringify({ type, data: { text: "x".repeat(BATCH_BYTES / EVENTS - 60) } });
+  return `{"events":[${Array.from({ length: EVENTS }, () => event).join(",")}]}`;
 }

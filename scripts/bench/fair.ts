@@ -18,6 +18,7 @@ import { FLOOD_TYPE, tenantName } from "./payload.ts";
 import { timesIn } from "./run.ts";
 import { copyStore, seeded } from "./seed.ts";
 import { Trial } from "./trial.ts";
+import { worstFilter } from "./worst-filters.ts";
 
 /** The length of each window. There are enough windows, in turns, for each side to have the events that it needs. */
 const SECONDS = 5;
@@ -91,6 +92,26 @@ const linkKeys: KeysOf = ({ trial: { daemon }, key }) =>
     }),
   );
 
+/** The other tenant has so many endpoints, each with another filter that takes long, and none takes an event. */
+const filtering =
+  (filters: number, kind: "worst events" | "filter tests", connections: number): Case =>
+  async (trouble) => {
+    const { daemon, site } = trouble.trial;
+    const ids: string[] = [];
+    const left = Array.from({ length: filters }).keys();
+    const register = async () => {
+      for (const index of left) {
+        const body = { ...endpoint(site.url(`/hang/${index}`)), filter: worstFilter(index) };
+        const response = await send(daemon.port, trouble.key, "POST", LIST, body);
+        if (response.status !== 201) throw new Error(`an endpoint was answered ${await response.text()}`);
+        ids.push(((await response.json()) as { id: string }).id);
+      }
+    };
+    await Promise.all(Array.from({ length: 50 }, register));
+    const path = kind === "worst events" ? `${LIST}/events` : `${LIST}/${ids[0]}/filter/test`;
+    return attacking({ kind, connections, path })(trouble);
+  };
+
 const CASES: Readonly<Record<string, Case>> = {
   "20 batches": batches(20),
   "100 batches": batches(100),
@@ -113,6 +134,15 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   "20 refused batches": batches(20, OWN_KEY, UNKNOWN_TYPE),
   "100 refused batches": batches(100, OWN_KEY, UNKNOWN_TYPE),
+  "20 worst events, 200 filters": filtering(200, "worst events", 20),
+  "20 worst events, 10 filters": filtering(10, "worst events", 20),
+  "20 filter tests": filtering(1, "filter tests", 20),
+  "40 key sets": async (trouble) => {
+    const { daemon } = trouble.trial;
+    await call(daemon.port, trouble.key, "POST", `${LIST}/keys/rotate`, {});
+    await call(daemon.port, trouble.key, "PATCH", `${LIST}/keys`, { published: true });
+    return getting(`${LIST}/keys/jwks.json?tenant=${OTHER}`, 40)(trouble);
+  },
   "40 of the docs": getting("/docs", 40),
   "40 of the description": getting("/openapi.json", 40),
   "300 addresses of /readyz": getting("/readyz", 300, { addresses: 300 }),

@@ -244,16 +244,23 @@ export const STORE: readonly Mutant[] = [
   {
     name: "a-repeat-counts-against-the-fan-out",
     file: "src/domain/events/routing.ts",
-    find: "    if (repeated !== null) return { repeats: repeated };\n    const filtered",
+    find: "    if (repeated !== null) return { repeats: repeated };\n",
     replace:
-      "    if (repeated !== null) deliveries += to.length;\n    if (repeated !== null) return { repeats: repeated };\n    const filtered",
+      "    if (repeated !== null) deliveries += to.length;\n    if (repeated !== null) return { repeats: repeated };\n",
     tests: ["test/domain/routing.test.ts"],
   },
   {
     name: "an-event-that-a-filter-refuses-is-delivered",
-    file: "src/domain/events/routing.ts",
-    find: "    return isMatch;\n",
-    replace: "    return true;\n",
+    file: "src/domain/events/filter/verdicts.ts",
+    find: "if (verdicts.of(filter) === true)",
+    replace: "if (verdicts.of(filter) !== undefined)",
+    tests: ["test/domain/routing.test.ts"],
+  },
+  {
+    name: "a-filter-is-looked-up-by-one-of-several-values",
+    file: "src/domain/events/filter/choice.ts",
+    find: "else for (const value of values) yield* groups",
+    replace: "else for (const value of [...values].slice(0, 1)) yield* groups",
     tests: ["test/domain/routing.test.ts"],
   },
   {

@@ -8,6 +8,7 @@ import type { Deliveries, DeliveryWatcher } from "../delivery/deliveries.ts";
 import { adviceOn } from "../domain/advice/advice.ts";
 import { ALERT_PACE_MS, ALERT_TENANT, AlertFolder, type Moment, type Notice, type Why } from "../domain/alert.ts";
 import type { DisabledReason, Endpoint } from "../domain/endpoints/endpoint.ts";
+import { publishing } from "../domain/events/routing.ts";
 import { isFailing, isTelling } from "../domain/endpoints/streak.ts";
 import type { UrlPolicy } from "../domain/network/url.ts";
 import { WebhookdError } from "../domain/errors.ts";
@@ -168,7 +169,9 @@ export class Alerts implements DeliveryWatcher {
       for (let notice = waiting[0]; notice !== undefined; notice = waiting[0]) {
         const data = Buffer.from(JSON.stringify(await this.#dataOf(notice)));
         const draft = { tenant: ALERT_TENANT, type: notice.type, createdAt: clock.now(), data };
-        const [publication] = await store.events.publish([draft], clock.now(), deliveries().hasCapacity);
+        const [publication] = await publishing(() =>
+          store.events.publish([draft], clock.now(), deliveries().hasCapacity),
+        );
         deliveries().accept(publication!);
         waiting.shift();
       }

@@ -39,7 +39,7 @@ class House {
   /** Publishes events one by one as the API does: each is acknowledged before the next. */
   async publishToOther(count: number): Promise<void> {
     const parts = { store: this.store, deliveries: this.dispatcher } as unknown as ApiParts;
-    for (let n = 0; n < count; n++) await publish(parts, [draft({ type: "goal.achieved" })], START);
+    for (let n = 0; n < count; n++) await publish(parts, [draft({ type: "goal.achieved" })], { now: START });
   }
 
   async #post(url: string, request: SignedRequest) {
@@ -111,7 +111,7 @@ describe("an endpoint that is disabled with 100,000 deliveries due", () => {
     const house = new House(store, clock);
     await house.dispatcher.start();
     const parts = { store: house.store, deliveries: house.dispatcher } as unknown as ApiParts;
-    await publish(parts, Array(900).fill(draft()), START);
+    await publish(parts, Array(900).fill(draft()), { now: START });
     await house.change(id, false);
     const sent = house.count(DISABLED);
     await house.dispatcher.idle();

@@ -29,7 +29,7 @@ async function setUp(maxInFlight: number) {
   const publishBatch = async (size: number) => {
     // Each commit has its own millisecond.
     clock.advance(1);
-    const published = await publish(parts, Array(size).fill(draft()), clock.now());
+    const published = await publish(parts, Array(size).fill(draft()), { now: clock.now() });
     committed.push(...published.map(({ id }) => id));
   };
   /** The most places by which a first attempt started too late or too early. */

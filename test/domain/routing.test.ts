@@ -2,17 +2,22 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { WebhookdError } from "../../src/domain/errors.ts";
 import type { EventDraft } from "../../src/domain/events/event.ts";
+import type { Filtered } from "../../src/domain/events/filter/choice.ts";
 import { CompiledFilters } from "../../src/domain/events/filter/compiled.ts";
+import { matches } from "../../src/domain/events/filter/evaluate.ts";
+import { LongFilters } from "../../src/domain/events/filter/verdicts.ts";
 import { IdempotencyMismatch } from "../../src/domain/events/idempotency.ts";
 import {
   type Backlog,
+  publishing,
   countByTenant,
   type Remembered,
   recipientsOf,
   route,
   startsAtOnce,
-  filteredRecipients,
 } from "../../src/domain/events/routing.ts";
+import { Random } from "../sim/random.ts";
+import { DrawnFilters } from "./drawn-filters.ts";
 
 const START = Date.parse("2026-11-20T09:55:00.000Z");
 
@@ -31,6 +36,97 @@ function many(count: number): typeof most {
   return some.get(count)!;
 }
 const NONE: ReadonlyMap<string, Backlog> = new Map();
+
+function recipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  const routed = route([of], { recipients: [endpoints], remembered: null, backlogs: NONE });
+  if (routed instanceof WebhookdError) throw routed;
+  return (routed as readonly { recipients: readonly Endpoint[] }[])[0]!.recipients;
+}
+
+/** The same, however long the filters take. */
+function allRecipients<Endpoint extends Filtered>(of: EventDraft, endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  try {
+    return recipients(of, endpoints);
+  } catch (error) {
+    if (!(error instanceof LongFilters)) throw error;
+    const pieces = error.pieces();
+    while (pieces.next().done !== true);
+    return recipients(of, endpoints);
+  }
+}
+
+/** A filter that takes about this many looks at `{"x": [1, 1, …]}` of so many items. */
+const slow = (at: number, looks: number, items: number) =>
+  JSON.stringify({
+    data: { x: { $or: Array.from({ length: looks / items }, (_, n) => ({ $gt: 100 + at + n / 100 })) } },
+  });
+const ones = (items: number) => Buffer.from(JSON.stringify({ x: Array.from({ length: items }, () => 1) }));
+const endpointsWith = (count: number, textOf: (at: number) => string | null) => {
+  const filters = new CompiledFilters();
+  return Array.from({ length: count }, (_, number) => ({ number, filter: filters.of(textOf(number)) }));
+};
+
+describe("filters of many endpoints", () => {
+  it("choose as each of them does alone, in the order of the endpoints", () => {
+    const draw = new DrawnFilters(new Random(1));
+    const texts = Array.from({ length: 300 }, () => JSON.stringify(draw.filter(2)));
+    const some = new Random(2);
+    const endpoints = endpointsWith(400, () => (some.chance(0.1) ? null : some.pick(texts)));
+    const counts = new Set<number>();
+    for (let event = 0; event < 50; event++) {
+      const { type, tags, data } = draw.event();
+      // A number beyond a double cannot be written again.
+      if (JSON.stringify(data).includes("null")) continue;
+      const about = draft({ type, data: Buffer.from(JSON.stringify(data)), labels: { publisherId: null, tags } });
+      const alone = endpoints.filter(({ filter }) => filter === null || matches(filter, { type, tags, data }));
+      const chosen = allRecipients(about, endpoints);
+      expect(chosen.map(({ number }) => number)).toEqual(alone.map(({ number }) => number));
+      counts.add(chosen.length);
+    }
+    expect(counts.size).toBeGreaterThan(10);
+  });
+
+  it("are looked up by a value that they need, so that 10,000 cost no more looks than a few", () => {
+    const endpoints = endpointsWith(10_000, (at) => JSON.stringify({ data: { currency: "EUR", customer: `c${at}` } }));
+    const chosen = recipients(draft({ data: Buffer.from('{"currency":"EUR","customer":["c7","c9"]}') }), endpoints);
+    expect(chosen.map(({ number }) => number)).toEqual([7, 9]);
+    expect(recipients(draft({ data: Buffer.from('{"currency":"EUR"}') }), endpoints)).toEqual([]);
+  });
+
+  it("that take long are refused until they were asked in pieces, and then choose at once", () => {
+    const endpoints = endpointsWith(10, (at) => (at === 5 ? null : slow(at, 15_000, 1000)));
+    const one = draft({ data: ones(1000) });
+    const facts = { recipients: [endpoints], remembered: null, backlogs: NONE };
+    const refused = route([one], facts);
+    expect(refused).toBeInstanceOf(LongFilters);
+    const pieces = (refused as LongFilters).pieces();
+    let count = 0;
+    while (pieces.next().done !== true) count++;
+    expect(count).toBeGreaterThan(3);
+    expect(count).toBeLessThan(9);
+    expect(route([one], facts)).toEqual([{ recipients: [endpoints[5]] }]);
+    expect(route([{ ...one }], facts)).toBeInstanceOf(LongFilters);
+  });
+
+  it("look at a bounded part of one event together, and let it through after that", () => {
+    const endpoints = endpointsWith(200, (at) => slow(at, 16_000, 4000));
+    const passed = allRecipients(draft({ data: ones(4000) }), endpoints);
+    expect(passed).toEqual(endpoints.slice(-passed.length));
+    expect(passed.length).toBeGreaterThan(65);
+    expect(passed.length).toBeLessThan(85);
+  });
+
+  it("refuse a batch for which all of them would take seconds", async () => {
+    const endpoints = endpointsWith(200, (at) => slow(at, 16_000, 4000));
+    const drafts = Array.from({ length: 15 }, () => draft({ data: ones(4000) }));
+    const facts = { recipients: drafts.map(() => endpoints), remembered: null, backlogs: NONE };
+    const published = publishing(() => {
+      const routed = route(drafts, facts);
+      return routed instanceof WebhookdError ? Promise.reject(routed) : Promise.resolve(routed);
+    });
+    await expect(published).rejects.toMatchObject({ code: "validation_failed", errors: [{ pointer: "/events" }] });
+  });
+});
 
 describe("who receives an event", () => {
   it("are the subscribers that are enabled, or hold what comes while they are disabled", () => {
@@ -54,8 +150,7 @@ describe("who receives an event", () => {
       "{",
     ];
     const endpoints = texts.map((text, number) => ({ number, filter: filters.of(text) }));
-    const numbers = (more: Partial<EventDraft>) =>
-      filteredRecipients(draft(more), endpoints).map(({ number }) => number);
+    const numbers = (more: Partial<EventDraft>) => recipients(draft(more), endpoints).map(({ number }) => number);
     expect(numbers({ data: Buffer.from('{"x":2}') })).toEqual([0, 2, 3, 5]);
     const labels = { publisherId: null, tags: ["vip"] };
     expect(numbers({ data: Buffer.from('{"x":1}'), labels })).toEqual([1, 2, 4, 5]);
@@ -71,9 +166,9 @@ describe("who receives an event", () => {
 
   it("are all without a filter, and the data is then not read", () => {
     const endpoints = many(3);
-    expect(filteredRecipients(draft({ data: Buffer.from("not JSON") }), endpoints)).toBe(endpoints);
+    expect(recipients(draft({ data: Buffer.from("not JSON") }), endpoints)).toBe(endpoints);
     const byType = [{ filter: new CompiledFilters().of('{"type":"budget.exceeded"}') }];
-    expect(filteredRecipients(draft({ data: Buffer.from("not JSON") }), byType)).toEqual(byType);
+    expect(recipients(draft({ data: Buffer.from("not JSON") }), byType)).toEqual(byType);
   });
 
   it("get it at once if they are enabled and have room; a test always goes out", () => {

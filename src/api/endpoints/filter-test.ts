@@ -120,7 +120,13 @@ async function answer(parts: ApiParts, call: Call): Promise<Reply> {
   const subject = await subjectFor(parts, call, given, endpoint.tenant);
   const document = given.filter === undefined ? endpoint.filter : given.filter;
   if (document === null) return json(200, present({ matches: true, isTooLarge: false, decided: [] }));
-  return json(200, present(explain(readable(document, rules), subject)));
+  const filter = readable(document, rules);
+  return json(200, await call.inPieces(inOnePiece(() => present(explain(filter, subject)))));
+}
+
+// oxlint-disable-next-line require-yield
+function* inOnePiece<T>(work: () => T): Generator<void, T> {
+  return work();
 }
 
 /** An operator may have given the endpoint a filter on tags, and the customer of a portal link must not learn them. */

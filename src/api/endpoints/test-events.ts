@@ -50,7 +50,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     const data = Buffer.from(JSON.stringify(type.sample));
     const draft = { tenant: endpoint.tenant, type: type.name, createdAt: now, data, testFor: endpoint.id };
     const once = call.request && { ...call.request, answer: ([one]: readonly Publication[]) => one!.id };
-    const [publication] = await publish(parts, [draft], now, once);
+    const [publication] = await publish(parts, [draft], { now }, once);
     const { id: event, fresh, waiting } = publication!;
     // During a pause or an outage the attempt is made later, so there is nothing to wait for.
     if (wait && deliveries.halts.length === 0) {

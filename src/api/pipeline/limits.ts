@@ -1,13 +1,13 @@
 /**
- * The limits on callers: requests per key, failed authentications per peer, the pace of refusals, and the work in
- * progress.
+ * The limits on callers: requests per key, failed authentications per peer, the pace of refusals and of long work, and
+ * the work in progress.
  */
 import { Readable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Account } from "../../domain/caller.ts";
 import { counted } from "../../domain/wording.ts";
 import { WebhookdError } from "../../domain/errors.ts";
-import { type TenantShares, TenantTurns, type Waiting } from "../../domain/time/timetable.ts";
+import { type TenantShares, TenantTurns, Throttle, type Waiting } from "../../domain/time/timetable.ts";
 import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header, Reply } from "./reply.ts";
@@ -417,5 +417,63 @@ export class Holding {
     this.#own[what] += amount;
     this.#all[what] += amount;
     if (this.#share !== undefined) this.#share[what] += amount;
+  }
+}
+
+/** The rest after each piece of long work while other tenants publish, as a multiple of the time that it took. */
+const REST_TIMES = 7;
+
+/**
+ * Does long work of callers, such as asking thousands of filters, in pieces of about a millisecond. Tenants take turns.
+ * While other tenants publish, it rests for most of the time, so that their publishes rarely wait.
+ */
+export class LongWork {
+  readonly #clock: Clock;
+  readonly #turns: TenantTurns<Turn>;
+  readonly #rests: Throttle;
+  #isComing = false;
+
+  constructor(clock: Clock, shares: TenantShares) {
+    this.#clock = clock;
+    this.#turns = new TenantTurns(shares);
+    this.#rests = new Throttle(shares, REST_TIMES);
+  }
+
+  /** Notes that a tenant publishes, so that the long work of others rests. */
+  published(tenant: string): void {
+    this.#rests.small(tenant, this.#clock.monotonic());
+  }
+
+  /** Runs all pieces. Rejects with what a piece throws. */
+  async run<T>(tenant: string, pieces: Generator<void, T>): Promise<T> {
+    for (;;) {
+      await new Promise<void>((go) => {
+        this.#turns.add({ tenant, cost: 1, go });
+        this.#come();
+      });
+      const begun = this.#clock.monotonic();
+      try {
+        const next = pieces.next();
+        if (next.done === true) return next.value;
+      } finally {
+        const now = this.#clock.monotonic();
+        this.#rests.large(tenant, now - begun, now);
+      }
+    }
+  }
+
+  #come(): void {
+    if (this.#isComing) return;
+    this.#isComing = true;
+    const left = this.#rests.left(this.#clock.monotonic());
+    if (left > 0) this.#clock.after(left, () => this.#turn());
+    else this.#clock.nextTurn(() => this.#turn());
+  }
+
+  #turn(): void {
+    this.#isComing = false;
+    // A piece that ended since may have made the rest longer.
+    if (this.#rests.left(this.#clock.monotonic()) <= 0) this.#turns.take()?.go();
+    if (this.#turns.size > 0) this.#come();
   }
 }

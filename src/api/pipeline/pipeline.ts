@@ -37,6 +37,7 @@ import {
 import {
   costOf,
   type Holding,
+  LongWork,
   OF_LONG_REFUSALS,
   OF_OPEN_ROUTES,
   OF_REFUSALS,
@@ -85,6 +86,7 @@ export class Pipeline {
   readonly #tenantRates: TenantRates;
   readonly #bodyTurns: BodyTurns;
   readonly #bodyMemory: BodyMemory;
+  readonly #longWork: LongWork;
   readonly #shares: Shares;
   /** Serves only the unix socket, so that the operator always has capacity, whatever others do. */
   readonly #reserve: Shares;
@@ -109,6 +111,7 @@ export class Pipeline {
     this.#tenantRates = new TenantRates(parts.shares);
     this.#bodyTurns = new BodyTurns(parts.shares, (run) => parts.clock.nextTurn(run));
     this.#bodyMemory = new BodyMemory(parts.clock);
+    this.#longWork = new LongWork(parts.clock, parts.shares);
     const most = { publishes: limits.commitQueue, bytes: limits.inFlightBytes, reads: MAX_READS, streams: MAX_STREAMS };
     this.#shares = new Shares(most);
     this.#reserve = new Shares(most);
@@ -238,6 +241,12 @@ export class Pipeline {
     this.#tenantRates.take(drafts, now);
   }
 
+  #meter({ tenant }: Principal, holding: Holding, isTrusted: boolean): void {
+    if (!isTrusted) this.#tenantRates.require(tenant, this.#parts.clock.monotonic());
+    holding.take("publishes");
+    this.#longWork.published(tenant);
+  }
+
   async #perform(exchange: Exchange, { route, parameters }: Served, principal: Principal): Promise<Reply> {
     const { req, res, path, search, params, isTrusted } = exchange;
     if (!allows(principal, route.access)) {
@@ -249,10 +258,7 @@ export class Pipeline {
     // The body of a publish until the store may read it: even after a failure the store may still be reading it.
     let unpublished: Uint8Array | null = null;
     try {
-      if (route.body?.metered) {
-        if (!isTrusted) this.#tenantRates.require(principal.tenant, this.#parts.clock.monotonic());
-        holding.take("publishes");
-      }
+      if (route.body?.metered) this.#meter(principal, holding, isTrusted);
       if (route.method === "GET" && route.access !== "open") holding.take("reads");
       const turnOfCall = route.body?.metered || isTrusted ? null : this.#bodyTurns.take(principal.tenant, CALL_COST);
       if (turnOfCall !== null) await turnOfCall;
@@ -281,6 +287,7 @@ export class Pipeline {
         whenGone: (run) => whenClosed(res, run),
         carries,
         turn,
+        inPieces: (pieces) => this.#longWork.run(principal.tenant, pieces),
         stream,
         origin: () => (isTrusted ? null : originOf(req, this.#parts.config.server, this.#proxies)),
       };

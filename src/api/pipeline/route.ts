@@ -115,6 +115,8 @@ export interface Call {
   carries(drafts: readonly { readonly tenant: string }[]): void;
   /** Waits for a turn to work on so many bytes of the body. Null means at once. */
   turn(bytes: number): Promise<void> | null;
+  /** Does long work, whose pieces take about a millisecond each. */
+  readonly inPieces: <T>(pieces: Generator<void, T>) => Promise<T>;
   /** Takes one of the limited streams until `leave` is called on the result. Throws if none is free. */
   stream(): { leave(): void };
   /**

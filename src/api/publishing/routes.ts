@@ -2,6 +2,7 @@
 import { WebhookdError } from "../../domain/errors.ts";
 import { deprecationOf } from "../../domain/events/catalogue.ts";
 import { type EventDraft, traceContext, type TraceContext } from "../../domain/events/event.ts";
+import { type InPieces, publishing } from "../../domain/events/routing.ts";
 import { IdempotencyMismatch, type Once } from "../../domain/events/idempotency.ts";
 import type { Pieces } from "../../domain/json/json-token.ts";
 import { formatInstant } from "../../domain/time/instant.ts";
@@ -27,7 +28,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
     const rules = rulesFor(parts, call);
     const draft = readEvent(call.body, rules, call.idempotencyKey);
     call.carries([draft]);
-    const [publication] = await publish(parts, [draft], call.now);
+    const [publication] = await publish(parts, [draft], call);
     const text = publicationText(publication!, warningsText(rules));
     return jsonText(202, text, deprecationHeaders(parts, [draft], publication!.duplicate ? REPLAYED : undefined));
   }
@@ -40,7 +41,7 @@ export function publishRoutes(parts: ApiParts): Route[] {
     const text = (publications: readonly Publication[]) => batchText(publications, warningsText(rules));
     const once = call.request && { ...call.request, answer: text };
     try {
-      return jsonText(202, text(await publish(parts, drafts, call.now, once)), deprecationHeaders(parts, drafts));
+      return jsonText(202, text(await publish(parts, drafts, call, once)), deprecationHeaders(parts, drafts));
     } catch (error) {
       throw error instanceof IdempotencyMismatch ? mismatchOf(error) : error;
     }
@@ -131,10 +132,11 @@ async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
 export async function publish(
   { store, deliveries }: ApiParts,
   drafts: readonly EventDraft[],
-  now: number,
+  { now, inPieces }: { readonly now: number; readonly inPieces?: InPieces },
   once?: Once<readonly Publication[]>,
 ): Promise<Publication[]> {
-  const publications = await store.events.publish(drafts, now, deliveries.hasCapacity, once);
+  const commit = () => store.events.publish(drafts, now, deliveries.hasCapacity, once);
+  const publications = await publishing(commit, inPieces);
   for (const publication of publications) deliveries.accept(publication);
   return publications;
 }

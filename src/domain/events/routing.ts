@@ -5,9 +5,8 @@
  */
 import { WebhookdError } from "../errors.ts";
 import type { EventDraft } from "./event.ts";
-import { matches } from "./filter/evaluate.ts";
-import type { Filter } from "./filter/filter.ts";
-import { subjectOf } from "./filter/subject.ts";
+import type { Filtered } from "./filter/choice.ts";
+import { Asking, LongFilters } from "./filter/verdicts.ts";
 import { IdempotencyMismatch } from "./idempotency.ts";
 
 /** An endpoint that subscribes to the type of an event. */
@@ -22,30 +21,6 @@ export interface Subscriber {
  */
 export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
   return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
-}
-
-/** An endpoint that an event is for, unless its filter says otherwise. */
-export interface Filtered {
-  readonly filter: Filter | null;
-}
-
-/**
- * The endpoints whose filter takes the event. Equal filters are evaluated once. A test is sent whatever the filter says:
- * it shows that the endpoint can be reached.
- */
-export function filteredRecipients<Endpoint extends Filtered>(
-  { type, data, labels, testFor }: EventDraft,
-  endpoints: readonly Endpoint[],
-): readonly Endpoint[] {
-  if (testFor !== undefined || endpoints.every(({ filter }) => filter === null)) return endpoints;
-  const subject = subjectOf(type, data, (labels?.tags ?? []).toSorted());
-  const known = new Map<string, boolean>();
-  return endpoints.filter(({ filter }) => {
-    if (filter === null) return true;
-    const isMatch = known.get(filter.text) ?? matches(filter, subject);
-    known.set(filter.text, isMatch);
-    return isMatch;
-  });
 }
 
 /**
@@ -90,7 +65,8 @@ export type Routed<Endpoint, Answer> =
   | { readonly repeats: Answer | number };
 
 /**
- * Decides what each draft of a request becomes, or why the whole request is refused. Only new events count against the
+ * Decides what each draft of a request becomes, or why the whole request is refused. Filters that take long are refused
+ * as `LongFilters`, to be asked outside of the commit. Only new events count against the
  * limits: a repeated request gets the same answer as the first one, whatever has been registered since.
  */
 export function route<Endpoint extends Filtered, Answer extends object>(
@@ -99,17 +75,41 @@ export function route<Endpoint extends Filtered, Answer extends object>(
 ): readonly Routed<Endpoint, Answer>[] | WebhookdError {
   const repeats = remembered === null ? null : repeatsOf(drafts, remembered);
   if (repeats instanceof WebhookdError) return repeats;
+  let asking: Asking | undefined;
   let deliveries = 0;
   const routed = recipients.map((to, at): Routed<Endpoint, Answer> => {
     const repeated = repeats?.[at] ?? null;
     if (repeated !== null) return { repeats: repeated };
-    const filtered = filteredRecipients(drafts[at]!, to);
+    // A test is sent whatever the filter says: it shows that the endpoint can be reached.
+    const isFiltered = drafts[at]!.testFor === undefined && to.some(({ filter }) => filter !== null);
+    const filtered = isFiltered ? (asking ??= new Asking()).recipients(drafts[at]!, to) : to;
     deliveries += filtered.length;
     return { recipients: filtered };
   });
-  const refusal = refusedFanOut(deliveries) ?? (backlogs.size === 0 ? null : overfull(drafts, routed, backlogs));
+  const refusal =
+    asking?.long ?? refusedFanOut(deliveries) ?? (backlogs.size === 0 ? null : overfull(drafts, routed, backlogs));
   return refusal ?? routed;
 }
+
+/** Runs the pieces of long work one after the other. */
+export type InPieces = (pieces: Generator<void, void>) => Promise<void>;
+
+/** Publishes, and in between asks the filters that take long. */
+export async function publishing<T>(publish: () => Promise<T>, inPieces: InPieces = atOnce): Promise<T> {
+  for (;;) {
+    try {
+      return await publish();
+    } catch (error) {
+      if (!(error instanceof LongFilters)) throw error;
+      await inPieces(error.pieces());
+    }
+  }
+}
+
+const atOnce: InPieces = (pieces) => {
+  while (pieces.next().done !== true);
+  return Promise.resolve();
+};
 
 /**
  * Counts each tenant's new deliveries, for its limit. A test is not counted: it is a single one, and somebody waits for

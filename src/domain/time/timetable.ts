@@ -187,17 +187,20 @@ const MOST_REST_MS = 50;
 
 /**
  * Decides how long no large item may begin after one that took as long, while another tenant has small items. So large
- * items take at most half of the time, and a small item rarely waits for two of them.
+ * items take at most half of the time, or less if the rest is to be `times` as long, and a small item rarely waits for
+ * two of them.
  */
 export class Throttle {
   readonly #shares: TenantShares;
+  readonly #times: number;
   /** The tenant of the last large item. */
   #tenant = "";
   #until = Number.NEGATIVE_INFINITY;
   #othersAt = Number.NEGATIVE_INFINITY;
 
-  constructor(shares: TenantShares) {
+  constructor(shares: TenantShares, times = 1) {
     this.#shares = shares;
+    this.#times = times;
   }
 
   /** True if a tenant other than that of the last large item is active. */
@@ -221,6 +224,6 @@ export class Throttle {
   /** Adds time that was lost to everybody otherwise, such as by moving a large item into the database. */
   add(ms: number, now: number): void {
     const weight = this.#shares.get(this.#tenant)?.weight ?? 1;
-    this.#until = Math.min(Math.max(this.#until, now - ms) + ms + ms / weight, now + MOST_REST_MS);
+    this.#until = Math.min(Math.max(this.#until, now - ms) + ms + (this.#times * ms) / weight, now + MOST_REST_MS);
   }
 }

@@ -9,8 +9,8 @@ export interface Subject {
   readonly tags: readonly string[];
 }
 
-export function matches({ root }: Filter, subject: Subject): boolean {
-  const looks = { left: MAX_LOOKS };
+/** The cost is taken off the looks. */
+export function matches({ root }: Filter, subject: Subject, looks: Looks = { left: MAX_LOOKS }): boolean {
   return holds(root, subject, looks) || looks.left < 0;
 }
 
@@ -49,7 +49,7 @@ function itemOf(condition: Condition, items: readonly unknown[], looks: Looks): 
 }
 
 /** Only a key of its own: an event may well have a key such as `constructor`. */
-function memberOf(value: unknown, name: string): unknown {
+export function memberOf(value: unknown, name: string): unknown {
   const has = typeof value === "object" && value !== null && Object.hasOwn(value, name);
   return has ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }

@@ -16,6 +16,14 @@ export interface Filter {
   readonly text: string;
   readonly root: Condition;
   readonly parts: ReadonlySet<EventPart>;
+  /** No event is taken without these values. There may be none. */
+  readonly needs: readonly Need[];
+}
+
+/** A plain value that an event must have at a place: it, or an item of an array there. */
+export interface Need {
+  readonly path: readonly string[];
+  readonly value: Scalar;
 }
 
 /** A condition on one value, or on nothing, where the event has no value. All of its parts must hold. */
@@ -30,7 +38,7 @@ export interface Condition {
 
 export type Each =
   | { readonly kind: "field"; readonly name: string; readonly condition: Condition }
-  | { readonly kind: "test"; readonly pointer: string; readonly accepts: Accepts };
+  | { readonly kind: "test"; readonly pointer: string; readonly accepts: Accepts; readonly equals?: Scalar };
 
 export type Whole =
   | { readonly kind: "all" | "any" | "contains"; readonly conditions: readonly Condition[] }
@@ -60,14 +68,22 @@ export function parseFilter(document: unknown): Filter | readonly FilterFault[] 
   if (text.length > characters) return [{ pointer: "", detail: `is longer than ${characters} characters of JSON` }];
   const reader = new Reader();
   const root = reader.read(document, "", 1, true);
-  return reader.faults.length > 0 ? reader.faults.slice(0, MAX_FAULTS) : { text, root, parts: reader.parts };
+  if (reader.faults.length > 0) return reader.faults.slice(0, MAX_FAULTS);
+  return { text, root, parts: reader.parts, needs: [...needsOf(root, [])] };
+}
+
+function* needsOf({ each }: Condition, path: readonly string[]): Generator<Need> {
+  for (const part of each) {
+    if (part.kind === "field") yield* needsOf(part.condition, [...path, part.name]);
+    else if (part.equals !== undefined) yield { path, value: part.equals };
+  }
 }
 
 export function isFilter(read: Filter | readonly FilterFault[]): read is Filter {
   return "root" in read;
 }
 
-type Scalar = string | number | boolean | null;
+export type Scalar = string | number | boolean | null;
 
 interface Operator {
   /** The operands that it takes, for people. */
@@ -84,7 +100,8 @@ const isScalar = (value: unknown): value is Scalar =>
 const test = (pointer: string, accepts: Accepts): Each => ({ kind: "test", pointer, accepts });
 
 function equals(operand: unknown, pointer: string): Each {
-  return test(pointer, isScalar(operand) ? (value) => value === operand : deeply(operand));
+  if (!isScalar(operand)) return test(pointer, deeply(operand));
+  return { kind: "test", pointer, accepts: (value) => value === operand, equals: operand };
 }
 
 /** A list names values, one of which is to be found. A text is looked for in a text, and among the items of an array. */
