@@ -9,7 +9,7 @@ import type { EventDraft } from "../../src/domain/events/event.ts";
 import { eventFingerprint } from "../../src/domain/events/idempotency.ts";
 import type { Page, Publication, Store } from "../../src/store/store.ts";
 import type { VirtualClock } from "./clock.ts";
-import type { Chosen, Endpoints } from "./endpoints.ts";
+import type { Endpoints } from "./endpoints.ts";
 import type { Acked } from "./invariants.ts";
 import { DEADLY } from "./network.ts";
 import type { Process } from "./process.ts";
@@ -70,19 +70,21 @@ export class Application {
       const type = named !== null && random.chance(0.5) ? named : random.pick(TYPES);
       const createdAt = clock.now();
       const place = this.#drafts++;
-      const data = Buffer.from(`{"n":9007199254740993,"place":${place}${at === 0 ? poison : ""}}`);
+      const data = Buffer.from(`{"n":9007199254740993,"kind":${place % 4},"place":${place}${at === 0 ? poison : ""}}`);
+      const labels = { publisherId: null, tags: place % 3 === 0 ? ["vip"] : [] };
       const idempotency = {
         key: `key-${place}`,
         fingerprint: eventFingerprint(type, createdAt, data),
         expiresAt: NEVER,
       };
-      return { tenant, type, createdAt, data, ...(keyed && { idempotency }) };
+      return { tenant, type, createdAt, data, ...(place % 3 === 0 && { labels }), ...(keyed && { idempotency }) };
     };
     const drafts = Array.from({ length: burst }, draft);
     const { endpoints } = this.#parts;
-    const certain = drafts.map((each) => endpoints.subscribers(each));
-    const maybe = drafts.map((each) => endpoints.maybe(each));
-    const request: Request = { drafts, sentAt: clock.monotonic, certain, maybe, keyed, ids: null, answeredAt: 0 };
+    const sentAt = clock.monotonic;
+    const certain = drafts.map((each) => endpoints.subscribers(each, sentAt));
+    const maybe = drafts.map((each) => endpoints.maybe(each, sentAt));
+    const request: Request = { drafts, sentAt, certain, maybe, keyed, ids: null, answeredAt: 0 };
     this.#requests.push(request);
     this.#send(request);
   }
@@ -115,7 +117,7 @@ export class Application {
     const process = this.#parts.process();
     if (process === null) return;
     const parts = { store: process.store, deliveries: process.dispatcher } as unknown as ApiParts;
-    publish(parts, request.drafts, clock.now()).then(
+    publish(parts, request.drafts, { now: clock.now() }).then(
       (publications) => process.alive && this.#answered(request, publications),
       (error: unknown) => {
         // A refusal is a WebhookdError. Any other error is a bug.
@@ -139,9 +141,9 @@ export class Application {
       const { tenant, type, data } = request.drafts[at]!;
       const deadly = Buffer.from(data).includes(DEADLY);
       // The request was committed at some moment since it was first sent.
-      const still = new Set(all.subscribers(request.drafts[at]!));
+      const still = new Set(all.subscribers(request.drafts[at]!, request.sentAt));
       const endpoints = request.certain[at]!.filter((endpoint) => still.has(endpoint));
-      const atMost = [...new Set([...request.maybe[at]!, ...all.maybe(request.drafts[at]!)])];
+      const atMost = [...new Set([...request.maybe[at]!, ...all.maybe(request.drafts[at]!, request.sentAt)])];
       const acked = { id, tenant, type, sentAt: request.sentAt, endpoints, atMost, deadly };
       this.acked.push(acked);
       onAcked(acked);
@@ -152,16 +154,17 @@ export class Application {
   async checkShare(store: Store, share: number): Promise<void> {
     const { clock, endpoints, violations } = this.#parts;
     const now = clock.now();
-    const kinds = TENANTS.flatMap((tenant) => TYPES.map((type) => ({ tenant, type })));
+    const data = Buffer.from('{"place":-1}');
+    const drafts = TENANTS.flatMap((tenant) =>
+      TYPES.map((type): EventDraft => ({ tenant, type, createdAt: now, data })),
+    );
+    const subscribers = (each: EventDraft) => endpoints.subscribers(each, clock.monotonic);
     for (const tenant of TENANTS) {
       // If a deletion was refused, it is not known whether the endpoint still exists.
-      const isKnown = (each: Chosen) => endpoints.maybe(each).length === endpoints.subscribers(each).length;
-      const kind = kinds.find(
-        (each) => each.tenant === tenant && endpoints.subscribers(each).length > 0 && isKnown(each),
-      );
-      if (kind === undefined) continue;
-      const draft: EventDraft = { ...kind, createdAt: now, data: Buffer.from('{"place":-1}') };
-      const fits = Math.floor(share / endpoints.subscribers(kind).length);
+      const isKnown = (each: EventDraft) => endpoints.maybe(each, clock.monotonic).length === subscribers(each).length;
+      const draft = drafts.find((each) => each.tenant === tenant && subscribers(each).length > 0 && isKnown(each));
+      if (draft === undefined) continue;
+      const fits = Math.floor(share / subscribers(draft).length);
       const isTaken = (count: number) => {
         const drafts = Array.from({ length: count }, () => draft);
         const isRefused = (error: unknown) => {

@@ -1,8 +1,11 @@
-/** The endpoints of one run. An operator registers and deletes them as the API does, and remembers the responses. */
+/**
+ * The endpoints of one run. An operator registers, changes and deletes them as the API does, and remembers the responses.
+ */
 import { newId } from "../../src/domain/id.ts";
 import { newSigningSecret } from "../../src/domain/endpoints/secret.ts";
 import { newEndpoint } from "../store/fixtures.ts";
 import { TENANTS, TYPES } from "./application.ts";
+import { type Choice, Chosen, drawChoice, takes, type Event } from "./choices.ts";
 import { TIMEOUT_MS } from "./network.ts";
 import type { Process } from "./process.ts";
 import type { Random } from "./random.ts";
@@ -13,7 +16,7 @@ const MOST = 8;
 export interface SimEndpoint {
   readonly url: string;
   readonly tenant: string;
-  readonly types: readonly string[];
+  readonly chosen: Chosen;
   /** True once the registration was answered. */
   added: boolean;
   /** True once the deletion was asked for. It may have happened. */
@@ -39,22 +42,29 @@ export class Endpoints {
     return url.endsWith("dead");
   }
 
-  /** Returns the endpoints that have certainly chosen this event. */
-  subscribers(event: Chosen): string[] {
-    return this.#which(event, ({ added, leaving }) => added && !leaving);
+  /** Returns the endpoints that have certainly chosen this event at every moment since then. */
+  subscribers(event: Event, since: number): string[] {
+    return this.#which(event, ({ added, leaving, chosen }) => {
+      return added && !leaving && chosen.since(since).every((choice) => takes(choice, event));
+    });
   }
 
-  /** Returns the endpoints that may have chosen it. A request without a response may or may not have been stored. */
-  maybe(event: Chosen): string[] {
-    return this.#which(event, ({ goneAt }) => goneAt === null);
+  /**
+   * Returns the endpoints that may have chosen it at some moment since then. A request without a response may or may not
+   * have been stored.
+   */
+  maybe(event: Event, since: number): string[] {
+    return this.#which(event, ({ goneAt, chosen }) => {
+      return (goneAt === null || goneAt >= since) && chosen.since(since).some((choice) => takes(choice, event));
+    });
   }
 
   of(url: string): [id: string, endpoint: SimEndpoint] {
     return [...this.all].find(([, endpoint]) => endpoint.url === url)!;
   }
 
-  /** Registers an endpoint. The first one may be dead. */
-  register(process: Process, random: Random): Promise<unknown> {
+  /** Registers an endpoint. The first one may be dead. `ofChoices` draws patterns and filters. */
+  register(process: Process, random: Random, ofChoices: Random | null): Promise<unknown> {
     const at = this.all.size;
     const url = `https://receiver-${at}.example.com/${at === 0 && random.chance(0.4) ? "dead" : "hook"}`;
     const receiver = new SimReceiver(url, TIMEOUT_MS);
@@ -66,18 +76,42 @@ export class Endpoints {
     const id = newId("ep", 0, random.bytes(10));
     const types = TYPES.filter(() => random.chance(0.6));
     const tenant = random.pick(TENANTS);
-    const endpoint: SimEndpoint = { url, tenant, types, added: false, leaving: false, goneAt: null };
+    const choice = ofChoices === null ? plainly(types) : drawChoice(ofChoices);
+    const endpoint: SimEndpoint = {
+      url,
+      tenant,
+      chosen: new Chosen(choice),
+      added: false,
+      leaving: false,
+      goneAt: null,
+    };
+    receiver.signing = { tenant, isAsked: (since) => endpoint.chosen.since(since).map(({ signatures }) => signatures) };
     this.all.set(id, endpoint);
-    const added = process.store.endpoints.add(newEndpoint({ id, tenant, url, events: types, signingSecret }), 100, 0);
+    const added = process.store.endpoints.add(newEndpoint({ id, tenant, url, ...choice, signingSecret }), 100, 0);
     return added.then(() => (endpoint.added = process.alive));
   }
 
+  /** Changes what an endpoint receives. */
+  async choose(process: Process, ofChoices: Random): Promise<void> {
+    const there = [...this.all].filter(([, { goneAt }]) => goneAt === null);
+    if (there.length === 0) return;
+    const [id, { chosen }] = ofChoices.pick(there);
+    const choice = drawChoice(ofChoices);
+    const answered = chosen.asked(choice, this.#monotonic());
+    const change = process.store.endpoints.update(null, id, (all) => ({ ...all, ...choice }), process.clock.now());
+    // A full disk refused it, or a type was deleted.
+    const changed = await change.catch(() => null);
+    if (changed === null) return;
+    await process.dispatcher.refresh(id);
+    if (process.alive) answered(this.#monotonic());
+  }
+
   /** Registers an endpoint or deletes one. */
-  touch(process: Process, random: Random): void {
+  touch(process: Process, random: Random, ofChoices: Random | null): void {
     const there = [...this.all].filter(([, { goneAt }]) => goneAt === null);
     const done =
       this.all.size < MOST && (there.length < 2 || random.chance(0.5))
-        ? this.register(process, random)
+        ? this.register(process, random, ofChoices)
         : this.#delete(process, random.pick(there));
     // A full disk refused it, so its effect is unknown.
     done.catch(() => {});
@@ -90,14 +124,11 @@ export class Endpoints {
     if (process.alive) endpoint.goneAt = this.#monotonic();
   }
 
-  #which({ tenant, type }: Chosen, may: (endpoint: SimEndpoint) => boolean): string[] {
-    return [...this.all]
-      .filter(([, endpoint]) => may(endpoint) && endpoint.tenant === tenant && endpoint.types.includes(type))
-      .map(([id]) => id);
+  #which({ tenant }: Event, may: (endpoint: SimEndpoint) => boolean): string[] {
+    return [...this.all].filter(([, endpoint]) => endpoint.tenant === tenant && may(endpoint)).map(([id]) => id);
   }
 }
 
-export interface Chosen {
-  readonly tenant: string;
-  readonly type: string;
+function plainly(events: readonly string[]): Choice {
+  return { events, filter: null, signatures: ["hmac"] };
 }

@@ -1,5 +1,6 @@
 /** The things that may happen at a moment of a run: each kind of trouble that the seed has, with its chance. */
 import { DEADLY } from "./network.ts";
+import type { Process } from "./process.ts";
 import { BEHAVIOURS } from "./receiver.ts";
 import type { World } from "./world.ts";
 import { unawaited } from "../../src/domain/unawaited.ts";
@@ -46,11 +47,17 @@ function operate(world: World): void {
     const [id, { url }] = random.pick([...endpoints.all]);
     world.rotations.touch(world.process, id, endpoints.receivers.get(url)!.secrets);
   }
-  if (kinds.deletions && world.process !== null && ofUpkeep.chance(0.05)) endpoints.touch(world.process, ofUpkeep);
+  if (kinds.deletions && world.process !== null && ofUpkeep.chance(0.05))
+    endpoints.touch(world.process, ofUpkeep, kinds.choices ? world.ofChoices : null);
+  if (kinds.choices && world.process !== null && world.ofChoices.chance(0.2)) chooseAnew(world, world.process);
   if (kinds.restores && world.process !== null && ofUpkeep.chance(0.1)) world.backups.make(world.process);
   if (kinds.jobs && world.process !== null && ofUpkeep.chance(0.15)) {
     world.bulk.touch(world.process, [...endpoints.all.keys()], acked);
   }
+}
+
+function chooseAnew({ endpoints, ofChoices, ownTypes }: World, process: Process): void {
+  unawaited(ofChoices.chance(0.7) ? endpoints.choose(process, ofChoices) : ownTypes.touch(process));
 }
 
 /** Ends all troubles, and enables and resumes everything. */

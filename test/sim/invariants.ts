@@ -1,4 +1,5 @@
-/** The invariants that must hold in every run, numbered V1 to V14. */
+/** The invariants that must hold in every run, numbered V1 to V15. */
+import { AsymmetricVerifyingKey, publicKeyOf } from "../../src/domain/endpoints/asymmetric.ts";
 import type { Attempt, EventView, Store } from "../../src/store/store.ts";
 import type { Bulk } from "./bulk.ts";
 import type { Endpoints } from "./endpoints.ts";
@@ -243,6 +244,19 @@ export function checkOneAtATime(run: Run): void {
       run.violations.push(`V7: ${attempt.delivery} was attempted twice at once`);
     }
     last.set(attempt.delivery, attempt);
+  }
+}
+
+/** V3, at the end: the private key of the endpoint's own tenant made each `v1a` entry. No run rotates these keys. */
+export async function checkKeys(run: Run, store: Store): Promise<void> {
+  for (const { signing, entries } of run.endpoints.receivers.values()) {
+    if (entries.length === 0) continue;
+    const keys = await store.signingKeys.get(signing!.tenant);
+    const key = keys === null || keys === "damaged" ? null : new AsymmetricVerifyingKey(publicKeyOf(keys.current));
+    for (const { id, at, body, header } of entries.splice(0)) {
+      if (key?.verifyStandard(id, at, Buffer.from(body), header) === true) continue;
+      run.violations.push(`V3: ${id} was signed with another key than that of ${signing!.tenant}`);
+    }
   }
 }
 

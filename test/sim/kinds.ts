@@ -39,9 +39,11 @@ export interface Kinds {
   bursts: boolean;
   /** Names get addresses that may not be dialled, and the rules change. */
   addresses: boolean;
+  /** Endpoints choose by patterns and filters and ask for private keys, and types come and go. */
+  choices: boolean;
 }
 
-const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes"] as const;
+const UNDONE = ["rotations", "hands", "deadly", "holds", "deletions", "jobs", "prunes", "choices"] as const;
 
 /** Newer kinds take their chance from sources of their own, so that old seeds still make the same runs. */
 export interface KindSources {
@@ -49,11 +51,12 @@ export interface KindSources {
   readonly ofHands: Random;
   readonly ofUpkeep: Random;
   readonly ofAddresses: Random;
+  readonly ofChoices: Random;
 }
 
 /** Draws the kinds of a seed. With a planted bug, only those that show it. */
 export function drawKinds(
-  { random, ofHands, ofUpkeep, ofAddresses }: KindSources,
+  { random, ofHands, ofUpkeep, ofAddresses, ofChoices }: KindSources,
   planted: Partial<Kinds> | null,
 ): Kinds {
   const kind = () => random.chance(0.5);
@@ -81,6 +84,7 @@ export function drawKinds(
     shares: planted === null && ofUpkeep.chance(0.2),
     restores: planted === null && ofUpkeep.chance(0.15),
     addresses: planted === null && ofAddresses.chance(0.3),
+    choices: planted === null && ofChoices.chance(0.4),
     ...planted,
   };
   // A job would send the deadly event again and again.

@@ -67,6 +67,7 @@ export class SimNetwork {
       this.#checkBounds(url);
       onAttempt(seen);
       receiverOf(url).signed(request, clock.now());
+      receiverOf(url).signedToo(request, clock.monotonic);
       if (wayOut === null) return this.#send(seen, request, resolve);
       unawaited(
         wayOut.open(url, tenant).then((fault) => {

@@ -45,6 +45,13 @@ describe("the simulation, with a bug in the program", () => {
   });
 
   it.each([
+    ["filters-asleep", /^V1: .* is owed to others than its subscribers/],
+    ["choice-unheard", /^V1: .* is not owed to /],
+  ] as const)("sees that another endpoint receives an event than chose it: %s", async (plant, expected) => {
+    await violationsOf(plant, true, expected);
+  });
+
+  it.each([
     ["full-for-good", /^V9: .* have been loaded/],
     ["counted-on", /^V9: .* at the end/],
   ] as const)("sees that memory is over its bounds: %s", async (plant, expected) => {

@@ -2,9 +2,11 @@
 import { Dispatcher } from "../../src/delivery/dispatcher.ts";
 import { Executor } from "../../src/delivery/executor.ts";
 import { Window, Windows } from "../../src/delivery/memory/windows.ts";
+import { Asking } from "../../src/domain/events/filter/verdicts.ts";
 import { AddressPolicy } from "../../src/domain/network/address.ts";
 import { Attempts } from "../../src/store/sqlite/attempts/attempts.ts";
 import { Prune } from "../../src/store/sqlite/events/prune.ts";
+import { EndpointIndex } from "../../src/store/sqlite/numbers/endpoint-index.ts";
 import type { JobStep, Recorded, Replay, Shifted } from "../../src/store/store.ts";
 import type { Kinds } from "./kinds.ts";
 import { LADDER } from "./ladder.ts";
@@ -177,6 +179,24 @@ const plants = {
       return () => void (Dispatcher.prototype.setEgress = setEgress);
     },
     kinds: { ...NO_CRASH, addresses: true },
+  },
+  /** Filters take every event. */
+  "filters-asleep": {
+    patch: () => {
+      const { recipients } = Asking.prototype;
+      Asking.prototype.recipients = (_, endpoints) => endpoints;
+      return () => void (Asking.prototype.recipients = recipients);
+    },
+    kinds: { ...NO_CRASH, choices: true },
+  },
+  /** An endpoint chose other events, and the index of endpoints is not told. */
+  "choice-unheard": {
+    patch: () => {
+      const { changed } = EndpointIndex.prototype;
+      EndpointIndex.prototype.changed = () => {};
+      return () => void (EndpointIndex.prototype.changed = changed);
+    },
+    kinds: { ...NO_CRASH, choices: true },
   },
   /** Deliveries that memory gives back are never taken back. */
   "full-for-good": {

@@ -28,6 +28,10 @@ export class SimReceiver {
   readonly violations: string[] = [];
   readonly secrets = new SimSecrets();
   behaviour: Behaviour = "ok";
+  /** Says which signatures its endpoint may have asked for since then, and whose key signs. */
+  signing: Signing | null = null;
+  /** The `v1a` entries of requests, to be checked once the keys are known. */
+  readonly entries: { readonly id: string; readonly at: number; readonly body: string; readonly header: string }[] = [];
   readonly #timeoutMs: number;
 
   constructor(url: string, timeoutMs: number) {
@@ -39,6 +43,17 @@ export class SimReceiver {
   signed(request: SignedRequest, now: number): void {
     const fault = this.secrets.faultOf(request, now);
     if (fault !== null) this.violations.push(`V3: ${eventOf(request)} ${fault}`);
+  }
+
+  /** Checks that a request carries a `v1a` entry if its endpoint certainly asked for it, and none if it never did. */
+  signedToo({ headers, body }: SignedRequest, monotonic: number): void {
+    const value = (name: string) => headers[headers.indexOf(name) + 1]!;
+    const [id, at, header] = [value("webhook-id"), Number(value("webhook-timestamp")), value("webhook-signature")];
+    const isThere = header.split(" ").some((entry) => entry.startsWith("v1a,"));
+    if (isThere) this.entries.push({ id, at, body: Buffer.from(body).toString(), header });
+    const asked = this.signing?.isAsked(monotonic) ?? [];
+    if (asked.every((signatures) => signatures.includes("ed25519") !== isThere))
+      this.violations.push(`V3: ${id} was sent ${isThere ? "with" : "without"} v1a, against what its endpoint chose`);
   }
 
   answer(request: SignedRequest, random: Random): Exchange {
@@ -69,6 +84,11 @@ export class SimReceiver {
         return { outcome: noResponse("connection_closed", "reset", quick), afterMs: quick, processed: null };
     }
   }
+}
+
+export interface Signing {
+  readonly tenant: string;
+  readonly isAsked: (since: number) => readonly (readonly string[])[];
 }
 
 function response(statusCode: number, durationMs: number): Outcome {

@@ -13,12 +13,21 @@ import { Application } from "./application.ts";
 import { Backups } from "./backups.ts";
 import { Brake } from "./brake.ts";
 import { Bulk } from "./bulk.ts";
+import { OwnTypes } from "./choices.ts";
 import { VirtualClock } from "./clock.ts";
 import { Endpoints } from "./endpoints.ts";
 import { Hands } from "./hands.ts";
 import { heal, somethingHappens } from "./happenings.ts";
 import { Holds } from "./holds.ts";
-import { checkAttempts, checkEnd, checkOneAtATime, StatusWatch, type Acked, type Run } from "./invariants.ts";
+import {
+  checkAttempts,
+  checkEnd,
+  checkKeys,
+  checkOneAtATime,
+  StatusWatch,
+  type Acked,
+  type Run,
+} from "./invariants.ts";
 import { LADDER } from "./ladder.ts";
 import { drawKinds, type Kinds } from "./kinds.ts";
 import { MemoryWatch } from "./memory.ts";
@@ -99,6 +108,9 @@ export class World implements Run {
   readonly addresses: Addresses;
   /** Chance for the changes of addresses. */
   readonly ofAddresses: Random;
+  /** Chance for patterns, filters and types. */
+  readonly ofChoices: Random;
+  readonly ownTypes: OwnTypes;
   readonly memory: MemoryWatch;
   readonly brake = new Brake(() => this.clock.now());
   /** Chance for the newest kinds, so that old seeds still make the same runs. */
@@ -135,6 +147,8 @@ export class World implements Run {
     this.backups = new Backups(join(this.#root, "backups"), clock, this.ofUpkeep);
     this.ofAddresses = new Random(seed + 3_000_003);
     this.addresses = new Addresses(this.ofAddresses, monotonic, this.violations);
+    this.ofChoices = new Random(seed + 4_000_003);
+    this.ownTypes = new OwnTypes(this.ofChoices);
     const planted = plant === PLANTS.none ? null : (plant.kinds ?? {});
     this.kinds = drawKinds({ ...this, ofHands }, planted);
     this.memory = new MemoryWatch(this.kinds, monotonic, this.violations);
@@ -265,6 +279,8 @@ export class World implements Run {
     checkOneAtATime(this);
     this.violations.push(...(await this.hands.check(this.process.store, this)));
     this.violations.push(...(await this.bulk.check(this.process.store)));
+    this.violations.push(...(await this.ownTypes.check(this.process.store)));
+    await checkKeys(this, this.process.store);
     this.#checkSweep(this.process);
     this.memory.check();
   }
@@ -299,7 +315,7 @@ export class World implements Run {
   async #registerAll(): Promise<void> {
     const count = this.random.between(2, 5);
     for (let at = 0; at < count; at++) {
-      const added = this.endpoints.register(this.process!, this.random);
+      const added = this.endpoints.register(this.process!, this.random, this.kinds.choices ? this.ofChoices : null);
       await this.#runUntil(this.clock.monotonic + 20);
       await added;
     }

@@ -3,9 +3,16 @@
  * so that the same history can be played on any store, whatever ids that store gives out.
  */
 import { JOB_ACTIONS, type JobAction } from "../../../../src/domain/deliveries/job.ts";
+import type { Signature } from "../../../../src/domain/endpoints/endpoint.ts";
+import { VALIDATIONS, type Validation } from "../../../../src/domain/events/catalogue.ts";
+import type { FilterDocument } from "../../../../src/domain/events/filter/filter.ts";
+import { DrawnFilters } from "../../../domain/drawn-filters.ts";
 import type { Random } from "../../../sim/random.ts";
 
 export const TYPES = ["budget.exceeded", "goal.achieved", "invoice.paid"] as const;
+/** Types that operators add and delete on the way. */
+export const OWN_TYPES = ["budget.limit.raised", "order.created", "order.paid"] as const;
+const PATTERNS = ["*", "budget.*", "budget.limit.*", "order.*"] as const;
 /** Each history has two tenants of its own, so that histories can share a store. */
 export const TENANTS = 2;
 const DAY = 86_400_000;
@@ -15,6 +22,7 @@ type Ordinal = number;
 
 export interface DraftStep {
   readonly type: string;
+  readonly data: object;
   readonly createdAfter: number;
   readonly key: { readonly name: string; readonly body: number } | null;
   readonly label: { readonly publisherId: string | null; readonly tags: readonly string[] } | null;
@@ -34,8 +42,18 @@ const ENDINGS: readonly Ending[] = [
   "answered 410",
 ];
 
+/** The settings of an endpoint that decide what it receives, and how that is signed. */
+export interface Choice {
+  readonly events: readonly string[];
+  readonly filter: FilterDocument | null;
+  readonly signatures: readonly Signature[];
+}
+
+const KEY_STEPS = ["rotate", "rotate", "complete", "abandon", "publish", "switch"] as const;
+type KeyStep = (typeof KEY_STEPS)[number];
+
 export type Step =
-  | { readonly do: "register"; readonly tenant: number; readonly events: readonly string[]; readonly skip: boolean }
+  | ({ readonly do: "register"; readonly tenant: number; readonly skip: boolean } & Choice)
   | { readonly do: "publish"; readonly tenant: number; readonly drafts: readonly DraftStep[]; readonly full: Ordinal[] }
   | { readonly do: "test"; readonly endpoint: Ordinal }
   | { readonly do: "read"; readonly endpoint: Ordinal; readonly limit: number; readonly onlyFirst: boolean }
@@ -52,7 +70,10 @@ export type Step =
       readonly held: "release" | "cancel";
     }
   | { readonly do: "disable"; readonly endpoint: Ordinal; readonly reason: "gone" | "failing" }
-  | { readonly do: "subscribe"; readonly endpoint: Ordinal; readonly events: readonly string[] }
+  | ({ readonly do: "choose"; readonly endpoint: Ordinal } & Choice)
+  | { readonly do: "type"; readonly name: string; readonly deprecated: boolean; readonly validation: Validation }
+  | { readonly do: "delete type"; readonly name: string }
+  | { readonly do: "key"; readonly tenant: number; readonly to: KeyStep; readonly overlapMs: number }
   | { readonly do: "delete"; readonly endpoint: Ordinal }
   | {
       readonly do: "job";
@@ -85,9 +106,9 @@ export interface Turn {
 
 export function historyOf(random: Random, length: number): Turn[] {
   const turns: Turn[] = [
-    turn({ do: "register", tenant: 0, events: TYPES, skip: false }, 0),
-    turn({ do: "register", tenant: 0, events: typesOf(random), skip: random.chance(0.3) }, 0),
-    turn({ do: "register", tenant: 1, events: typesOf(random), skip: false }, 0),
+    turn({ do: "register", tenant: 0, events: TYPES, filter: null, signatures: ["hmac"], skip: false }, 0),
+    turn({ do: "register", tenant: 0, ...choiceOf(random), skip: random.chance(0.3) }, 0),
+    turn({ do: "register", tenant: 1, ...choiceOf(random), skip: false }, 0),
   ];
   while (turns.length < length) {
     const wait = random.pick([0, 0, 1, 500, 2000, 70_000, 400_000]);
@@ -104,7 +125,7 @@ function stepOf(random: Random): Step {
   const any = () => random.between(0, 1_000_000);
   const maybe = (chance: number) => (random.chance(chance) ? any() : null);
   const steps: readonly (readonly [number, () => Step])[] = [
-    [1, () => ({ do: "register", tenant: tenantOf(random), events: typesOf(random), skip: random.chance(0.3) })],
+    [1, () => ({ do: "register", tenant: tenantOf(random), ...choiceOf(random), skip: random.chance(0.3) })],
     [8, () => publishOf(random, any)],
     [2, () => ({ do: "test", endpoint: any() })],
     [8, () => ({ do: "read", endpoint: any(), limit: random.pick([1, 3, 256]), onlyFirst: random.chance(0.1) })],
@@ -119,7 +140,26 @@ function stepOf(random: Random): Step {
       () => ({ do: "enable", endpoint: any(), enabled: random.chance(0.5), held: random.pick(["release", "cancel"]) }),
     ],
     [1, () => ({ do: "disable", endpoint: any(), reason: random.pick(["gone", "failing"]) })],
-    [1, () => ({ do: "subscribe", endpoint: any(), events: typesOf(random) })],
+    [2, () => ({ do: "choose", endpoint: any(), ...choiceOf(random) })],
+    [
+      1,
+      () => ({
+        do: "type",
+        name: random.pick(OWN_TYPES),
+        deprecated: random.chance(0.3),
+        validation: random.pick(VALIDATIONS),
+      }),
+    ],
+    [1, () => ({ do: "delete type", name: random.pick(OWN_TYPES) })],
+    [
+      1.5,
+      () => ({
+        do: "key",
+        tenant: tenantOf(random),
+        to: random.pick(KEY_STEPS),
+        overlapMs: random.pick([0, 1000, 70_000]),
+      }),
+    ],
     [0.7, () => ({ do: "delete", endpoint: any() })],
     [4, () => jobOf(random, maybe)],
     [6, () => ({ do: "work", job: any(), limit: random.pick([1, 2, 500]), check: random.chance(0.5) })],
@@ -138,9 +178,11 @@ function publishOf(random: Random, any: () => number): Step {
   const drafts = some(random, 4, (): DraftStep => {
     const key = random.chance(0.2) ? { name: `k${random.between(0, 3)}`, body: random.pick([0, 0, 0, 1]) } : null;
     const label = random.chance(0.3)
-      ? { publisherId: random.pick(["p1", null]), tags: random.pick([[], ["t1"]]) }
+      ? { publisherId: random.pick(["p1", null]), tags: random.pick([[], ["t1"], ["eu", "vip"]]) }
       : null;
-    return { type: random.pick(TYPES), createdAfter: random.pick([-DAY, 0, 1]), key, label };
+    const type = random.pick([...TYPES, ...TYPES, ...OWN_TYPES]);
+    const { data } = new DrawnFilters(random).event();
+    return { type, data: data as object, createdAfter: random.pick([-DAY, 0, 1]), key, label };
   });
   return { do: "publish", tenant: tenantOf(random), drafts, full: random.chance(0.4) ? [any()] : [] };
 }
@@ -162,10 +204,15 @@ function jobOf(random: Random, maybe: (chance: number) => Ordinal | null): Step 
 
 const tenantOf = (random: Random) => (random.chance(0.8) ? 0 : 1);
 
-function typesOf(random: Random): string[] {
-  const types = TYPES.filter(() => random.chance(0.6));
-  return types.length > 0 ? types : [TYPES[0]];
+function choiceOf(random: Random): Choice {
+  const named = TYPES.filter(() => random.chance(0.6));
+  const more = [...OWN_TYPES, ...PATTERNS].filter(() => random.chance(0.15));
+  const events = [...(named.length > 0 ? named : [TYPES[0]]), ...more];
+  const filter = random.chance(0.3) ? new DrawnFilters(random).filter(1) : null;
+  return { events, filter, signatures: random.pick(SIGNED) };
 }
+
+const SIGNED: readonly (readonly Signature[])[] = [["hmac"], ["hmac"], ["hmac", "ed25519"], ["ed25519"]];
 
 function some<T>(random: Random, most: number, make: () => T): T[] {
   return Array.from({ length: random.between(1, most) }, make);

@@ -2,7 +2,9 @@
 import { noResponse, type Outcome } from "../../../../src/domain/deliveries/attempt.ts";
 import { settle, type Claim } from "../../../../src/domain/deliveries/delivery.ts";
 import type { NewJob } from "../../../../src/domain/deliveries/job.ts";
+import { newPrivateKey } from "../../../../src/domain/endpoints/asymmetric.ts";
 import { WebhookdError } from "../../../../src/domain/errors.ts";
+import { settledType } from "../../../../src/domain/events/catalogue.ts";
 import type { EventDraft } from "../../../../src/domain/events/event.ts";
 import { newId } from "../../../../src/domain/id.ts";
 import type { TenantShare } from "../../../../src/domain/time/timetable.ts";
@@ -10,11 +12,12 @@ import type { EndedAttempt, Page, PageQuery, Store } from "../../../../src/store
 import { Random } from "../../../sim/random.ts";
 import { answered, BEGINNING, newEndpoint } from "../../fixtures.ts";
 import type { StoreUnderTest } from "../../stores.ts";
-import { TENANTS, TYPES, type Ending, type Step } from "./history.ts";
+import { OWN_TYPES, TENANTS, TYPES, type Ending, type Step } from "./history.ts";
 import { inWords } from "./words.ts";
 
 const LADDER = [1000, 60_000];
 const URL = "https://receiver.example/hook";
+const OWN_TYPE = { description: "", schema: {}, sample: {}, group: null, sunsetAt: null, archived: false };
 const SWEPT_MS = 1000;
 const ORDERS = ["newest", "oldest"] as const;
 const STATUSES = ["pending", "held", "delivered", "failed", "cancelled"] as const;
@@ -74,25 +77,28 @@ export class Player {
   }
 
   readonly #acts: Acts = {
-    register: async ({ tenant, events, skip }) => {
+    register: async ({ tenant, events, filter, signatures, skip }) => {
       const endpoint = newEndpoint({
         id: newId("ep", this.#now, this.#ids.bytes(10)),
         tenant: this.#tenants[tenant]!,
         events,
+        filter,
+        signatures,
         whenDisabled: skip ? "skip" : "hold",
       });
+      const added = await this.#store.endpoints.add(endpoint, 1000, this.#now);
       this.#endpoints.push({ id: endpoint.id, tenant: endpoint.tenant });
-      return this.#store.endpoints.add(endpoint, 1000, this.#now);
+      return added;
     },
     publish: async ({ tenant, drafts, full }) => {
       const fullIds = new Set(full.map((one) => this.#endpoint(one).id));
       const hasCapacity = (endpoint: string) => !fullIds.has(endpoint);
       return this.#publish(
-        drafts.map(({ type, createdAfter, key, label }) => ({
+        drafts.map(({ type, data, createdAfter, key, label }) => ({
           tenant: this.#tenants[tenant]!,
           type,
           createdAt: this.#now + createdAfter,
-          data: Buffer.from(`{"n":${this.#published++}}`),
+          data: Buffer.from(JSON.stringify({ n: this.#published++, ...data })),
           ...(label !== null && { labels: label }),
           ...(key !== null && {
             idempotency: {
@@ -161,10 +167,19 @@ export class Player {
     disable: async ({ endpoint, reason }) => {
       return this.#store.endpoints.disable(this.#endpoint(endpoint).id, URL, reason, this.#now);
     },
-    subscribe: async ({ endpoint, events }) => {
+    choose: async ({ endpoint, events, filter, signatures }) => {
       const { id } = this.#endpoint(endpoint);
-      return this.#store.endpoints.update(null, id, (all) => ({ ...all, events }), this.#now);
+      return this.#store.endpoints.update(null, id, (all) => ({ ...all, events, filter, signatures }), this.#now);
     },
+    type: async ({ name, deprecated, validation }) => {
+      const settings = { ...OWN_TYPE, deprecated, validation };
+      return this.#store.types.put(name, (before) => settledType(name, before, settings, this.#now));
+    },
+    "delete type": async ({ name }) => {
+      const revision = await this.#store.types.delete(name, this.#now);
+      return { isDeleted: revision !== null };
+    },
+    key: async (step) => this.#key(step),
     delete: async ({ endpoint }) => this.#store.endpoints.delete(null, this.#endpoint(endpoint).id, this.#now),
     job: async (step) => {
       const job = this.#newJob(step);
@@ -239,17 +254,23 @@ export class Player {
       const parts = { from: Math.floor(this.#now / minute) * minute - 60 * minute, stepMs: minute, parts: 1 };
       const failures = await statistics.failures({ tenant, since: 0, limit: 100, ...parts });
       looks.push([`failures of ${tenant}`, failures && { ...failures, groups: new Set(failures.groups) }]);
+      looks.push([`keys of ${tenant}`, await this.#store.signingKeys.get(tenant)]);
       looks.push([`failing of ${tenant}`, new Set(await statistics.failing(tenant, this.#now, 100))]);
     }
     for (const { id } of this.#endpoints) {
       const all = { tenant: null, order: "oldest", endpoint: id } as const;
       looks.push([`attempts of ${id}`, await whole((page) => reads.listEndpointAttempts({ ...all, ...page }))]);
       looks.push([`deliveries of ${id}`, await whole((page) => reads.listDeliveries({ ...all, ...page }))]);
+      looks.push([`target of ${id}`, await endpoints.target(id)]);
       looks.push([`health of ${id}`, await endpoints.health(null, id)]);
       looks.push([`failing since of ${id}`, await endpoints.failingSince(id)]);
       looks.push([`due of ${id}`, await deliveries.due(id, BEGINNING, Number.MAX_SAFE_INTEGER, 500)]);
       looks.push([`waiting of ${id}`, await deliveries.waiting(id, BEGINNING, 500)]);
     }
+    const { types, deleted } = await this.#store.types.list();
+    looks.push(["types", { types: new Set(types), deleted: new Set(deleted) }]);
+    const inUse = await endpoints.typesInUse(TYPES);
+    looks.push(["types in use", new Set(inUse.map((one) => ({ ...one, some: new Set(one.some) })))]);
     for (const id of this.#jobs) looks.push([`job ${id}`, await jobs.get(null, id)]);
     const own = new Set(this.#endpoints.map(({ id }) => id));
     const ofOwn = <T extends { readonly endpoint: string }>(all: readonly T[]) =>
@@ -280,6 +301,9 @@ export class Player {
       ["endpoints by failures", (query) => endpoints.list({ ...query, sort: "failing" })],
       ["jobs", (query) => jobs.list(query)],
     );
+    for (const type of [...TYPES, OWN_TYPES[0]]) {
+      all.push([`endpoints of ${type}`, (query) => endpoints.list({ ...query, eventType: type })]);
+    }
     for (const type of TYPES) all.push([`events of ${type}`, (query) => reads.listEvents({ ...query, type })]);
     return all;
   }
@@ -291,6 +315,24 @@ export class Player {
       this.#claims.push(...fresh);
     }
     return publications;
+  }
+
+  #key({ tenant: of, to, overlapMs }: Of<"key">): Promise<unknown> {
+    const keys = this.#store.signingKeys;
+    const tenant = this.#tenants[of]!;
+    const next = { secret: newPrivateKey((bytes) => this.#ids.bytes(bytes)), switchesAt: this.#now + overlapMs };
+    switch (to) {
+      case "rotate":
+        return keys.rotate(tenant, next, this.#now);
+      case "complete":
+        return keys.complete(tenant, this.#now);
+      case "abandon":
+        return keys.abandon(tenant);
+      case "publish":
+        return keys.publish(tenant, overlapMs > 0);
+      case "switch":
+        return keys.switchDue(this.#now).then((switched) => new Set(switched));
+    }
   }
 
   #newJob({ action, endpoint, tenant, missing, delivered, canary }: Of<"job">): NewJob {

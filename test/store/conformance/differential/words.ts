@@ -1,6 +1,6 @@
 /** Answers of stores in words that can be compared: what a store may choose itself is renamed, or left out. */
 
-const ID = /\b(?:evt|dlv|att)_[0-9a-z]{26}\b/gu;
+const ID = /\b(?:evt|dlv|att)_[0-9a-z]{26}\b|\bwhsk_[A-Za-z0-9+/]{43}=/gu;
 /** The values of these fields are each store's own. */
 const OPAQUE = new Set(["revision", "nextCursor", "cutShort", "commitTimes", "next", "reached"]);
 
