@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 export const PAGES = [
   "README.md",
   "CONTRIBUTING.md",
+  "docs/cluster.md",
   "docs/configuration.md",
   "docs/install.md",
   "docs/operating.md",

@@ -12,7 +12,7 @@ import { brokenCitations } from "./citations.ts";
 
 /** The rule of a block is the first word after its language. It says how the block is tested. */
 const RULES: Record<string, string> = {
-  run: "typed by test/docs/typed.test.ts in a shell against a daemon, with stand-ins for systemd, sudo and the places of a host",
+  run: "typed by test/docs/typed.test.ts in a shell against a daemon, with ids for `ep_…` and the like, and stand-ins for systemd, sudo, the places of a host and a person who is asked",
   "run=checkout": "the same, in the checkout's folder",
   root: "needs root, systemd or Docker: its syntax is checked, and every command of webhookd in it is one that there is",
   words: "ids and places are made up: every command of webhookd in it is one that there is",
@@ -44,7 +44,7 @@ describe("every block of the pages", () => {
 
   it.each(of("root", "words").map(here))("%s has commands of webhookd that there are", async (_place, { text }) => {
     // A user, an image and a unit are called webhookd too, so only lines that begin with the command count.
-    const commands = /^(?:sudo -u \w+ |docker exec webhookd )?webhookd (.+)$/gm;
+    const commands = /^(?:sudo -u \w+ (?:--preserve-env=\w+ )?|docker exec webhookd )?webhookd (.+)$/gm;
     for (const [, line] of text.replaceAll("\\\n", " ").matchAll(commands)) {
       const io = new FakeIo();
       const words = wordsOf(line!);

@@ -18,9 +18,13 @@ export interface Ran {
   readonly said: string;
 }
 
-/** Stand-ins for parts of a host that a test cannot have: systemd, root and another user. */
+/** Stand-ins for parts of a host that a test cannot have: systemd, root, another user, and a person at a terminal. */
 const STAND_INS: Record<string, string> = {
-  webhookd: `exec "${process.execPath}" "${MAIN}" "$@"`,
+  webhookd: `
+case "$*" in
+  "events cancel "* | "events erase "* | "restore "* | "replay "*" --canary "*) set -- "$@" --yes ;;
+esac
+exec "${process.execPath}" "${MAIN}" "$@"`,
   sudo: `[ "$1" = -u ] && shift 2; exec "$@"`,
   journalctl: `cat "$HOME/daemon.log"`,
   systemctl: `
@@ -126,6 +130,7 @@ export class Session {
         .replaceAll("/run/webhookd/webhookd.sock", `${this.home}/var/lib/webhookd/webhookd.sock`)
         .replaceAll(/(?<![\w./])data\/(admin\.key|webhookd\.sock)/g, `${this.home}/var/lib/webhookd/$1`)
         .replaceAll("127.0.0.1:8420", `127.0.0.1:${this.#port}`)
+        .replaceAll(/\b(ep|evt|key)_…/g, '"$(id_of $1)"')
         // A test must not call a real host.
         .replaceAll("https://example.com/hook", `http://127.0.0.1:${CLOSED}/hook`)
     );
@@ -142,6 +147,14 @@ export class Session {
 
 const HEAD = `
 set -euo pipefail
+id_of() {
+  test -s "$HOME/$1.id" || case $1 in
+    ep) webhookd endpoints list --ids --limit 1 ;;
+    evt) webhookd events list --ids --limit 1 ;;
+    key) webhookd keys list --order oldest --ids --limit 1 ;;
+  esac > "$HOME/$1.id"
+  cat "$HOME/$1.id"
+}
 ended() {
   systemctl stop webhookd || true
   kill $(jobs -p) 2>/dev/null || true
