@@ -17,7 +17,7 @@ function listed(summary: string, load: () => Promise<Command>): Listed {
 export const COMMANDS = {
   serve: listed("Run the daemon", async () => (await import("./daemon/serve.ts")).serve),
   status: listed(
-    "Show how the daemon and its deliveries are doing; exits 0 while it accepts events, else 8",
+    "Show how the daemon and its deliveries are doing; exits 0 if it accepts events and could send them, else 8",
     async () => (await import("./daemon/status.ts")).status,
   ),
   pause: listed(

@@ -71,14 +71,14 @@ function countersOf({ parts: { store } }: Metrics): Family[] {
   return [
     {
       name: "webhookd_events_published_total",
-      help: "Published events by type.",
+      help: "Events that were published, by type.",
       type: "counter",
       samples: async () =>
         [...(await store.statistics.sinceStart()).published].map(([type, value]) => ({ labels: { type }, value })),
     },
     {
       name: "webhookd_attempts_total",
-      help: "Recorded attempts by outcome; error is empty for a success.",
+      help: "Recorded attempts by outcome: succeeded, failed or interrupted. The error is empty for a success.",
       type: "counter",
       samples: async () => {
         const { succeeded, interrupted, failed } = await attempts();
@@ -137,20 +137,20 @@ function sendingOf({ parts, census }: Metrics): Family[] {
       counted("state", "enabled", "disabled"),
     ),
     gauge("webhookd_damaged_endpoints", "Endpoints with data that cannot be read.", () => one(damaged().length)),
-    gauge("webhookd_oldest_due_age_seconds", "How long the oldest due delivery has been due.", () => {
+    gauge("webhookd_oldest_due_age_seconds", "How long the oldest due delivery has been due; 0 if none is.", () => {
       const now = clock.now();
       return one(Math.max(0, now - (deliveries.oldestDueAt(now) ?? now)) / 1000);
     }),
-    gauge("webhookd_in_flight", "Attempts on the wire.", () => one(deliveries.inFlight)),
+    gauge("webhookd_in_flight", "Attempts that are on the wire now.", () => one(deliveries.inFlight)),
     gauge(
       "webhookd_not_sending",
-      "1 for each reason why nothing is being sent, or less than could be; otherwise 0.",
+      "1 for each reason why nothing is being sent, or less than could be; otherwise 0. The reasons are operator, unrecorded, unreachable, shortage, lease and stopping.",
       () => {
         const reasons = new Set(deliveries.halts.map(({ reason }) => reason));
         return HALT_REASONS.map((reason) => ({ labels: { reason }, value: reasons.has(reason) ? 1 : 0 }));
       },
     ),
-    gauge("webhookd_paused", "Whether all sending is paused.", () => one(deliveries.paused ? 1 : 0)),
+    gauge("webhookd_paused", "1 if an operator paused all sending, otherwise 0.", () => one(deliveries.paused ? 1 : 0)),
   ];
 }
 
@@ -182,34 +182,44 @@ function nodesOf({ parts: { store } }: Metrics): Family[] {
 function keepingOf({ parts }: Metrics): Family[] {
   const { store, version } = parts;
   return [
-    gauge("webhookd_store_bytes", "Size of the store's files.", async () => {
+    gauge("webhookd_store_bytes", "Bytes of the store: database, and wal, its write-ahead log.", async () => {
       const { databaseBytes, logBytes } = await store.operations.size();
       return [
         { labels: { file: "database" }, value: databaseBytes },
         { labels: { file: "wal" }, value: logBytes },
       ];
     }),
-    gauge("webhookd_store_log_growing", "Whether the write-ahead log is too large and cannot be emptied.", async () =>
-      one((await store.upkeep.condition()).trouble === null ? 0 : 1),
+    gauge(
+      "webhookd_store_log_growing",
+      "1 if the write-ahead log is too large and cannot be emptied, otherwise 0.",
+      async () => one((await store.upkeep.condition()).trouble === null ? 0 : 1),
     ),
-    gauge("webhookd_disk_free_bytes", "Free disk space, which is compared with [data] disk_floor.", async () => {
-      const { freeBytes } = await store.upkeep.checkSpace();
-      return freeBytes === null ? [] : one(freeBytes);
-    }),
+    gauge(
+      "webhookd_disk_free_bytes",
+      "Free space on the disk of the data directory. Below [data] disk_floor new events are refused.",
+      async () => {
+        const { freeBytes } = await store.upkeep.checkSpace();
+        return freeBytes === null ? [] : one(freeBytes);
+      },
+    ),
     failingOf(parts, null),
-    gauge("webhookd_portal_links", "Portal links that work.", async () =>
+    gauge("webhookd_portal_links", "Portal links that work now.", async () =>
       one(await store.keys.countLinks(parts.clock.now())),
     ),
-    gauge("webhookd_backup_last_success_timestamp_seconds", "When the last backup was made.", async () => {
-      const last = await store.operations.lastBackup();
-      return last === null ? [] : one(last.at / 1000);
-    }),
+    gauge(
+      "webhookd_backup_last_success_timestamp_seconds",
+      "When the last backup was made, in Unix time; absent if there is none.",
+      async () => {
+        const last = await store.operations.lastBackup();
+        return last === null ? [] : one(last.at / 1000);
+      },
+    ),
     gauge(
       "webhookd_store_damaged",
-      "Whether the database was repaired after damage, and the damaged file is still there.",
+      "1 if the database was repaired after damage and the damaged file is still there, otherwise 0.",
       async () => one((await store.operations.damage()) === null ? 0 : 1),
     ),
-    gauge("webhookd_build_info", "The versions of webhookd and Node.", () => [
+    gauge("webhookd_build_info", "Always 1; the labels are the versions of webhookd and Node.", () => [
       { labels: { version, node: process.version }, value: 1 },
     ]),
   ];
@@ -240,13 +250,13 @@ function timesOf({ parts: { store }, requests, loopDelay }: Metrics): Family[] {
   return [
     {
       name: "webhookd_store_commit_duration_seconds",
-      help: "How long commits took.",
+      help: "How long commits of the store took.",
       type: "histogram",
       samples: async () => histogram({}, (await store.statistics.sinceStart()).commitTimes),
     },
     {
       name: "webhookd_api_request_duration_seconds",
-      help: "How long requests took, by route and status.",
+      help: "How long requests to the API took, by route and status.",
       type: "histogram",
       samples: () =>
         [...requests.all].flatMap(([route, byStatus]) =>

@@ -85,7 +85,7 @@ export const getMetrics: Operation = {
       description: "The metrics.",
       schema: v.string(),
       example:
-        "# HELP webhookd_paused Whether all sending is paused.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
+        "# HELP webhookd_paused 1 if an operator paused all sending, otherwise 0.\n# TYPE webhookd_paused gauge\nwebhookd_paused 0\n",
       type: "text/plain; version=0.0.4; charset=utf-8",
     },
   },

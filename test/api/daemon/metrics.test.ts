@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ATTEMPT_ERRORS } from "../../../src/domain/deliveries/attempt.ts";
+import { HALT_REASONS } from "../../../src/domain/deliveries/pause.ts";
 import type { EndedAttempt, Store } from "../../../src/store/store.ts";
 import { parseExposition, type Exposed } from "../../harness/exposition.ts";
 import { addEndpoint, draft, failed, publishOne, room } from "../../store/fixtures.ts";
@@ -9,12 +10,21 @@ import { FakeStore } from "../fake-store.ts";
 import { aConfig, ApiServer } from "../server.ts";
 import { anEvent, aStore } from "../sqlite.ts";
 
+interface Documented {
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
 /** The metrics that `docs/interface.md` §8 promises. */
-const NAMES = Object.fromEntries(
-  [...readFileSync("docs/interface.md", "utf8").matchAll(/^\| `(webhookd_\w+)` \| (\w+) \|/gm)].map(
-    ([, ...row]) => row,
+const NAMES: Readonly<Record<string, Documented>> = Object.fromEntries(
+  [...readFileSync("docs/interface.md", "utf8").matchAll(/^\| `(webhookd_\w+)` \| (\w+) \| ?(.*?) ?\| (.+) \|$/gm)].map(
+    ([, name, type, labels, help]) => {
+      return [name!, { type: type!, labels: [...labels!.matchAll(/\w+/g)].map(([label]) => label), help: help! }];
+    },
   ),
 );
+const OF_HISTOGRAMS = new Set(["le", "quantile"]);
 
 async function scrape(api: ApiServer): Promise<Map<string, Exposed>> {
   return parseExposition((await api.get("/metrics")).text);
@@ -42,8 +52,21 @@ describe("/metrics", () => {
     const { headers, text } = await api.get("/metrics");
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
     const families = parseExposition(text);
-    expect(Object.fromEntries([...families].map(([name, { type }]) => [name, type]))).toEqual(NAMES);
-    for (const { help } of families.values()) expect(help).toMatch(/\.$/);
+    const documented = Object.entries(NAMES).map(([name, { type, help }]) => [name, { type, help }]);
+    expect(Object.fromEntries([...families].map(([name, { type, help }]) => [name, { type, help }]))).toEqual(
+      Object.fromEntries(documented),
+    );
+    for (const [name, { help, series }] of families) {
+      expect(help).toMatch(/\.$/);
+      const labels = new Set([...series.keys()].flatMap((one) => [...one.matchAll(/(\w+)="/g)].map((at) => at[1]!)));
+      if (series.size > 0)
+        expect([...labels].filter((label) => !OF_HISTOGRAMS.has(label))).toEqual(NAMES[name]!.labels);
+    }
+  });
+
+  it("names every reason why nothing is sent", () => {
+    const { help } = NAMES["webhookd_not_sending"]!;
+    expect(HALT_REASONS.filter((reason) => !help.includes(reason))).toEqual([]);
   });
 
   it("counts what was published and attempted since the start, and what there is", async () => {
@@ -159,7 +182,7 @@ describe("/metrics", () => {
   it.each(["docs/grafana-dashboard.json", "docs/alerts.yml"])("has every metric that %s names", (file) => {
     const named = new Set(readFileSync(file, "utf8").match(/\bwebhookd_[a-z_]+/g));
     expect(named.size).toBeGreaterThan(7);
-    const series = Object.entries(NAMES).flatMap(([name, type]) =>
+    const series = Object.entries(NAMES).flatMap(([name, { type }]) =>
       type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     );
     expect([...named].filter((name) => !series.includes(name))).toEqual([]);
