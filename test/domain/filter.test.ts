@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
 import { containing } from "../../src/domain/events/filter/containing.ts";
 import { explain, matches, type Subject } from "../../src/domain/events/filter/evaluate.ts";
 import { FILTER_LIMITS, type FilterFault, isFilter, parseFilter } from "../../src/domain/events/filter/filter.ts";
@@ -27,6 +28,12 @@ describe("a filter", () => {
   it("has a table of all its cases", () => {
     expect(cases.length).toBeGreaterThan(75);
     expect(page.match(/\| (?:yes|no) \|$/gm)).toHaveLength(cases.length);
+  });
+
+  it("has an example that takes the sample of its type", () => {
+    const [, name, example] = /This one for `([\w.]+)`[^]*?```json shown\n([^]*?)```/.exec(page)!;
+    const { sample } = BUILT_IN_TYPES.find((type) => type.name === name)!;
+    expect(matches(filterOf(JSON.parse(example!)), event(sample, { type: name! }))).toBe(true);
   });
 
   it.each(cases)("$filter matches $data: $matches", ({ filter, data, matches: expected }) => {
