@@ -44,7 +44,7 @@ describe("every block of the pages", () => {
 
   it.each(of("root", "words").map(here))("%s has commands of webhookd that there are", async (_place, { text }) => {
     // A user, an image and a unit are called webhookd too, so only lines that begin with the command count.
-    const commands = /^(?:sudo -u \w+ (?:--preserve-env=\w+ )?|docker exec webhookd )?webhookd (.+)$/gm;
+    const commands = /^(?:sudo -u \w+ (?:--preserve-env=\w+ )?|docker exec webhookd |scripts\/)?webhookd (.+)$/gm;
     for (const [, line] of text.replaceAll("\\\n", " ").matchAll(commands)) {
       const io = new FakeIo();
       const words = wordsOf(line!);
