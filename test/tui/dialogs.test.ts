@@ -30,7 +30,10 @@ const WAYS: Record<Kind, Readonly<Record<string, Steps>>> = {
   },
   edit: {
     "an endpoint to edit": (d) => d.press("3", "e").type("/more").press("tab").type(" x"),
-    "one with a fault": (d) => d.press("3", "e", "tab").type("bugdet").press("enter", "enter"),
+    "one with a fault": (d) => d.press("3", "e", "tab").type("bugdet").press("enter", "enter", "enter", "enter"),
+    "the last field": (d) => d.press("3", "e", "shift+tab"),
+    "a filter with a fault": (d) =>
+      d.press("3", "e", "tab", "tab").type(`{"data": {"${"x".repeat(99)}": {"$gt": []}}}`),
   },
   rotate: { "a secret to rotate": (d) => d.press("3", "S").press("tab", "enter") },
   delete: { "an endpoint to delete": (d) => d.press("3", "D").type("no").press("enter") },
@@ -41,7 +44,8 @@ const WAYS: Record<Kind, Readonly<Record<string, Steps>>> = {
     "a test event to one of several": (d) => d.press("t"),
   },
   secret: {
-    "a secret": (d) => d.press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter"),
+    "a secret": (d) =>
+      d.press("3", "a").type("https://e.example").press("tab").type("all").press("enter", "enter", "enter", "enter"),
   },
   plan: {
     "a plan": (d) => d.press(KEY.replayMany),

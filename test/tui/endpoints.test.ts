@@ -47,9 +47,11 @@ function refuse(dashboard: Dashboard, call: Call, faults: readonly object[], fai
 describe("adding an endpoint", () => {
   const filled = (dashboard = onEndpoints()) =>
     dashboard.press("a").type("https://hooks.example.net/in").press("enter").type("budget.exceeded").press("enter");
+  /** From the field for the filter on, everything is left as it is. */
+  const SEND = ["enter", "enter", "enter"] as const;
 
   it("asks for its URL, its event types and a description, and shows its secret", () => {
-    const dashboard = filled().type("owner: payments").press("enter");
+    const dashboard = filled().press("enter").type("owner: payments").press("enter", "enter");
     expect(asked(dashboard, "registerEndpoint")).toMatchObject([
       {
         ask: {
@@ -66,7 +68,7 @@ describe("adding an endpoint", () => {
   });
 
   it("keeps the secret in its box alone, which is left by Esc and by no other key", () => {
-    const dashboard = filled().press("enter");
+    const dashboard = filled().press(...SEND);
     for (const key of ["enter", "q", "j", "n", "space", "/"]) dashboard.press(key);
     expect(dialogs(dashboard)).toEqual(["secret"]);
     dashboard.press("y");
@@ -80,7 +82,7 @@ describe("adding an endpoint", () => {
       .press("a")
       .say({ kind: "paste", text: "https://hooks.example.net/in\n" } as never);
     dashboard.press("tab").say({ kind: "paste", text: "budget.exceeded\ntransaction.created" } as never);
-    dashboard.press("enter", "enter");
+    dashboard.press("enter", ...SEND);
     expect(asked(dashboard, "registerEndpoint")[0]!.ask.body).toMatchObject({
       url: "https://hooks.example.net/in",
       events: ["budget.exceeded", "transaction.created"],
@@ -98,19 +100,22 @@ describe("adding an endpoint", () => {
     expect(shown(dashboard)).toContain("transaction.created  transaction.enriched");
     dashboard.type("e").press("tab").type("tr").press("tab");
     expect(shown(dashboard)).toContain("transaction.enriched transaction.created");
-    expect(shown(dashboard.press("tab"))).toContain("for people");
+    expect(shown(dashboard.press("tab"))).toContain("JSON such as");
   });
 
   it("takes all for every type that there is", () => {
     const dashboard = onEndpoints().press("a").type("https://a.example").press("tab").type("all");
-    dashboard.press("enter", "enter");
+    dashboard.press("enter", ...SEND);
     expect(asked(dashboard, "registerEndpoint")[0]!.ask.body).toMatchObject({
       events: ["budget.exceeded", "transaction.created", "transaction.enriched"],
     });
   });
 
   it("says at its field what is missing and what there is not, and sends nothing", () => {
-    const dashboard = onEndpoints().press("a", "tab").type("budgt.exceeded").press("enter", "enter");
+    const dashboard = onEndpoints()
+      .press("a", "tab")
+      .type("budgt.exceeded")
+      .press("enter", ...SEND);
     expect(shown(dashboard)).toContain("Where should the events go?");
     expect(shown(dashboard)).toMatch(/Did you mean.*\n.*budget\.exceeded\?/);
     expect(asked(dashboard, "registerEndpoint")).toEqual([]);
@@ -120,17 +125,17 @@ describe("adding an endpoint", () => {
 
   it("says at its field what the daemon refused, keeps what was typed, and can be sent again", () => {
     const dashboard = filled();
-    const call = withoutAnswer(dashboard, "enter");
+    const call = withoutAnswer(dashboard, ...SEND);
     expect(shown(dashboard)).toContain("waiting for the answer");
     refuse(dashboard, call, [{ pointer: "/url", code: "not_https", detail: "must be https" }]);
     expect(shown(dashboard)).toMatch(/URL +https:\/\/hooks\.example\.net\/in *│\n.*must be https/);
-    dashboard.type("?a").press("tab", "tab", "enter");
+    dashboard.type("?a").press("tab", "tab", "tab", "tab", "enter");
     expect(asked(dashboard, "registerEndpoint")[0]!.ask.body).toMatchObject({ url: "https://hooks.example.net/in?a" });
   });
 
   it("is sent once, and tells what came of it when its form was left before", () => {
     const dashboard = filled();
-    const call = withoutAnswer(dashboard, "enter", "enter", "x", "esc");
+    const call = withoutAnswer(dashboard, ...SEND, "enter", "x", "esc");
     expect(dashboard.state.acts).toHaveLength(1);
     refuse(dashboard, call, [], "not_allowed");
     expect(shown(dashboard)).toContain("it does not hold");
@@ -139,7 +144,7 @@ describe("adding an endpoint", () => {
   it("sends nothing while the daemon is away, and keeps what was typed", () => {
     const dashboard = filled();
     const problem = { failure: "unreachable", code: "unreachable", message: "gone", hint: "" };
-    dashboard.say({ kind: "lost", problem } as never).press("enter");
+    dashboard.say({ kind: "lost", problem } as never).press(...SEND);
     expect(shown(dashboard)).toContain("actions are off until the daemon answers");
     expect(shown(dashboard)).toContain("https://hooks.example.net/in");
     expect(asked(dashboard.connected().press("enter"), "registerEndpoint")).toHaveLength(1);
@@ -148,7 +153,7 @@ describe("adding an endpoint", () => {
 
 describe("editing an endpoint", () => {
   it("shows what was and what will be, and sends what changed alone", () => {
-    const dashboard = onEndpoints().press("e").press("tab").type(" transaction.created").press("tab");
+    const dashboard = onEndpoints().press("e").press("tab").type(" transaction.created").press("tab", "tab", "tab");
     expect(shown(dashboard)).toMatch(/events +budget\.exceeded *│\n.*becomes budget\.exceeded transaction\.created/);
     dashboard.press("enter");
     expect(asked(dashboard, "changeEndpoint")).toMatchObject([
@@ -158,8 +163,67 @@ describe("editing an endpoint", () => {
     expect(dialogs(dashboard)).toEqual([]);
   });
 
+  it("sets a filter and signatures, and sends them as they are", () => {
+    const dashboard = onEndpoints().press("e", "tab", "tab").type('{"data": {"amount": {"$gt": 1000}}}');
+    expect(shown(dashboard)).toContain("It can be read.");
+    dashboard.press("tab", "tab", "down");
+    expect(shown(dashboard)).toMatch(/filter +- *│\n.*becomes \{"data":\{"amount":\{"\$gt":1000\}\}\}/);
+    expect(shown(dashboard)).toMatch(/signatures +hmac *│\n.*becomes hmac ed25519/);
+    dashboard.press("enter");
+    expect(asked(dashboard, "changeEndpoint")[0]!.ask.body).toEqual({
+      filter: { data: { amount: { $gt: 1000 } } },
+      signatures: ["hmac", "ed25519"],
+    });
+  });
+
+  it("removes a filter that is emptied", () => {
+    const filter = { data: { currency: "EUR" } };
+    const instead = { listEndpoints: { data: [{ ...anEndpoint, filter }], next_cursor: null } };
+    const dashboard = onEndpoints({ instead }).press("e", "tab", "tab");
+    expect(shown(dashboard)).toContain('Filter       {"data":{"currency":"EUR"}}');
+    dashboard.press("ctrl+u", "tab", "tab", "enter");
+    expect(asked(dashboard, "changeEndpoint")[0]!.ask.body).toEqual({ filter: null });
+  });
+
+  it("says at the field of the filter what is wrong with it, and where, and sends nothing", () => {
+    const dashboard = onEndpoints().press("e", "tab", "tab").type('{"data": {"amount": ');
+    expect(shown(dashboard)).toContain("This is not JSON yet");
+    dashboard.type('{"$gte2": 5}}}');
+    expect(shown(dashboard)).toMatch(
+      /\/data\/amount\/\$gte2 is not an operator; did\s+│?\s*│? *you mean \$gte\?|did you mean \$gte\?/,
+    );
+    dashboard.press("tab", "tab", "enter");
+    expect(shown(dashboard)).toContain("/data/amount/$gte2 is not an operator");
+    expect(asked(dashboard, "changeEndpoint")).toEqual([]);
+  });
+
+  it("says at the field of the filter what the daemon refused", () => {
+    const dashboard = onEndpoints().press("e", "tab", "tab").type('{"tags": "vip"}').press("tab", "tab");
+    const call = withoutAnswer(dashboard, "enter");
+    refuse(dashboard, call, [{ pointer: "/filter/tags", code: "invalid_filter", detail: "is not for you" }]);
+    expect(shown(dashboard)).toContain("/tags is not for you");
+  });
+
+  it("says what a pattern matches today, and marks types that are on their way out", () => {
+    const life = { deprecated: true, deprecated_at: "2026-11-20T09:00:00.000Z" };
+    const types = [anEventType, { ...anEventType, name: "goal.achieved", ...life }];
+    const instead = { listEventTypes: { data: types, next_cursor: null } };
+    const dashboard = onEndpoints({ instead }).press("a", "tab").type("transaction.*");
+    expect(shown(dashboard)).toContain("transaction.* matches today: transaction.enriched");
+    expect(shown(dashboard.type(" "))).toContain("goal.achieved (deprecated)");
+    expect(shown(dashboard.type("goal.achieved "))).toContain("goal.achieved is deprecated since 2026-11-20");
+  });
+
+  it("shows the field that gets the keys on a screen that is too low for all of them", () => {
+    const dashboard = onEndpoints({ size: { columns: 60, rows: 12 } }).press("e");
+    for (const label of ["URL", "Event types", "Filter", "Description", "Signatures"]) {
+      expect(shown(dashboard), label).toContain(`│ ${label} `);
+      dashboard.press("tab");
+    }
+  });
+
   it("sends nothing where nothing is other than before", () => {
-    const dashboard = onEndpoints().press("e", "tab", "tab", "enter");
+    const dashboard = onEndpoints().press("e", "tab", "tab", "tab", "tab", "enter");
     expect(shown(dashboard)).toContain("Nothing has changed");
     expect(asked(dashboard, "changeEndpoint")).toEqual([]);
   });
@@ -401,7 +465,12 @@ describe("on the smallest screen", () => {
 
   it("a choice shows its keys, and a secret all of itself", () => {
     expect(shown(small().press("z"))).toMatch(/h {2}hold:[^]*s {2}skip:[^]*Esc/);
-    const dashboard = small().press("a").type("https://a.example").press("tab").type("all").press("enter", "enter");
+    const dashboard = small()
+      .press("a")
+      .type("https://a.example")
+      .press("tab")
+      .type("all")
+      .press("enter", "enter", "enter", "enter");
     expect(shown(dashboard)).toContain(SECRET);
     expect(shown(dashboard)).toContain("close");
   });
@@ -469,6 +538,33 @@ it.each(["a", "e", "t", "z", "S", "D"])(
 it("finds endpoints by a word that one knows of them", () => {
   const dashboard = new Dashboard({ tab: "endpoints" }).connected().press("/").type("acme").press("enter");
   expect(asked(dashboard, "listEndpoints").at(-1)!.ask.query).toMatchObject({ match: "acme" });
+});
+
+it("the list marks endpoints that chose a type that is on its way out", () => {
+  const types = [
+    { ...anEventType, name: "goal.achieved", deprecated: true, deprecated_at: "2026-11-20T09:00:00.000Z" },
+  ];
+  const [one, other] = [
+    { ...anEndpoint, events: ["goal.achieved"], description: "Ledger" },
+    { ...anEndpoint, id: idOf("ep", 2), events: ["goal.*"], description: "Audit" },
+  ];
+  const instead = {
+    listEventTypes: { data: types, next_cursor: null },
+    listEndpoints: { data: [one, other], next_cursor: null },
+  };
+  const text = shown(onEndpoints({ instead, size: { columns: 200, rows: 30 } }).pass(6000));
+  expect(text).toContain("deprecated type; Ledger");
+  expect(text).not.toContain("deprecated type; Audit");
+});
+
+it("the page of an endpoint says that it is signed with Ed25519 too", () => {
+  const endpoint = { ...anEndpoint, signatures: ["hmac", "ed25519"] as const };
+  const instead = {
+    listEndpoints: { data: [endpoint], next_cursor: null },
+    getEndpoint: { ...endpoint, health: aHealth },
+  };
+  const dashboard = onEndpoints({ instead, size: { columns: 160, rows: 40 } }).press("enter");
+  expect(shown(dashboard)).toContain("signed with Ed25519 too: webhookd signing-keys show");
 });
 
 it("the page of an endpoint names the types that are on their way out", () => {

@@ -55,7 +55,10 @@ it("adds the first endpoint, tests, pauses, enables and deletes it, and keeps it
   terminal.type("\t");
   await shows("budget.exceeded");
   terminal.type("budget.exceeded\r");
-  terminal.type("\r");
+  for (const field of ["JSON such as", "for people", "Up Down"]) {
+    await shows(field);
+    terminal.type("\r");
+  }
   await shows(/whsec_\S+/);
   const secret = /whsec_\S+/.exec(await terminal.text())![0];
   const [{ id }] = (await daemon.request("GET", "/v1/webhooks")).body.data;
@@ -94,15 +97,20 @@ it("says at its field what the daemon refuses, and what a receiver says that ref
   await shows("Add endpoint");
   terminal.type("http://10.0.0.5/hook\t");
   terminal.type("all\r");
-  terminal.type("\r");
+  for (const field of ["JSON such as", "for people", "Up Down"]) {
+    await shows(field);
+    terminal.type("\r");
+  }
   await shows(/must be https|not allowed|private|public/);
   expect((await daemon.request("GET", "/v1/webhooks")).body.data).toEqual([]);
   terminal.type("\x15");
   terminal.type(receiver.url);
   terminal.type("\t");
   terminal.type("\t");
-  await shows("for people");
-  terminal.type("\r");
+  for (const field of ["JSON such as", "for people", "Up Down"]) {
+    await shows(field);
+    terminal.type("\r");
+  }
   await shows(/whsec_/);
   await leave(terminal);
   await shows(/▶ . untried/);

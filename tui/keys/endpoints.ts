@@ -36,7 +36,7 @@ export const ENDPOINT_ACTIONS: readonly Binding[] = [
     keys: ["e"],
     show: "e",
     label: "edit",
-    help: "edit this endpoint: its URL, event types and description",
+    help: "edit this endpoint: its URL, types, filter, description and signatures",
     on: ENDPOINTS,
     footer: 40,
     acts: true,

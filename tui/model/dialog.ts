@@ -71,7 +71,7 @@ export interface Field {
   readonly name: string;
   readonly label: string;
   /** Event types are completed from the catalogue. Up and Down go through the choices for one of several. */
-  readonly takes: "text" | "types" | "type" | "endpoint";
+  readonly takes: "text" | "types" | "type" | "endpoint" | "filter" | "choice";
   /** All choices, or for event types the ones that are offered first. */
   readonly choices: readonly string[];
   readonly line: Line;

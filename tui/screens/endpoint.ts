@@ -145,11 +145,14 @@ function attemptSpans(look: Look, attempts: readonly Attempt[] | undefined, room
 }
 
 /** Shows only the names of headers. Their values may be secrets, and are not known here. */
-function sendsSpans(state: State, { id, headers, rate_per_second: rate, max_in_flight: most }: Endpoint): Span[] {
+function sendsSpans(state: State, endpoint: Endpoint): Span[] {
+  const { id, headers, rate_per_second: rate, max_in_flight: most, signatures } = endpoint;
   const at = switchesAt(state, id);
   const names = Object.keys(headers);
   const others = [
     names.length === 0 ? "no custom headers" : `headers ${names.join(", ")}`,
+    // An older daemon has no choice of signatures.
+    ...(signatures?.includes("ed25519") ? ["signed with Ed25519 too: webhookd signing-keys show"] : []),
     ...(rate === null ? [] : [`at most ${rate} per second`]),
     ...(most === null ? [] : [`at most ${most} at a time`]),
   ];

@@ -4,6 +4,7 @@ import { standingOfEndpoint } from "../../src/client/standing.ts";
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { Standing } from "../../src/domain/endpoints/standing.ts";
 import { spread } from "../draw/chart.ts";
+import type { Cell } from "../draw/row.ts";
 import { sparkline, type Look } from "../draw/look.ts";
 import { age, shortCount, tookText } from "../draw/numbers.ts";
 import { shortUrl, statusCell } from "../draw/status.ts";
@@ -64,10 +65,17 @@ export function endpointRows(state: State, list: List<Endpoint>, room: { width: 
       width: 24,
       rest: true,
       rank: 3,
-      cell: ({ description }) => ({ text: description }),
+      cell: (row) => descriptionCell(state, row),
     },
   ];
   return tableRows(state, { list, kind: "endpoints", columns, ...room, empty: NO_ENDPOINT });
+}
+
+/** Begins with a mark if the endpoint chose a type that is on its way out. Its page names the types. */
+function descriptionCell({ known }: State, { events, description }: Endpoint): Pick<Cell, "text" | "style"> {
+  const isLeaving = known.types?.some(({ name, deprecated }) => deprecated && events.includes(name)) === true;
+  if (!isLeaving) return { text: description };
+  return { text: ["deprecated type", description].filter((part) => part !== "").join("; "), style: "yellow" };
 }
 
 /** Returns why nothing arrives at the endpoint, if something fails there. */

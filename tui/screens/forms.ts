@@ -1,4 +1,5 @@
 /** Draws forms, and the box with a secret. */
+import { typeNotes, typeState } from "../../src/client/type-notes.ts";
 import { HEALTH_COUNT_LIMIT } from "../../src/domain/endpoints/endpoint.ts";
 import {
   waitingOf,
@@ -15,6 +16,7 @@ import { shortUrl } from "../draw/status.ts";
 import { prose, tailOf, wrap } from "../draw/text.ts";
 import type { State } from "../model/state.ts";
 import { choicesOf, isPicked, wordBefore } from "../state/dialogs/fields.ts";
+import { readFilterText } from "../state/dialogs/filter-text.ts";
 import { changesOf } from "../state/dialogs/form-requests.ts";
 
 interface Area {
@@ -31,10 +33,24 @@ export function formRows(state: State, form: FormDialog, { width: inner, height 
   const facts = [...form.facts.flatMap((text) => prose(text, inner, look)), ...waitingText(state, form)].map(
     (text): Span[] => [{ text }],
   );
-  const fields = form.fields.flatMap((field, index) => fieldRows(state, form, { field, index, inner }));
+  const fields = form.fields.map((field, index) => fieldRows(state, form, { field, index, inner }));
   const fault =
     form.fault === null ? [] : prose(form.fault, inner, look).map((text): Span[] => [{ text, style: "red" }]);
-  return within(height, facts, [...fields, ...differences(state, form), ...fault, [], keys(state, form)]);
+  const below = [...differences(state, form), ...fault, []];
+  const rows = [...fields.flat(), ...below, keys(state, form)];
+  if (facts.length + rows.length <= height) return [...facts, ...rows];
+  // A low screen shows the field that gets the keys, and its neighbours while there is room.
+  const last = [...fault, keys(state, form)];
+  return within(height, facts, [...around(fields, form.at, height - last.length), ...last]);
+}
+
+/** Returns the rows of the field at the index, and of as many fields around it as fit. */
+function around(fields: readonly Span[][][], at: number, room: number): Span[][] {
+  let [first, end] = [at, at + 1];
+  const fits = (from: number, to: number) => fields.slice(from, to).flat().length <= room;
+  while (first > 0 && fits(first - 1, end)) first--;
+  while (end < fields.length && fits(first, end + 1)) end++;
+  return fields.slice(first, end).flat().slice(0, Math.max(1, room));
 }
 
 interface OfField {
@@ -65,7 +81,7 @@ function pickRows(state: State, field: Field): Span[][] {
   return choices.slice(top, top + MOST_CHOICES).map((choice): Span[] => {
     const url = field.takes === "endpoint" ? state.known.endpoints.get(choice)?.url : undefined;
     const mark = choice === field.line.text ? glyph(look, "selected") : " ";
-    const text = `${mark} ${choice}${url === undefined ? "" : `  ${shortUrl(url)}`}`;
+    const text = `${mark} ${marked(state, choice)}${url === undefined ? "" : `  ${shortUrl(url)}`}`;
     return [{ text: " ".repeat(LABEL) }, { text, style: "grey" }];
   });
 }
@@ -73,10 +89,32 @@ function pickRows(state: State, field: Field): Span[][] {
 function underField(state: State, field: Field, isHere: boolean): Span | null {
   if (field.fault !== null) return { text: field.fault, style: "red" };
   if (!isHere) return null;
+  if (field.takes === "filter") return underFilter(field);
   const choices = choicesOf(field, state);
-  const all = choices.join("  ");
-  const text = choices.length === 0 ? field.hint : wordBefore(field.line) === "" ? `${field.hint}: ${all}` : all;
-  return { text, style: "grey" };
+  const all = choices.map((name) => marked(state, name)).join("  ");
+  const notes = field.takes === "types" ? notesOn(state, field) : "";
+  if (wordBefore(field.line) !== "" && choices.length > 0) return { text: all, style: "grey" };
+  const offer = choices.length === 0 ? field.hint : `${field.hint}: ${all}`;
+  return { text: notes === "" ? offer : `${notes}. ${offer}`, style: "grey" };
+}
+
+/** Says while a filter is typed if it can be read. What is not JSON yet is no mistake. */
+function underFilter({ line, hint }: Field): Span {
+  const read = readFilterText(line.text);
+  if ("fault" in read) return { text: read.fault, style: read.isJson ? "red" : "grey" };
+  const trial = "It can be read. To try it on an event: webhookd endpoints filter-test";
+  return { text: read.document === null ? hint : trial, style: "grey" };
+}
+
+/** Says what the patterns that are typed match today, and which of the types are on their way out. */
+function notesOn({ known }: State, { line }: Field): string {
+  return known.types === null ? "" : typeNotes(line.text.split(/[\s,]+/), known.types).join("; ");
+}
+
+/** Marks a type that is on its way out. */
+function marked({ known }: State, name: string): string {
+  const type = known.types?.find((one) => one.name === name);
+  return type?.deprecated ? `${name} (${typeState(type)})` : name;
 }
 
 /** Draws the text with its cursor, which is always visible. */
@@ -92,7 +130,7 @@ export function cursorSpans(look: Look, { text, cursor }: Field["line"], width: 
 function differences(state: State, form: FormDialog): Span[][] {
   if (form.for.kind !== "edit") return [];
   const changes = changesOf(form, form.for.before, state);
-  const said = (value: string | readonly string[]) => (value.length === 0 ? "-" : [value].flat().join(" "));
+  const said = (value: string) => (value === "" ? "-" : value);
   return changes.flatMap(({ name, before, after }, index): Span[][] => [
     ...(index === 0 ? [[]] : []),
     [

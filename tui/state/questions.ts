@@ -81,10 +81,10 @@ function* aboutPlace(state: State, place: Place): Generator<Call> {
   yield* pagesOf(state, place);
   yield* touchedRows(state, place);
   yield* names(state, place);
+  if (place.kind === "endpoint" || place.kind === "endpoints") yield* aboutTypes(state);
   if (place.kind === "endpoint") {
     yield* aboutEndpoint(state, place.id);
     yield* lastAttempts(state, place.id);
-    yield* aboutTypes(state);
     for (const { sample_attempt: sample } of state.known.causes.get(place.id)?.value ?? [])
       yield* aboutSample(state, sample);
   }

@@ -17,7 +17,10 @@ export function choicesOf({ takes, choices, line }: Field, { known }: State): st
   const url = (id: string) => known.endpoints.get(id)?.url ?? "";
   switch (takes) {
     case "text":
+    case "filter":
       return [];
+    case "choice":
+      return narrowed(choices, line.text, (one) => one.startsWith(line.text));
     case "types": {
       const [word, others] = [wordBefore(line), line.text.split(/[\s,]+/)];
       return names.filter((name) => name.startsWith(word) && (name === word || !others.includes(name)));
@@ -35,7 +38,7 @@ function narrowed(all: readonly string[], text: string, fits: (one: string) => b
 }
 
 export function isPicked({ takes }: Field): boolean {
-  return takes === "type" || takes === "endpoint";
+  return takes === "type" || takes === "endpoint" || takes === "choice";
 }
 
 /** Chooses the neighbour above or below. */

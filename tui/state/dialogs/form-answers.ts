@@ -5,6 +5,7 @@ import type { Answered, Problem } from "../../model/call.ts";
 import type { Mode, State } from "../../model/state.ts";
 import { rotationChoice } from "./endpoint-choices.ts";
 import { faulted } from "./fields.ts";
+import { filterFault } from "./filter-text.ts";
 import { readAnew } from "../lists/paged-list.ts";
 import { testResult } from "../act-answers.ts";
 import { changePlaces, onList } from "../lists/places.ts";
@@ -70,7 +71,8 @@ function faultsOf({ fields }: FormDialog, { message, hint, faults = [] }: Proble
     const [, name = "", index] = pointer.split("/");
     const field = fields.find((one) => one.name === name);
     const item = field?.takes === "types" ? field.line.text.trim().split(/[\s,]+/)[Number(index)] : undefined;
-    if (field !== undefined) found[name] ??= item === undefined ? detail : `"${item}" ${detail}`;
+    const text = field?.takes === "filter" ? filterFault(pointer.slice("/filter".length), detail) : detail;
+    if (field !== undefined) found[name] ??= item === undefined ? text : `"${item}" ${detail}`;
   }
   if (Object.keys(found).length > 0) return found;
   return { "": [message, hint].filter((part) => part !== "").join(". ") };

@@ -9,6 +9,7 @@ import { shortUrl } from "../../draw/status.ts";
 import type { ActDraft } from "../../model/call.ts";
 import type { State } from "../../model/state.ts";
 import { textOf } from "./fields.ts";
+import { filterText, readFilterText } from "./filter-text.ts";
 
 /** Mistakes by the name of the field. The empty name is for the whole form. */
 export interface Faults {
@@ -43,7 +44,12 @@ export function requestOf(form: FormDialog, state: State): ActDraft | Faults {
 function registration(form: FormDialog, state: State): ActDraft | Faults {
   const faults = settingFaults(form, state);
   if (faults !== null) return faults;
-  const body = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
+  const { filter, signatures, ...others } = settingsIn(form, state);
+  const body = {
+    ...others,
+    ...(filter !== null && { filter }),
+    ...(signatures.join() !== "hmac" && { signatures }),
+  };
   return { label: `add ${shortUrl(body.url)}`, request: { operation: "registerEndpoint", ask: { body } }, event: null };
 }
 
@@ -52,7 +58,8 @@ function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Fa
   if (faults !== null) return faults;
   const changes = changesOf(form, before, state);
   if (changes.length === 0) return { faults: { "": "Nothing has changed. Press Esc to close." } };
-  const body = Object.fromEntries(changes.map(({ name, after }) => [name, after]));
+  const after = settingsIn(form, state);
+  const body = Object.fromEntries(changes.map(({ name }) => [name, after[name]]));
   const { id } = before;
   return {
     label: `change ${shortId(id)}`,
@@ -61,18 +68,55 @@ function change(form: FormDialog, before: Endpoint, state: State): ActDraft | Fa
   };
 }
 
+const SETTINGS = ["url", "events", "filter", "description", "signatures"] as const;
+
 export interface Change {
-  readonly name: "url" | "events" | "description";
-  readonly before: string | readonly string[];
-  readonly after: string | readonly string[];
+  readonly name: (typeof SETTINGS)[number];
+  /** As it is typed. */
+  readonly before: string;
+  readonly after: string;
 }
 
 /** Returns only the fields that differ. */
 export function changesOf(form: FormDialog, before: Endpoint, state: State): Change[] {
-  const after = { url: textOf(form, "url"), events: typesIn(form, state), description: textOf(form, "description") };
-  return (["url", "events", "description"] as const)
-    .map((name) => ({ name, before: before[name], after: after[name] }))
-    .filter((one) => String(one.before).trim() !== String(one.after));
+  const { filter } = before;
+  const [was, is] = [textsOf({ ...before, filter: filter ?? null }), textsOf(settingsIn(form, state))];
+  // A filter that cannot be read yet is shown as it is.
+  const after = {
+    ...is,
+    filter: "fault" in readFilterText(textOf(form, "filter")) ? textOf(form, "filter") : is.filter,
+  };
+  return SETTINGS.map((name) => ({ name, before: was[name], after: after[name] })).filter(
+    (one) => one.before !== one.after,
+  );
+}
+
+type Settings = Pick<Endpoint, (typeof SETTINGS)[number]>;
+
+/** Returns what is typed. A filter that cannot be read is null. */
+function settingsIn(form: FormDialog, state: State): Settings {
+  const filter = readFilterText(textOf(form, "filter"));
+  return {
+    url: textOf(form, "url"),
+    events: typesIn(form, state),
+    filter: "fault" in filter ? null : filter.document,
+    description: textOf(form, "description"),
+    signatures: words(textOf(form, "signatures")) as Settings["signatures"],
+  };
+}
+
+function textsOf({ url, events, filter, description, signatures }: Settings): Readonly<Record<Change["name"], string>> {
+  return {
+    url,
+    events: events.join(" "),
+    filter: filterText(filter),
+    description: description.trim(),
+    signatures: signatures.join(" "),
+  };
+}
+
+function words(text: string): string[] {
+  return text.split(/[\s,]+/).filter((word) => word !== "");
 }
 
 function rotation(form: FormDialog, endpoint: Endpoint): ActDraft | Faults {
@@ -132,11 +176,15 @@ function resume(form: FormDialog, { id }: Job): ActDraft | Faults {
 function settingFaults(form: FormDialog, state: State): Faults | null {
   const types = typesIn(form, state);
   const known = state.known.types?.map(({ name }) => name);
+  const filter = readFilterText(textOf(form, "filter"));
+  const isChoice = form.fields.find(({ name }) => name === "signatures")!.choices.includes(textOf(form, "signatures"));
   const wrong = known && types.map((type) => nameFault(type, known)).find((fault) => fault !== null);
   const faults = {
     ...(textOf(form, "url") === "" && { url: "Where should the events go? For example, https://example.com/hook" }),
     ...(types.length === 0 && { events: "Name at least one event type, or all" }),
     ...(wrong !== undefined && { events: wrong }),
+    ...("fault" in filter && { filter: filter.fault }),
+    ...(!isChoice && { signatures: "Choose with Up and Down" }),
   };
   return Object.keys(faults).length === 0 ? null : { faults };
 }
@@ -155,9 +203,7 @@ function unknownType(type: string, known: readonly string[]): string {
 }
 
 function typesIn(form: FormDialog, { known }: State): string[] {
-  const types = textOf(form, "events")
-    .split(/[\s,]+/)
-    .filter((type) => type !== "");
+  const types = words(textOf(form, "events"));
   if (types.length === 1 && types[0] === "all" && known.types !== null)
     return known.types.filter(({ archived }) => !archived).map(({ name }) => name);
   return [...new Set(types)];

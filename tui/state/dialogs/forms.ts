@@ -4,6 +4,7 @@ import { chosenOf, isPattern } from "../../../src/domain/events/pattern.ts";
 import type { Field, FormDialog } from "../../model/dialog.ts";
 import { countText } from "../../draw/numbers.ts";
 import { newField } from "./fields.ts";
+import { filterText } from "./filter-text.ts";
 import { KEY } from "../../keys/names.ts";
 
 const BLANK = { at: 0, facts: [], fault: null, sent: null } as const;
@@ -14,7 +15,7 @@ export function addForm(): FormDialog {
     kind: "form",
     for: { kind: "add" },
     title: "Add endpoint",
-    fields: settings({ url: "", events: [], description: "" }),
+    fields: settings({ url: "", events: [], filter: null, description: "", signatures: ["hmac"] }),
     yes: "add",
   };
 }
@@ -30,7 +31,9 @@ export function editForm(before: Endpoint): FormDialog {
   };
 }
 
-function settings({ url, events, description }: Pick<Endpoint, "url" | "events" | "description">): Field[] {
+type Settings = Pick<Endpoint, "url" | "events" | "filter" | "description" | "signatures">;
+
+function settings({ url, events, filter, description, signatures }: Settings): Field[] {
   return [
     newField({ name: "url", label: "URL", hint: "where to send its events, https://…" }, url),
     newField(
@@ -42,9 +45,25 @@ function settings({ url, events, description }: Pick<Endpoint, "url" | "events" 
       },
       events.join(" "),
     ),
+    newField(
+      {
+        name: "filter",
+        label: "Filter",
+        takes: "filter",
+        hint: 'JSON such as {"data": {"amount": {"$gt": 1000}}}; empty for every event of these types',
+      },
+      filterText(filter),
+    ),
     newField({ name: "description", label: "Description", hint: "for people to read; optional" }, description),
+    newField(
+      { name: "signatures", label: "Signatures", takes: "choice", choices: SIGNATURE_CHOICES },
+      signatures.join(" "),
+    ),
   ];
 }
+
+/** The signatures in `webhook-signature`, beside that of the body, which is always sent. */
+const SIGNATURE_CHOICES = ["hmac", "hmac ed25519", "ed25519"];
 
 const WHICH = newField({ name: "typed", label: "To confirm", hint: "type its id, the end of its id, or its URL" });
 
