@@ -44,6 +44,7 @@ let signed: string;
 
 /** Screens without pictures. */
 const MORE: readonly Screen[] = [
+  { name: "event types", title: "", path: () => signed, shows: "goal.missed is deprecated since" },
   { name: "public key", title: "", path: () => `${signed}/verify`, shows: "The key is being rotated." },
   {
     name: "filter",
@@ -99,8 +100,9 @@ describe.skipIf(!hasChromium)("the page", () => {
     for (let number = 0; number < 3; number++) await site.request("POST", "/v1/webhooks/events", draft);
     const list = `/v1/webhooks/deliveries?endpoint=${failing.id}&status=failed`;
     await vi.waitFor(async () => expect((await site.request("GET", list)).data.length).toBe(3), PATIENCE_MS);
+    await site.request("POST", "/v1/webhooks/event-types", { name: "goal.missed", deprecated: true });
     const signatures = ["hmac", "ed25519"];
-    signed = (await site.register({ events: ["goal.achieved"], enabled: false, signatures })).id;
+    signed = (await site.register({ events: ["goal.*", "goal.missed"], enabled: false, signatures })).id;
     await site.request("POST", "/v1/webhooks/keys/rotate", {});
     shown = { endpoint: failing.id, delivery: (await site.request("GET", list)).data[0].id };
     page = await site.open(await site.link());

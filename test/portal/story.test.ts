@@ -258,9 +258,25 @@ describe.skipIf(!hasChromium)("a customer", () => {
     await button("Save").click();
     await page.getByText("Saved", { exact: true }).waitFor();
     expect((await site.request("GET", `/v1/webhooks/${moved}`)).events).toEqual(["carbon.*"]);
+    await page.getByText("carbon.* matches today: carbon.threshold.").waitFor();
     await button("Send a test event").click();
     expect(await dialog().getByLabel("Event type").locator("option").allTextContents()).toEqual(["carbon.threshold"]);
     await button("Close").click();
+  });
+
+  it("sees which of its types are on their way out, in the list, on the page and in the form", async () => {
+    await site.request("PUT", "/v1/webhooks/event-types/goal.missed", {});
+    const { id } = await site.register({ events: ["goal.missed"] });
+    const sunset = { deprecated: true, sunset_at: "2099-01-31T00:00:00Z" };
+    await site.request("PUT", "/v1/webhooks/event-types/goal.missed", sunset);
+    const other = await site.open(await site.link());
+    await other.getByText("receives a deprecated event type").waitFor();
+    await other.evaluate(`location.hash = "#/${id}"`);
+    await other.getByText(/^goal\.missed is deprecated since .* expected to end on 2099-01-31\.$/).waitFor();
+    await other.getByRole("link", { name: "Edit" }).click();
+    await other.getByRole("checkbox", { name: "goal.missed Deprecated" }).waitFor();
+    await other.context().close();
+    await site.request("DELETE", `/v1/webhooks/${id}`);
   });
 
   it("sets a filter, and sees at once which of the newest events it takes", async () => {

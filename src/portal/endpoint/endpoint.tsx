@@ -1,9 +1,10 @@
 /** Shows one endpoint: its state, its deliveries, and the actions on it. */
 import { Tabs } from "@base-ui/react/tabs";
+import { typeNotes } from "../../client/type-notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
-import { Status } from "../parts/status.tsx";
+import { Deprecated, Status } from "../parts/status.tsx";
 import { Ago, At } from "../parts/time.tsx";
 import { Replays } from "../replay/replays.tsx";
 import { Secrets } from "../secrets/secrets.tsx";
@@ -114,16 +115,25 @@ function Head({ endpoint }: { endpoint: EndpointWithHealth }) {
   );
 }
 
+/** Says too which types the patterns match today, and which types are on their way out. */
 function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter">) {
+  const types = useRead("listEventTypes", {}).value?.data ?? [];
   return (
     <>
       <div className="wide">
         <dt>Events</dt>
         <dd className="type-list">
-          {events.map((type) => (
-            <code key={type}>{type}</code>
+          {events.map((name) => (
+            <span key={name} className="with-status">
+              <code>{name}</code> {types.some((type) => type.name === name && type.deprecated) && <Deprecated />}
+            </span>
           ))}
         </dd>
+        {typeNotes(events, types).map((note) => (
+          <dd key={note} className="quiet">
+            {note}.
+          </dd>
+        ))}
       </div>
       {filter && (
         <div className="wide">

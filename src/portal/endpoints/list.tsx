@@ -67,6 +67,8 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
     endpoint.id,
   );
   const standing = value && standingWords(value);
+  const types = useRead("listEventTypes", {}).value?.data ?? [];
+  const isLeaving = types.some(({ name, deprecated }) => deprecated && endpoint.events.includes(name));
   const patterns = endpoint.events.filter(isPattern);
   const events =
     endpoint.events.length === 1 || patterns.length > 0
@@ -79,6 +81,7 @@ function Row({ endpoint }: { endpoint: Endpoint }) {
         <span className="quiet">
           {portal.tenant === "*" && tenant === undefined && `${endpoint.tenant} · `}
           <bdi>{endpoint.description === "" ? events : endpoint.description}</bdi>
+          {isLeaving && " · receives a deprecated event type"}
         </span>
       </a>
       <div className="standing">

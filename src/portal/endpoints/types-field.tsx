@@ -3,6 +3,7 @@ import type { EventType } from "../../client/operations.ts";
 import { isPattern, matches, takenIn } from "../../domain/events/pattern.ts";
 import { Code } from "../parts/code.tsx";
 import { Loading, Trouble } from "../parts/states.tsx";
+import { Deprecated } from "../parts/status.tsx";
 import { useRead } from "../session/session.ts";
 import { Choice } from "./choice.tsx";
 
@@ -79,8 +80,13 @@ interface TypeProps {
 function Type({ type, chosen, toggle }: TypeProps) {
   const { name, description, sample, source } = type;
   const pattern = chosen.find((one) => one !== name && matches(one, name));
+  const shown = (
+    <>
+      <code>{name}</code> {type.deprecated && <Deprecated />}
+    </>
+  );
   return (
-    <Choice id={`type-${name}`} name={<code>{name}</code>} on={chosen.includes(name)} toggle={(on) => toggle(name, on)}>
+    <Choice id={`type-${name}`} name={shown} on={chosen.includes(name)} toggle={(on) => toggle(name, on)}>
       <p id={`type-${name}-says`} className="quiet" dir="auto">
         {description} {pattern && <>Received through {pattern}.</>}
       </p>

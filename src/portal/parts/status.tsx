@@ -28,3 +28,8 @@ export function Status({ tone, children }: { tone: Tone; children: ReactNode }) 
     </span>
   );
 }
+
+/** Marks an event type that is on its way out. */
+export function Deprecated() {
+  return <Status tone="warn">Deprecated</Status>;
+}
