@@ -98,7 +98,7 @@ function underField(state: State, field: Field, isHere: boolean): Span | null {
   return { text: notes === "" ? offer : `${notes}. ${offer}`, style: "grey" };
 }
 
-/** Says while a filter is typed if it can be read. What is not JSON yet is no mistake. */
+/** Says while a filter is typed if it can be read. Text that is not JSON yet is no mistake. */
 function underFilter({ line, hint }: Field): Span {
   const read = readFilterText(line.text);
   if ("fault" in read) return { text: read.fault, style: read.isJson ? "red" : "grey" };
