@@ -3,6 +3,7 @@ import type { DefinedError, ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
 import type { EventType, JsonSchema } from "../../domain/events/event-type.ts";
+import { LinearPattern, type Steps } from "../../domain/json/linear-pattern.ts";
 
 /** Returns the first fault, with a pointer relative to the data, or null if the data fits. */
 export type DataCheck = (type: string, data: Uint8Array) => DataFault | null;
@@ -27,19 +28,18 @@ export class UnusableType extends Error {
 
 type Checked = Pick<EventType, "name" | "schema" | "sample">;
 
+/** The steps that the patterns of a schema may take with the data of one event: a few milliseconds. */
+const MAX_STEPS = 100_000;
+
 /** Pointers are cut, because a caller's key may be as long as the body. */
 const MAX_POINTER = 256;
 
 /** Throws `UnusableType` for an invalid schema, and for a sample that does not fit its own schema. */
 export function openDataCheck(types: Iterable<Checked>): DataCheck {
-  const ajv = newAjv();
+  const checker = new Checker();
   const validators = new Map<string, ValidateFunction>();
-  for (const type of types)
-    validators.set(
-      type.name,
-      usable(type, () => ajv.compile(type.schema)),
-    );
-  return (type, data) => judge(validators.get(type)!, data);
+  for (const type of types) validators.set(type.name, checker.usable(type));
+  return (type, data) => checker.judge(validators.get(type)!, data);
 }
 
 /**
@@ -48,7 +48,7 @@ export function openDataCheck(types: Iterable<Checked>): DataCheck {
  */
 export class SingleChecks {
   /** A schema's `$id` is not kept, so two types may have the same, and a type may be replaced. */
-  readonly #ajv = newAjv({ addUsedSchema: false });
+  readonly #checker = new Checker({ addUsedSchema: false });
   readonly #validators = new WeakMap<JsonSchema, ValidateFunction>();
 
   /** Throws `UnusableType` as `openDataCheck` does. */
@@ -57,54 +57,98 @@ export class SingleChecks {
   }
 
   check(type: Checked, data: Uint8Array): FieldError | null {
-    return judge(this.#of(type), data);
+    return this.#checker.judge(this.#of(type), data);
   }
 
   #of(type: Checked): ValidateFunction {
     let validate = this.#validators.get(type.schema);
     if (validate === undefined) {
-      validate = usable(type, () => this.#ajv.compile(type.schema));
+      validate = this.#checker.usable(type);
       // Ajv would keep each schema for ever.
-      this.#ajv.removeSchema(type.schema);
+      this.#checker.forget(type.schema);
       this.#validators.set(type.schema, validate);
     }
     return validate;
   }
 }
 
-function newAjv(more: Options = {}): Ajv2020 {
-  // A number beyond a double is still a number, and `format` is an annotation in 2020-12. Only one rule of strict mode helps, the one
-  // against unknown keywords.
-  return new Ajv2020({
-    validateFormats: false,
-    strictNumbers: false,
-    strictTypes: false,
-    strictTuples: false,
-    logger: false,
-    ...more,
-  });
-}
-
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-function judge(validate: ValidateFunction, data: Uint8Array): FieldError | null {
-  return validate(JSON.parse(utf8.decode(data))) ? null : faultOf(validate.errors![0]!);
-}
+/** Ajv, without what takes more than linear time for some data. */
+class Checker {
+  readonly #ajv: Ajv2020;
+  readonly #steps: Steps = { left: 0 };
 
-function usable({ name, sample }: Checked, run: () => ValidateFunction): ValidateFunction {
-  const validate = compile(name, run);
-  if (validate(sample)) return validate;
-  const { pointer, detail } = faultOf(validate.errors![0]!);
-  throw new UnusableType(name, "sample", `has a sample that does not match its schema: ${pointer || "it"} ${detail}`);
-}
+  constructor(more: Options = {}) {
+    const regExp = Object.assign((source: string) => new LinearPattern(source, this.#steps), { code: "" });
+    // A number beyond a double is still a number, and `format` is an annotation in 2020-12. Only one rule of strict mode helps, the one
+    // against unknown keywords.
+    this.#ajv = new Ajv2020({
+      validateFormats: false,
+      strictNumbers: false,
+      strictTypes: false,
+      strictTuples: false,
+      logger: false,
+      code: { regExp },
+      ...more,
+    });
+    // Ajv compares each item with each other one.
+    this.#ajv.removeKeyword("uniqueItems").addKeyword({
+      keyword: "uniqueItems",
+      type: "array",
+      schemaType: "boolean",
+      validate: (isWanted: boolean, items: readonly unknown[]) => !isWanted || areUnique(items),
+      error: { message: "must NOT have duplicate items" },
+    });
+  }
 
-function compile(type: string, run: () => ValidateFunction): ValidateFunction {
-  try {
-    return run();
-  } catch (error) {
-    throw new UnusableType(type, "schema", `has a schema that cannot be used: ${(error as Error).message}`);
+  judge(validate: ValidateFunction, data: Uint8Array): FieldError | null {
+    return this.#faultIn(validate, JSON.parse(utf8.decode(data)));
+  }
+
+  /** Throws `UnusableType`. */
+  usable({ name, schema, sample }: Checked): ValidateFunction {
+    const validate = this.#compile(name, schema);
+    const fault = this.#faultIn(validate, sample);
+    if (fault === null) return validate;
+    const { pointer, detail } = fault;
+    throw new UnusableType(name, "sample", `has a sample that does not match its schema: ${pointer || "it"} ${detail}`);
+  }
+
+  forget(schema: JsonSchema): void {
+    this.#ajv.removeSchema(schema);
+  }
+
+  #compile(type: string, schema: JsonSchema): ValidateFunction {
+    this.#steps.left = MAX_STEPS;
+    try {
+      return this.#ajv.compile(schema);
+    } catch (error) {
+      throw new UnusableType(type, "schema", `has a schema that cannot be used: ${(error as Error).message}`);
+    }
+  }
+
+  #faultIn(validate: ValidateFunction, value: unknown): FieldError | null {
+    this.#steps.left = MAX_STEPS;
+    const isValid = validate(value);
+    if (this.#steps.left < 0)
+      return { pointer: "", code: "too_long", detail: "is too long to be compared with the patterns of its schema" };
+    return isValid ? null : faultOf(validate.errors![0]!);
   }
 }
+
+function areUnique(items: readonly unknown[]): boolean {
+  return new Set(items.map(canonical)).size === items.length;
+}
+
+/** The same text for the same value, whatever the order of its keys. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join()}}`;
+}
+
 function faultOf(error: ErrorObject): FieldError {
   const { keyword, params, instancePath, message = "does not fit" } = error as DefinedError;
   const at = (name: string) =>

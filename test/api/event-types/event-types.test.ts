@@ -119,11 +119,28 @@ describe("the schemas", () => {
     [{ schema: { type: "objekt" } }, /schema that cannot be used: .*type/],
     [{ schema: { requierd: ["id"] } }, /schema that cannot be used: .*requierd/],
     [{ schema: { $ref: "https://example.com/s" } }, /schema that cannot be used: .*example\.com/],
+    [{ schema: { patternProperties: { "(?=a)": {} } } }, /schema that cannot be used: has a pattern that looks ahead/],
     [{ sample: {} }, /sample that does not match its schema: \/id is required/],
   ])("%j make no type", (change, message) => {
     const open = () => openDataCheck([{ ...ORDER, ...change }]);
     expect(open).toThrow(UnusableType);
     expect(open).toThrow(message);
+  });
+
+  it("are compared in a time that the publisher cannot make long", () => {
+    const tag = { type: "string", pattern: "^(?:[a-z]+)+$" };
+    const schema = { type: "object", properties: { tags: { items: tag }, rows: { type: "array", uniqueItems: true } } };
+    const slow = openDataCheck([{ ...ORDER, schema, sample: {} }]);
+    const judged = (data: object) => slow("order.created", Buffer.from(JSON.stringify(data)));
+    const before = process.cpuUsage();
+    expect(judged({ tags: [`${"a".repeat(40)}!`] })).toMatchObject({ pointer: "/tags/0", code: "invalid_type" });
+    expect(judged({ tags: ["a".repeat(100_000)] })).toMatchObject({ pointer: "", code: "too_long" });
+    expect(judged({ rows: [{ x: [1, { y: 2, z: 3 }] }, { x: [1, { z: 3, y: 2 }] }] })).toMatchObject({
+      pointer: "/rows",
+    });
+    expect(judged({ rows: Array.from({ length: 40_000 }, (_, at) => at) })).toBeNull();
+    // A regular expression and a comparison of all pairs take minutes.
+    expect(process.cpuUsage(before).user).toBeLessThan(3_000_000);
   });
 
   it("are held against what is published, and point at the field", async () => {
