@@ -4,6 +4,7 @@ import { capacity, SIDES, type Side } from "./capacity.ts";
 import { cold } from "./cold.ts";
 import { errors } from "./errors.ts";
 import { fair } from "./fair.ts";
+import { filters } from "./filters.ts";
 import { flat } from "./flat.ts";
 import { flood } from "./flood.ts";
 import { hang } from "./hang.ts";
@@ -47,6 +48,7 @@ const ALONE: Record<string, Scenario> = {
   nodes,
   errors,
   portal,
+  filters,
 };
 
 /** The scenarios that need nothing but this project. */
