@@ -32,6 +32,6 @@ EXPOSE 8420
 
 USER 65532:65532
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/webhookd", "status", "--brief"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["/usr/local/bin/webhookd", "status", "--brief", "--ready"]
 ENTRYPOINT ["/usr/local/bin/webhookd"]
 CMD ["serve"]

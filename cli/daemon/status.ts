@@ -28,6 +28,10 @@ const ARGS = {
     description: "Wait up to 30 s for the daemon to accept events, even if it is not running yet",
   },
   brief: { type: "boolean", description: "Show only the daemon and skip deliveries, for probes" },
+  ready: {
+    type: "boolean",
+    description: "Exit 0 while events are accepted, even if nothing can be sent, as /readyz does; for health checks",
+  },
   watch: {
     type: "string",
     bare: "2s",
@@ -65,11 +69,17 @@ export const status = command({
 interface Telling {
   readonly conditions: readonly Condition[];
   readonly brief: boolean;
+  readonly ready: boolean;
   readonly json: boolean;
 }
 
 /** Shows the status. Resolves to the exit code. */
-async function tell(client: Client, status: Status, { conditions, brief, json }: Telling, io: Io): Promise<number> {
+async function tell(
+  client: Client,
+  status: Status,
+  { conditions, brief, ready, json }: Telling,
+  io: Io,
+): Promise<number> {
   const now = io.now();
   const needed = new Set(conditions.flatMap(({ needs }) => needs ?? []));
   const isBrief = brief && needed.size === 0;
@@ -89,7 +99,8 @@ async function tell(client: Client, status: Status, { conditions, brief, json }:
     if (!isBrief) say(io, `  next      ${nextLine(seen)}`);
     for (const { name, what } of met) note(io, `-- ${name}: ${what} --`);
   }
-  const isWell = status.state === "ready" && troublesOf(status).length === 0;
+  // A restart, which is what a failed health check may lead to, does not help if nothing can be reached.
+  const isWell = status.state === "ready" && (ready || troublesOf(status).length === 0);
   return isWell && met.length === 0 ? EXIT.ok : EXIT.answer_is_no;
 }
 

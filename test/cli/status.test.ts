@@ -175,6 +175,13 @@ describe("webhookd status", () => {
     expect(paused.io.out).not.toContain("TROUBLE");
   });
 
+  it("--ready exits 0 while events are accepted, whatever is sent", async () => {
+    const cut = await status({ status: { not_sending: [aHalt] } }, "--ready");
+    expect([cut.code, cut.io.out]).toEqual([EXIT.ok, expect.stringContaining("CANNOT SEND")]);
+    const full = await status({ status: { state: "disk_full" } }, "--ready");
+    expect(full.code).toBe(EXIT.answer_is_no);
+  });
+
   it("--brief looks at the daemon alone, as probes do every few seconds", async () => {
     const { io, daemon } = await status({}, "--brief", "--json");
     expect(daemon.seen.map(({ path }) => path)).toEqual(["/v1/status"]);

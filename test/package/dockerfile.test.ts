@@ -74,8 +74,9 @@ describe("the Dockerfile", () => {
     const [, probe] = /^(?:--\S+ )+CMD (.*)$/.exec(one("HEALTHCHECK"))!;
     const [checker, check, ...rest] = words(probe!);
     expect(checker).toBe(program);
-    // Without `--brief`, each check would count the failed deliveries, which costs too much every ten seconds.
-    expect(rest).toEqual(["--brief"]);
+    // Without `--brief`, each check would count the failed deliveries, which costs too much every ten seconds. Without
+    // `--ready`, an orchestrator would restart the daemon in an outage, which does not help.
+    expect(rest).toEqual(["--brief", "--ready"]);
     expect(Object.keys(COMMANDS)).toEqual(expect.arrayContaining([command, check]));
     expect(all("COPY")[0]).toMatch(new RegExp(` ${program}$`));
     expect(one("STOPSIGNAL")).toBe("SIGTERM");
