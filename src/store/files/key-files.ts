@@ -14,15 +14,20 @@ export interface SecretKeySource {
   /** Only a store that has no database yet may be given a new key. */
   readonly mayCreate: boolean;
   readonly random: (bytes: number) => Uint8Array;
+  /** Says where to get the key from if it is missing. */
+  readonly todo?: string;
 }
 
-export function readOrMakeSecretKey({ file, mayCreate, random }: SecretKeySource): Buffer {
+const FROM_A_BACKUP =
+  "put your copy back (or say where it is with [data] secret_key_file); if you have no copy, take it from a backup that includes it: webhookd restore --key-only BACKUP --seal-with FILE; if there is no such backup: webhookd secrets reissue";
+
+export function readOrMakeSecretKey({ file, mayCreate, random, todo = FROM_A_BACKUP }: SecretKeySource): Buffer {
   if (existsSync(file)) return readSecretKey(file);
   if (!mayCreate) {
     throw new StoreRefused(
       1,
       `the secret key ${file} is missing, and without it the signing secrets in the database cannot be read`,
-      "put your copy back (or say where it is with [data] secret_key_file); if you have no copy, take it from a backup that includes it: webhookd restore --key-only BACKUP --seal-with FILE; if there is no such backup: webhookd secrets reissue",
+      todo,
     );
   }
   const key = Buffer.from(random(32));

@@ -92,7 +92,10 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   let created = false;
   const store = await openPostgres({
     url,
-    box: new Box(readOrMakeSecretKey({ file: secretKeyFile, mayCreate: isNew, random: randomBytes }), randomBytes),
+    box: new Box(
+      readOrMakeSecretKey({ file: secretKeyFile, mayCreate: isNew, random: randomBytes, todo: FROM_A_HOST }),
+      randomBytes,
+    ),
     secretKeyFile,
     clock,
     random: randomBytes,
@@ -120,6 +123,9 @@ async function openLocked(options: ServedOptions, onClosed: () => void): Promise
   log.warn({ database: hostsOf(url) }, "created a new store");
   return { store, created, adminKeyFile, wasKilled };
 }
+
+const FROM_A_HOST =
+  "copy it from a host that uses this store, or put your own copy back (or say where it is with [data] secret_key_file)";
 
 const WAITS = "another process has a lease on the database: waiting until it runs out, or is renewed";
 const STANDS_BY = "standing by: another process has a lease on the database, and this one waits for it to end";

@@ -209,6 +209,16 @@ describe.skipIf(server === null)("a daemon on PostgreSQL", () => {
     await second.stop();
   });
 
+  it("does not start without the key, and asks for another host's copy, as no backup of a file has it", async () => {
+    const url = await freshUrl();
+    await (await TestDaemon.start({ clock: systemClock, ...onStore(url) })).stop();
+    const config = testConfig(aDirectory(), onStore(url));
+    await expect(startDaemon(config, { log: silentLog })).rejects.toMatchObject({
+      message: expect.stringMatching(/secret\.key is missing/),
+      hint: expect.stringMatching(/^copy it from a host that uses this store(?!.*(?:restore|reissue))/),
+    });
+  });
+
   it("sends what another node committed late, behind what it has read since", async () => {
     const url = await freshUrl();
     const first = await TestDaemon.start({ clock: systemClock, ...onStore(url, { DATA_NODES: "true" }) });
