@@ -12,10 +12,13 @@ export function withKeys(page: string): string {
 }
 
 function table(): string {
-  const rows = BINDINGS.map(({ show, label, help, on }) => {
-    const where = on === undefined ? "" : on.map((place) => PLACES[place] ?? place).join(", ");
+  // A key that does the same in several places may be bound for each of them.
+  const places = new Map<string, string[]>();
+  for (const { show, label, help, on = [] } of BINDINGS) {
     const keys = show.split(" ").map((key) => `\`${key}\``);
-    return `| ${keys.join(" ")} | ${(help ?? label).replaceAll("|", "\\|")} | ${where} |`;
-  });
+    const does = `| ${keys.join(" ")} | ${(help ?? label).replaceAll("|", "\\|")} |`;
+    places.set(does, [...(places.get(does) ?? []), ...on.map((place) => PLACES[place] ?? place)]);
+  }
+  const rows = [...places].map(([does, where]) => (where.length === 0 ? `${does} |` : `${does} ${where.join(", ")} |`));
   return ["", "| key | what it does | where, if not everywhere |", "|---|---|---|", ...rows, "", ""].join("\n");
 }
