@@ -21,7 +21,7 @@ const RESOURCES: Record<string, string[]> = {
   "event-types": [],
   publishing: ["src/api/event-types/data-check.ts"],
   deliveries: [],
-  events: ["src/api/deliveries/"],
+  events: ["src/api/deliveries/", "src/api/endpoints/filter-test.ts"],
   jobs: ["src/api/deliveries/deliveries.ts"],
   endpoints: ["src/api/deliveries/attempts.ts", "src/api/publishing/"],
   reports: ["src/api/deliveries/attempts.ts"],

@@ -480,4 +480,25 @@ export const STORE: readonly Mutant[] = [
     replace: ";",
     tests: ["test/domain/job-step.test.ts"],
   },
+  {
+    name: "an-event-does-not-tell-which-choice-decided",
+    file: "src/store/sqlite/events/event-store.ts",
+    find: "const choice = this.#choices.last;",
+    replace: "const choice = 0;",
+    tests: ["test/store/why-histories.test.ts"],
+  },
+  {
+    name: "a-choice-goes-while-an-event-needs-it",
+    file: "src/store/rows/choice-row.ts",
+    find: "(SELECT min(choice) FROM",
+    replace: "(SELECT max(choice) FROM",
+    tests: ["test/store/why-histories.test.ts"],
+  },
+  {
+    name: "why-goes-by-the-choice-of-today",
+    file: "src/store/rows/choice-row.ts",
+    find: "const [first, second] = rows;",
+    replace: "const [first, second] = rows.toReversed();",
+    tests: ["test/store/why-histories.test.ts"],
+  },
 ];

@@ -73,6 +73,7 @@ export function choresOf(parts: ChoresParts): readonly Chore[] {
     { name: "free space", pattern: "*/2 * * * * *", run: () => space.run() },
     { name: "idempotency keys", pattern: "30 * * * * *", run: first(() => retention.forgetIdempotencyKeys()) },
     { name: "old events", pattern: "0 * * * * *", run: first(() => retention.pruneEvents()) },
+    { name: "old choices", pattern: "0 37 * * * *", run: first(() => retention.pruneChoices()) },
     { name: "free pages", pattern: "40 * * * * *", run: () => retention.giveBack() },
     { name: "held deliveries", pattern: "0 5-59/10 * * * *", run: first(() => retention.expireHeld()) },
     { name: "old responses", pattern: "0 2-59/10 * * * *", run: first(() => retention.forgetResponses()) },

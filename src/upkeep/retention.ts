@@ -116,6 +116,11 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
   }
 
+  /** What endpoints chose earlier is kept as long as the events about which it decided. */
+  async pruneChoices(): Promise<void> {
+    await this.#count(() => this.#parts.store.upkeep.pruneChoices());
+  }
+
   async pruneCounters(): Promise<void> {
     const before = this.#before(this.#parts.rules().statistics);
     await this.#count(() => this.#parts.store.statistics.prune(before));

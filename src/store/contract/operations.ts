@@ -136,6 +136,11 @@ export interface UpkeepStore {
    * that no more are left.
    */
   expireHeld(before: number, now: number): Promise<number>;
+  /**
+   * Removes the earlier choices of endpoints that decided about no event that is still kept. Returns their number; fewer
+   * than 500 means that no more are left.
+   */
+  pruneChoices(): Promise<number>;
   /** Removes the responses to attempts from before that instant. Fewer than 500 means that no more are left. */
   forgetResponses(before: number): Promise<number>;
   /**

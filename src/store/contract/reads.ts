@@ -2,6 +2,7 @@
 import type { AttemptError, BodyError, Outcome, Phases, Trigger } from "../../domain/deliveries/attempt.ts";
 import type { DataCondition } from "../../domain/events/data-filter.ts";
 import type { EventLabels } from "../../domain/events/event.ts";
+import type { WhyFacts } from "../../domain/events/why.ts";
 import type { EventStatus, ShownStatus } from "../../domain/deliveries/delivery.ts";
 
 export interface Page<T> {
@@ -84,6 +85,11 @@ export interface DataFilter {
 
 export interface ReadStore {
   getEvent(tenant: string | null, id: string): Promise<EventView | null>;
+  /**
+   * Returns the facts that tell why the event arrived at the endpoint or did not. Finds a deleted endpoint too. The event
+   * and the endpoint may belong to different tenants only if any tenant may be read.
+   */
+  whyFacts(tenant: string | null, event: string, endpoint: string): Promise<WhyFacts | "no_event" | "no_endpoint">;
   /** Lists events in the order of their commits. */
   listEvents(query: EventQuery, caller?: Caller): Promise<Page<EventSummary>>;
   /** Lists the same events as `listEvents`, each with its data and deliveries. */

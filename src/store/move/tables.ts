@@ -100,6 +100,7 @@ export const TABLES: readonly Table[] = [
   table("signing_key", "tenant", "tenant private_key next_private_key switches_at published", { names: OF_TENANT }),
   table("health", "endpoint", "endpoint last_success_at last_failure_at consecutive_failures failing_since"),
   table("subscription", "tenant type endpoint", "tenant type endpoint", { names: OF_TYPE }),
+  table("choice", "endpoint num", "endpoint num until change at events filter enabled disabled_reason when_disabled"),
   table(
     "type_definition",
     "name",
@@ -124,7 +125,7 @@ export const TABLES: readonly Table[] = [
   ),
   table("job_endpoint", "job endpoint", "job endpoint matched planned released delivered failed cancelled skipped"),
   table("job_delivery", "job endpoint event", "job endpoint event released"),
-  table("event", "key", "key random tenant type created_at test unmatched trace erased_at body_hash body", {
+  table("event", "key", "key random tenant type created_at test unmatched choice trace erased_at body_hash body", {
     names: OF_TYPE,
     // PostgreSQL keeps all of an event in its row.
     onlyFile: "large",
@@ -180,6 +181,7 @@ export const FACTS = [
   "quick_deaths",
   "pause",
   "responses_forgotten",
+  "last_choice",
 ] as const;
 export type Facts = Partial<Record<(typeof FACTS)[number], string>>;
 

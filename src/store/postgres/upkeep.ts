@@ -5,6 +5,7 @@ import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store
 import type { Counters } from "./statistics/counters.ts";
 import type { Queries } from "./engine/database.ts";
 import { CHUNK, getMeta, setMeta, type Engine } from "./engine/engine.ts";
+import { pruneChoices } from "./endpoints/choices.ts";
 import type { PostgresEndpoints } from "./endpoints/endpoints.ts";
 import type { Health } from "./endpoints/health.ts";
 import type { PostgresOperations } from "./operations.ts";
@@ -38,6 +39,10 @@ export class PostgresUpkeep implements UpkeepStore {
     const expired = await this.#engine.write((tx) => expireSome(tx, this.#parts.pending, before, now));
     this.#parts.counters.noteExpired(expired, this.#engine.clock.now());
     return expired.length;
+  }
+
+  pruneChoices(): Promise<number> {
+    return this.#engine.write(pruneChoices);
   }
 
   forgetResponses(before: number): Promise<number> {

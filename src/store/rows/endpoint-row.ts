@@ -213,7 +213,7 @@ export function stringsOf(text: string): string[] | null {
   return Array.isArray(found) && found.every((one) => typeof one === "string") ? found : null;
 }
 
-function filterOf(text: string): FilterDocument | null {
+export function filterOf(text: string): FilterDocument | null {
   const found = objectOf(text);
   return found !== null && isFilter(parseFilter(found)) ? found : null;
 }

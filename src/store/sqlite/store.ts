@@ -17,6 +17,7 @@ import { ManualAttempts, Started } from "./claims/manual-attempts.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { RecordAttempts, SqliteDeliveries } from "./deliveries/delivery-store.ts";
 import { SqliteRecovery } from "./deliveries/recovery-store.ts";
+import { Choices } from "./endpoints/choices.ts";
 import { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import { Endpoints } from "./endpoints/endpoints.ts";
 import { FirstKeys } from "./endpoints/first-keys.ts";
@@ -131,10 +132,11 @@ export class SqliteStore implements Store {
     const typeRows = new TypeRows(db, names.types);
     this.types = new SqliteTypes(engine, typeRows);
     const firstKeys = new FirstKeys(db, tenants, engine);
-    const rows = new Endpoints(db, { ...names, typeRows, box: engine.box, firstKeys });
+    const choices = engine.mirror(new Choices(db));
+    const rows = new Endpoints(db, { ...names, typeRows, box: engine.box, firstKeys, choices });
     const health = new Health(db, index);
     const sweep = new Sweep(db, { index, fresh, manual });
-    const old = new OldEndpoints(db, names);
+    const old = new OldEndpoints(db, { ...names, choices });
     const its = { endpoints: rows, index, health, sweep, old, manual, idempotency };
     const endpoints = (this.endpoints = new SqliteEndpoints(engine, its));
     this.secrets = new SqliteSecrets(engine, { ...names, idempotency });
@@ -154,12 +156,13 @@ export class SqliteStore implements Store {
 
     const events = new Events(db, { ...lists, deliveries });
     const large = (this.#large = new LargeData(engine));
-    this.events = new SqliteEvents(engine, { ...lists, ...shared, events, fresh, large, maxPendingPerTenant, shares });
+    const written = { events, fresh, large, choices };
+    this.events = new SqliteEvents(engine, { ...lists, ...shared, ...written, maxPendingPerTenant, shares });
     const shown: Rows = { ...lists, deliveries, events };
-    this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, reader });
+    this.reads = new SqliteReads(engine, { ...shown, endpoints: rows, choices, reader });
 
     const operations = (this.operations = new SqliteOperations(engine, options));
-    const kept = { attempts, counters, endpoints, large, responses };
+    const kept = { attempts, choices, counters, endpoints, large, responses };
     this.upkeep = new SqliteUpkeep(engine, { ...kept, operations, reserve, walLimitBytes });
   }
 

@@ -4,6 +4,7 @@ import type { Condition, PruneRules, Pruned, Space, UpkeepStore } from "../store
 import type { Attempts } from "./attempts/attempts.ts";
 import { Causes } from "./attempts/causes.ts";
 import type { Responses } from "./attempts/responses.ts";
+import type { Choices } from "./endpoints/choices.ts";
 import type { SqliteEndpoints } from "./endpoints/endpoint-store.ts";
 import type { Engine } from "./engine/engine.ts";
 import { CHUNK_SIZE, CHUNK } from "./engine/group-commit.ts";
@@ -22,6 +23,7 @@ const NOTE_REST_MS = 50;
 
 interface Parts {
   readonly attempts: Attempts;
+  readonly choices: Choices;
   readonly endpoints: SqliteEndpoints;
   readonly large: LargeData;
   readonly operations: SqliteOperations;
@@ -66,6 +68,10 @@ export class SqliteUpkeep implements UpkeepStore {
     const endpoints = await this.#engine.commit.run(() => this.#held.expire(before, now), CHUNK_SIZE);
     this.#parts.counters.noteExpired(endpoints, this.#engine.clock.now());
     return endpoints.length;
+  }
+
+  async pruneChoices(): Promise<number> {
+    return this.#engine.commit.run(() => this.#parts.choices.prune(), CHUNK_SIZE);
   }
 
   async forgetResponses(before: number): Promise<number> {

@@ -34,6 +34,7 @@ import { sorts } from "./reads/sorts.ts";
 import { statistics } from "./statistics/statistics.ts";
 import { totals } from "./reads/totals.ts";
 import { walks } from "./reads/walks.ts";
+import { why } from "./events/why.ts";
 import { withdrawing } from "./events/withdraw.ts";
 import type { OpenFresh } from "../stores.ts";
 
@@ -43,6 +44,7 @@ export function everySuite(open: OpenFresh, walked: number): void {
     publishing(open);
     patterns(open);
     filters(open);
+    why(open);
     pending(open);
     largeBatches(open);
     replaying(open);

@@ -79,12 +79,17 @@ async function shown(daemon: TestDaemon): Promise<Record<string, unknown>> {
     "/v1/audit?limit=100",
   ];
   const rest = await Promise.all(paths.map(get));
+  const pairs = rest[0].data.flatMap((endpoint: { id: string }) =>
+    events.data.map((event: { id: string }) => `/v1/webhooks/events/${event.id}/why?endpoint=${endpoint.id}`),
+  );
+  const reasons = await Promise.all(pairs.map(async (path: string) => (await get(path)).sentence));
   const { paused } = await get("/v1/status");
   return {
     events: events.data,
     attempts,
     bodies,
     paused,
+    reasons,
     ...Object.fromEntries(paths.map((path, at) => [path, rest[at].data ?? rest[at]])),
   };
 }
@@ -119,6 +124,8 @@ async function fill(clock: ManualClock) {
   await daemon.request("POST", "/v1/webhooks/jobs", job);
   await daemon.daemon.tick();
   await daemon.daemon.idle();
+  // Why it did not get the events before it can still be told.
+  await daemon.register(receiver.url, { events: ["goal.achieved"] });
   await daemon.request("POST", "/v1/pause", { reason: "moving house" });
   clock.advance("1m");
   await daemon.daemon.tick();

@@ -15,6 +15,7 @@ import {
   type ReadRow,
 } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
+import { noteChoice } from "./choices.ts";
 import { makeFirstKey } from "./signing-keys.ts";
 import { requireThere } from "./types.ts";
 
@@ -72,6 +73,7 @@ export class EndpointRows {
     const places = values.map((_, at) => `$${at + 1}`);
     await tx.change(`INSERT INTO endpoint (${names.join()}) VALUES (${places.join()})`, values);
     await this.#subscribe(tx, endpoint.events, tenant, found!.next, now);
+    await noteChoice(tx, found!.next, "registered", now);
     const [row] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
     return this.read(row!).endpoint;
   }
@@ -112,6 +114,7 @@ export class EndpointRows {
     await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
     await this.#subscribe(tx, changed.events, row.tenant, row.number, now);
     if (enabled && !changed.enabled) await dropRequestsOf(tx, row.number);
+    await noteChoice(tx, row.number, "changed", now);
     const [after] = await tx.rows<EndpointRow>(LIVE_ENDPOINT, [id]);
     return { endpoint: this.read(after!).endpoint, number: row.number, resumed };
   }

@@ -12,6 +12,7 @@ import type {
 import type { Once } from "../../../domain/events/idempotency.ts";
 import { chooses, isPattern } from "../../../domain/events/pattern.ts";
 import type { ChangeSettings, EndpointQuery, EndpointStore, Page, Pruned, TypeInUse } from "../../store.ts";
+import { noteChoice } from "./choices.ts";
 import { dropRequestsOf, EndpointRows, idOf, isOf, LIVE_ENDPOINT, type EndpointRow } from "./endpoint-rows.ts";
 import type { Queries } from "../engine/database.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -194,6 +195,7 @@ export class PostgresEndpoints implements EndpointStore {
       const sql = "UPDATE endpoint SET enabled = 0, disabled_reason = $2, updated_at = $3 WHERE number = $1";
       await tx.change(sql, [row.number, reason, now]);
       await dropRequestsOf(tx, row.number);
+      await noteChoice(tx, row.number, "changed", now);
       await this.#tell(tx, id);
       return true;
     });
@@ -212,6 +214,7 @@ export class PostgresEndpoints implements EndpointStore {
       );
       await tx.change("DELETE FROM subscription WHERE endpoint = $1", [row.number]);
       await dropRequestsOf(tx, row.number);
+      await noteChoice(tx, row.number, "deleted", now);
       await this.#tell(tx, id);
       return row.number;
     });

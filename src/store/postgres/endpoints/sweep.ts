@@ -84,6 +84,7 @@ export async function pruneDeleted(
   if (numbers.length > 0) {
     for (const [table, key] of [
       ["health", "endpoint"],
+      ["choice", "endpoint"],
       ["endpoint", "number"],
     ] as const) {
       await tx.change(`DELETE FROM ${table} WHERE ${key} = ANY($1::integer[])`, [numbers]);

@@ -132,6 +132,25 @@ const SCHEMA = `
   );
   CREATE INDEX subscription_endpoint ON subscription (endpoint);
 
+  -- What decided which events an endpoint received, from one change of it to the next. The changes of all endpoints are
+  -- counted together (last_choice in meta), and an event has the last one that its publish saw.
+  CREATE TABLE choice (
+    endpoint integer NOT NULL,
+    num bigint NOT NULL,
+    -- The change that ended it; NULL while it lasts.
+    until bigint,
+    change text NOT NULL CHECK (change IN ('registered', 'changed', 'deleted')),
+    at bigint NOT NULL,
+    events text NOT NULL,
+    filter text,
+    enabled smallint NOT NULL CHECK (enabled IN (0, 1)),
+    disabled_reason text,
+    when_disabled text NOT NULL,
+    PRIMARY KEY (endpoint, num)
+  );
+  -- Choices to remove, once no event is kept that they decided.
+  CREATE INDEX choice_until ON choice (until) WHERE until IS NOT NULL;
+
   -- Event types that operators keep here, beside those of the configuration. A deleted one keeps its row for a day.
   CREATE TABLE type_definition (
     name text PRIMARY KEY,
@@ -154,6 +173,8 @@ const SCHEMA = `
     created_at bigint NOT NULL,
     test smallint NOT NULL,
     unmatched smallint NOT NULL,
+    -- The last change of an endpoint that its publish saw: a number of choice.
+    choice bigint NOT NULL DEFAULT 0,
     trace text,
     body_hash bytea NOT NULL,
     -- NULL once the event was erased.

@@ -4,7 +4,7 @@ import type { ToRemember } from "../callers/idempotency.ts";
 import type { Queries } from "../engine/database.ts";
 
 export class EventRows {
-  readonly events: unknown[][] = Array.from({ length: 10 }, () => []);
+  readonly events: unknown[][] = Array.from({ length: 11 }, () => []);
   readonly deliveries: unknown[][] = Array.from({ length: 6 }, () => []);
   readonly labels: unknown[][] = Array.from({ length: 4 }, () => []);
   /** The number of new deliveries by tenant. */
@@ -23,9 +23,10 @@ export class EventRows {
     if (this.events[0]!.length === 0) return;
     await Promise.all([
       tx.change(
-        `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body)
+        `INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, choice, trace, body_hash, body)
          SELECT unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::bigint[]),
-           unnest($6::smallint[]), unnest($7::smallint[]), unnest($8::text[]), unnest($9::bytea[]), unnest($10::bytea[])`,
+           unnest($6::smallint[]), unnest($7::smallint[]), unnest($8::bigint[]), unnest($9::text[]),
+           unnest($10::bytea[]), unnest($11::bytea[])`,
         this.events,
       ),
       tx.change(

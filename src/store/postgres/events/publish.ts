@@ -18,6 +18,7 @@ import {
 import type { TenantShares } from "../../../domain/time/timetable.ts";
 import type { HasCapacity, Publication, Waiting } from "../../store.ts";
 import type { Queries } from "../engine/database.ts";
+import { LAST_SEEN } from "../endpoints/choices.ts";
 import { addNames, KEPT } from "../endpoints/endpoint-rows.ts";
 import type { Engine } from "../engine/engine.ts";
 import { nameOf, type IdempotencyKeys } from "../callers/idempotency.ts";
@@ -57,8 +58,16 @@ interface Recipient {
 
 type RecipientRow = Omit<Recipient, "filter"> & { readonly filter: string | null };
 
+/** The row that has the number of the last change. */
+interface LastChoice {
+  readonly route: null;
+  readonly number: number;
+}
+
 /** The facts that a batch reads before it writes. */
 interface Known {
+  /** The last change of an endpoint that the recipients take into account. */
+  readonly choice: number;
   /** Keyed by tenant and type. */
   readonly recipients: ReadonlyMap<string, readonly Recipient[]>;
   readonly tested: ReadonlyMap<string, Recipient>;
@@ -138,12 +147,15 @@ export class Publish {
     );
     const kept = this.#engine.owner.owns === null ? "" : KEPT;
     const [found, tested, keys, pending] = await Promise.all([
-      tx.rows<RecipientRow & { route: string }>(
-        `SELECT r.route, ${columns}
-         FROM unnest($1::text[], $2::text[], $3::text[]) AS r (route, tenant, name)
-         JOIN subscription s ON s.tenant = r.tenant AND s.type = r.name
-         JOIN endpoint e ON e.number = s.endpoint
-         WHERE e.deleted_at IS NULL ORDER BY e.number ${kept}`,
+      // One statement, because only then the last change is that of the recipients. Its row has no route.
+      tx.rows<(RecipientRow & { route: string }) | LastChoice>(
+        `SELECT * FROM (
+           SELECT r.route, ${columns}
+           FROM unnest($1::text[], $2::text[], $3::text[]) AS r (route, tenant, name)
+           JOIN subscription s ON s.tenant = r.tenant AND s.type = r.name
+           JOIN endpoint e ON e.number = s.endpoint
+           WHERE e.deleted_at IS NULL ${kept}) AS found
+         UNION ALL SELECT NULL, ${LAST_SEEN}, NULL, NULL, NULL, NULL, NULL, NULL, NULL ORDER BY number`,
         [named.map(({ route }) => route), named.map(({ tenant }) => tenant), named.map(({ name }) => name)],
       ),
       tests.length === 0
@@ -155,8 +167,9 @@ export class Publish {
       keyed.length === 0 ? new Map() : this.#parts.idempotency.known(tx, keyed),
       this.#parts.pending.of(tx, limited),
     ]);
-    const subscribers = [...Map.groupBy(found, (each) => each.route)];
+    const subscribers = [...Map.groupBy(found.filter(isRecipient), (each) => each.route)];
     return {
+      choice: found.find((row) => row.route === null)!.number,
       recipients: new Map(subscribers.map(([name, some]) => [name, recipientsOf(onceEach(some).map(this.#compiled))])),
       tested: new Map(tested.map((one) => [one.id, this.#compiled(one)])),
       keys,
@@ -171,7 +184,8 @@ export class Publish {
     row.filter === null ? (row as Recipient & { filter: null }) : { ...row, filter: this.#filters.of(row.filter) };
 
   /** Adds to the rows, or refuses the request as a whole and adds nothing. */
-  #publish({ drafts, now, hasCapacity }: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
+  #publish(request: Request, known: Known, rows: EventRows): Publication[] | WebhookdError {
+    const { drafts, now } = request;
     const { backlogs } = known;
     const recipients = drafts.map((draft) => recipientsAmong(known, draft));
     const routed = route(drafts, { recipients, remembered: this.#remembered(drafts, now, known, rows), backlogs });
@@ -183,7 +197,7 @@ export class Publish {
     const publications: Publication[] = [];
     for (const [at, draft] of drafts.entries()) {
       const one = routed[at]!;
-      if ("recipients" in one) publications.push(this.#add(draft, one.recipients, now, hasCapacity, rows));
+      if ("recipients" in one) publications.push(this.#add(draft, one.recipients, known.choice, request, rows));
       else if (typeof one.repeats === "number") publications.push(duplicateOf(publications[one.repeats]!));
       else publications.push(one.repeats);
     }
@@ -212,8 +226,8 @@ export class Publish {
   #add(
     draft: EventDraft,
     to: readonly Recipient[],
-    now: number,
-    hasCapacity: HasCapacity,
+    choice: number,
+    { now, hasCapacity }: Request,
     rows: EventRows,
   ): Publication {
     const { tenant, type, createdAt, testFor, trace } = draft;
@@ -244,8 +258,8 @@ export class Publish {
       if (!isFresh) waiting.push({ endpoint: endpoint.id, event: id, dueAt: now, ...(isTest && { isQuiet: true }) });
       else fresh.push({ ...first, delivery: deliveryId(id, endpoint.number), endpoint: endpoint.id });
     }
-    const row = [key, random, tenant, type, createdAt, +isTest, +(to.length === 0), traceText(trace), bodyHash(body)];
-    [...row, body].forEach((value, at) => rows.events[at]!.push(value));
+    const about = [key, random, tenant, type, createdAt, +isTest, +(to.length === 0), choice];
+    [...about, traceText(trace), bodyHash(body), body].forEach((value, at) => rows.events[at]!.push(value));
     for (const { kind, label } of draft.labels === undefined ? [] : labelRows(draft.labels)) {
       [kind, label, tenant, key].forEach((value, at) => rows.labels[at]!.push(value));
     }
@@ -262,6 +276,10 @@ export class Publish {
 
 function routeOf({ tenant, type }: EventDraft): string {
   return `${tenant} ${type}`;
+}
+
+function isRecipient(row: (RecipientRow & { route: string }) | LastChoice): row is RecipientRow & { route: string } {
+  return row.route !== null;
 }
 
 /** An endpoint that chose a type by more than one name comes more than once, one after the other. */

@@ -20,7 +20,7 @@ import { ofDelivery, ofEvent } from "../reads/filters.ts";
 import { matches, seeksResult } from "../../rows/filters.ts";
 import { eventId, parseEventId } from "../../rows/codes.ts";
 import { jobDeliveryOf } from "../../rows/shown-status.ts";
-import { PlanTally } from "../../rows/job-plan.ts";
+import { PlanTally } from "../../rows/job-row.ts";
 
 export interface Selected {
   readonly event: number;

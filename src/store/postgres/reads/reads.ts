@@ -1,4 +1,5 @@
 /** Reads of events, deliveries and attempts. */
+import type { WhyFacts } from "../../../domain/events/why.ts";
 import { dataOf } from "../../../domain/events/event.ts";
 import type {
   Attempt,
@@ -37,6 +38,7 @@ import { EVENT, labelsOf, summaryOf, type EventRow } from "./summaries.ts";
 import { searching } from "./data-search.ts";
 import { tenantWalk } from "./tenants.ts";
 import { attemptPage } from "./attempt-lists.ts";
+import { whyFacts } from "./why.ts";
 import { isOneOf, seeksFailure, seeksResult, severalOf } from "../../rows/filters.ts";
 import {
   attemptId,
@@ -83,6 +85,10 @@ export class PostgresReads implements ReadStore {
       deliveries: shown.map((row) => deliveryOf(row, lasts, this.#engine.keys.times)),
       deliveryCount: rows.length,
     };
+  }
+
+  whyFacts(tenant: string | null, event: string, endpoint: string): Promise<WhyFacts | "no_event" | "no_endpoint"> {
+    return whyFacts(this.#engine, tenant, event, endpoint);
   }
 
   async listEvents(query: EventQuery): Promise<Page<EventSummary>> {

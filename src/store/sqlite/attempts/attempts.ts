@@ -38,6 +38,7 @@ export class Attempts {
   readonly late: LateAttempts;
   readonly #insert: Statement<unknown[]>;
   readonly #last: Statement<[number, number], AttemptRow>;
+  readonly #lastSuccess: Statement<[number, number], AttemptRow>;
   readonly #lastResult: Statement<[number, number], ResultRow>;
   readonly #keepFirst: Statement<unknown[]>;
   readonly #moveFirst: Statement<[number, number]>;
@@ -56,6 +57,8 @@ export class Attempts {
     );
     const last = `FROM ${ATTEMPTS} WHERE event = ? AND endpoint = ? ORDER BY number DESC LIMIT 1`;
     this.#last = db.prepare(`SELECT * ${last}`);
+    const success = `WHERE event = ? AND endpoint = ? AND outcome = ${outcomeCode("succeeded")}`;
+    this.#lastSuccess = db.prepare(`SELECT * FROM ${ATTEMPTS} ${success} ORDER BY number DESC LIMIT 1`);
     // Lists and jobs need this for each row that they look at, and a whole row would cost several times as much.
     this.#lastResult = db.prepare(`SELECT number, error, status_code ${last}`);
     this.#keepFirst = db.prepare(
@@ -136,6 +139,11 @@ export class Attempts {
 
   lastOf(event: string, key: number, endpoint: number): Attempt | null {
     const row = this.#last.get(key, endpoint);
+    return row === undefined ? null : this.view(event, row);
+  }
+
+  lastSuccessOf(event: string, key: number, endpoint: number): Attempt | null {
+    const row = this.#lastSuccess.get(key, endpoint);
     return row === undefined ? null : this.view(event, row);
   }
 

@@ -15,7 +15,7 @@ import { FRESH_FROM } from "../numbers/fragments.ts";
  * A store can go on without some rows of these tables and of an event's tables. A missing row of any other table would
  * cause silent errors.
  */
-const MAY_LOSE = "event large_data large_batch late_attempt health counter settled idempotency audit".split(" ");
+const MAY_LOSE = "event large_data large_batch late_attempt health choice counter settled idempotency audit".split(" ");
 /** Rows that belong to an unreadable event are useless, and would count as pending forever. */
 const OF_EVENTS = ["delivery", "attempt", "event_label", "late_response", "started", "manual_attempt"];
 /** If a row of these is lost, late attempts are noted again. */

@@ -26,6 +26,7 @@ import {
 } from "../../rows/endpoint-row.ts";
 import { SET, SORTED_BY } from "../../rows/endpoint-row.ts";
 import { KEYS } from "../../rows/signing-key-row.ts";
+import type { Choices } from "./choices.ts";
 import type { FirstKeys } from "./first-keys.ts";
 import type { TypeRows } from "./types.ts";
 
@@ -52,6 +53,7 @@ interface Parts {
   readonly index: EndpointIndex;
   readonly box: Box;
   readonly firstKeys: FirstKeys;
+  readonly choices: Choices;
 }
 
 interface ListedRow extends EndpointRow {
@@ -66,6 +68,7 @@ export class Endpoints {
   readonly #index: EndpointIndex;
   readonly #box: Box;
   readonly #firstKeys: FirstKeys;
+  readonly #choices: Choices;
   readonly #insert: Statement<[Record<string, unknown>]>;
   readonly #update: Statement<[Record<string, unknown>]>;
   readonly #subscribe: Statement<[number, number, number]>;
@@ -88,6 +91,7 @@ export class Endpoints {
     this.#index = parts.index;
     this.#box = parts.box;
     this.#firstKeys = parts.firstKeys;
+    this.#choices = parts.choices;
     this.#insert = db.prepare(INSERT);
     this.#update = db.prepare(UPDATE);
     this.#subscribe = db.prepare("INSERT INTO subscription (tenant, type, endpoint) VALUES (?, ?, ?)");
@@ -126,6 +130,7 @@ export class Endpoints {
       now,
     });
     this.#subscribeTo(endpoint.events, tenant, Number(lastInsertRowid));
+    this.#choices.note(Number(lastInsertRowid), "registered", now);
     this.#index.changed(endpoint.tenant, endpoint.id);
     return this.#view(this.#select.get(endpoint.id)!);
   }
@@ -154,6 +159,7 @@ export class Endpoints {
     if (changed.url !== row.url) this.#leaveUrl.run(row.url);
     this.#unsubscribe.run(row.number);
     this.#subscribeTo(changed.events, row.tenant, row.number);
+    this.#choices.note(row.number, "changed", now);
     this.#changed(row);
     return { endpoint: this.#view(this.#select.get(id)!), resumed };
   }
@@ -162,6 +168,7 @@ export class Endpoints {
     const row = this.#select.get(id);
     if (row === undefined || row.enabled === 0 || row.url !== url) return false;
     this.#disable.run(reason, now, row.number);
+    this.#choices.note(row.number, "changed", now);
     this.#changed(row);
     return true;
   }
@@ -222,6 +229,7 @@ export class Endpoints {
     this.#softDelete.run(now, row.number);
     this.#leaveUrl.run(row.url);
     this.#unsubscribe.run(row.number);
+    this.#choices.note(row.number, "deleted", now);
     this.#changed(row);
     return row.number;
   }

@@ -4,6 +4,7 @@ import type { Pruned } from "../../store.ts";
 import { CANCEL } from "../attempts/causes.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
+import type { Choices } from "./choices.ts";
 import type { EndpointIndex } from "../numbers/endpoint-index.ts";
 import { CHUNK } from "../engine/group-commit.ts";
 import { firstKeyAt, instantOf, WAITING } from "../../rows/codes.ts";
@@ -108,6 +109,7 @@ const URL_KEPT_MS = 86_400_000;
 export class OldEndpoints {
   readonly #index: EndpointIndex;
   readonly #urls: Interned;
+  readonly #choices: Choices;
   readonly #deleted: Statement<[number, number], Deleted>;
   readonly #dropHealth: Statement<[number]>;
   readonly #drop: Statement<[number]>;
@@ -116,9 +118,10 @@ export class OldEndpoints {
   readonly #keepUrl: Statement<[number]>;
   readonly #dropUrl: Statement<[number]>;
 
-  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned }) {
+  constructor(db: Database, parts: { index: EndpointIndex; urls: Interned; choices: Choices }) {
     this.#index = parts.index;
     this.#urls = parts.urls;
+    this.#choices = parts.choices;
     this.#deleted = db.prepare(
       `SELECT e.number, e.id, t.name AS tenant, e.deleted_at < ? AND e.cancel_to IS NULL
          AND NOT EXISTS (SELECT 1 FROM delivery d INDEXED BY delivery_endpoint WHERE d.endpoint = e.number)
@@ -144,6 +147,7 @@ export class OldEndpoints {
     const over = candidates.filter(({ isOver }) => isOver === 1);
     for (const { number, id, tenant } of over) {
       this.#dropHealth.run(number);
+      this.#choices.drop(number);
       this.#drop.run(number);
       this.#index.changed(tenant, id);
     }

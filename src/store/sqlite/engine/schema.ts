@@ -120,6 +120,25 @@ const ENDPOINTS = `
   -- The types of one endpoint.
   CREATE INDEX subscription_endpoint ON subscription (endpoint);
 
+  -- What decided which events an endpoint received, from one change of it to the next. The changes of all endpoints are
+  -- counted together (\`last_choice\` in meta), and an event has the last one that its publish saw.
+  CREATE TABLE choice (
+    endpoint INTEGER NOT NULL REFERENCES endpoint,
+    num INTEGER NOT NULL,
+    -- The change that ended it; NULL while it lasts.
+    until INTEGER,
+    change TEXT NOT NULL CHECK (change IN ('registered', 'changed', 'deleted')),
+    at INTEGER NOT NULL,
+    events TEXT NOT NULL,
+    filter TEXT,
+    enabled INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    disabled_reason TEXT,
+    when_disabled TEXT NOT NULL,
+    PRIMARY KEY (endpoint, num)
+  ) STRICT, WITHOUT ROWID;
+  -- Choices to remove, once no event is kept that they decided.
+  CREATE INDEX choice_until ON choice (until) WHERE until IS NOT NULL;
+
   -- Event types that operators keep here, beside those of the configuration. A deleted one keeps its row for a day.
   CREATE TABLE type_definition (
     name TEXT PRIMARY KEY,
@@ -144,6 +163,8 @@ const EVENTS = `
     created_at INTEGER NOT NULL,
     test INTEGER NOT NULL,
     unmatched INTEGER NOT NULL,
+    -- The last change of an endpoint that its publish saw: a number of choice.
+    choice INTEGER NOT NULL DEFAULT 0,
     trace TEXT,
     body_hash BLOB NOT NULL,
     -- NULL once the event was erased.

@@ -22,6 +22,7 @@ import type { IdempotencyKeys } from "../callers/idempotency.ts";
 import type { FreshMark } from "../claims/fresh.ts";
 import type { ManualAttempts } from "../claims/manual-attempts.ts";
 import { Pending } from "../deliveries/deliveries.ts";
+import type { Choices } from "../endpoints/choices.ts";
 import { type Engine, RowBatch } from "../engine/engine.ts";
 import type { EndpointEntry, EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Counters } from "../statistics/counters.ts";
@@ -52,6 +53,7 @@ interface Parts {
   readonly fresh: FreshMark;
   readonly labels: Labels;
   readonly large: LargeData;
+  readonly choices: Choices;
   /** 0 means no limit. */
   readonly maxPendingPerTenant: number;
   readonly shares: TenantShares;
@@ -143,6 +145,7 @@ type EventRow = [
   createdAt: number,
   test: number,
   unmatched: number,
+  choice: number,
   trace: string | null,
   bodyHash: Uint8Array,
   body: Uint8Array,
@@ -163,6 +166,7 @@ class Publish {
   readonly #fresh: FreshMark;
   readonly #labels: Labels;
   readonly #large: LargeData;
+  readonly #choices: Choices;
   readonly keys: Keys;
   readonly #random: RandomChars;
   readonly #events: RowBatch<EventRow>;
@@ -178,14 +182,15 @@ class Publish {
     this.#fresh = parts.fresh;
     this.#labels = parts.labels;
     this.#large = parts.large;
+    this.#choices = parts.choices;
     const { clock } = engine;
     this.keys = engine.mirror(new Keys({ db, clock, kind: OF_EVENTS, last: parts.fresh.lastEvent }));
     this.#random = new RandomChars(random);
     this.#events = engine.mirror(
       new RowBatch(
         db,
-        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, trace, body_hash, body, large)",
-        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO event (key, random, tenant, type, created_at, test, unmatched, choice, trace, body_hash, body, large)",
+        "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ),
     );
     this.#deliveries = engine.mirror(
@@ -283,7 +288,9 @@ class Publish {
     let body = head === null ? envelope(event, type, createdAt, draft.data) : null;
     const hash = head === null ? bodyHash(body!) : hashOf(head, row!.hash);
     const [stored, large] = [head ?? body!, row?.num ?? null];
-    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, traceText(trace), hash, stored, large);
+    const choice = this.#choices.last;
+    const traced = traceText(trace);
+    this.#events.add(key, random, tenant, typeNumber, createdAt, testing, lost, choice, traced, hash, stored, large);
     if (draft.labels !== undefined) this.#labels.add(key, tenant, draft.labels);
     const [fresh, waiting]: [Claim[], Waiting[]] = [[], []];
     const trigger: Trigger = test ? "test" : "ladder";

@@ -30,6 +30,7 @@ export interface EventRow {
   readonly type: number;
   readonly created_at: number;
   readonly test: number;
+  readonly choice: number;
   readonly erased_at: number | null;
 }
 
@@ -52,7 +53,7 @@ interface Parts {
   readonly sources: Sources;
 }
 
-const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.erased_at";
+const COLUMNS = "e.key, e.random, e.tenant, e.type, e.created_at, e.test, e.choice, e.erased_at";
 
 export class Events {
   readonly #parts: Parts;
@@ -94,13 +95,22 @@ export class Events {
     if (found === null) return null;
     const rows = this.#parts.deliveries.of(found.key);
     const summary = this.#summary(found.row, this.#statusOf(rows));
-    const { body, large, data } = this.#body.get(found.key)!;
     return {
       ...summary,
-      data: large === null && body !== null ? dataOf(body, id, summary.type) : data,
+      data: this.dataOf(found),
       deliveries: rows.slice(0, MAX_SHOWN).map((row) => this.#parts.deliveries.view(row, found.row)),
       deliveryCount: rows.length,
     };
+  }
+
+  /** Returns null once the data was erased, and if damage to the store lost it. */
+  dataOf({ id, key, row }: FoundEvent): Uint8Array | null {
+    const { body, large, data } = this.#body.get(key)!;
+    return large === null && body !== null ? dataOf(body, id, this.#parts.types.name(row.type)) : data;
+  }
+
+  receivedAt({ key }: FoundEvent): number {
+    return this.#times.now.madeAt(key);
   }
 
   /** Returns null if the query names something that never existed. */

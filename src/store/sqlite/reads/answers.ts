@@ -24,7 +24,7 @@ import { Labels } from "../attempts/labels.ts";
 import { JobSelection, type Selection } from "../jobs/job-selection.ts";
 import { EndpointIndex } from "../numbers/endpoint-index.ts";
 import type { Answers, Selected } from "../questions/questions.ts";
-import { PlanTally } from "../../rows/job-plan.ts";
+import { PlanTally } from "../../rows/job-row.ts";
 import { WrittenCounts } from "../statistics/counters.ts";
 import { Failures } from "../statistics/failures.ts";
 import { AttemptLists } from "./attempt-lists.ts";

@@ -15,14 +15,18 @@ import type {
   TenantQuery,
   TenantSummary,
 } from "../../store.ts";
+import type { WhyFacts } from "../../../domain/events/why.ts";
+import type { Choices } from "../endpoints/choices.ts";
 import type { Endpoints } from "../endpoints/endpoints.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Reader } from "../questions/questions.ts";
 import type { Rows } from "./answers.ts";
 import { AttemptLists } from "./attempt-lists.ts";
+import { Why } from "./why.ts";
 
 interface Parts extends Rows {
   readonly endpoints: Endpoints;
+  readonly choices: Choices;
   readonly reader: Reader;
 }
 
@@ -30,15 +34,25 @@ export class SqliteReads implements ReadStore {
   readonly #engine: Engine;
   readonly #parts: Parts;
   readonly #attempts: AttemptLists;
+  readonly #why: Why;
 
   constructor(engine: Engine, parts: Parts) {
     this.#engine = engine;
     this.#parts = parts;
     this.#attempts = new AttemptLists(engine.db, parts);
+    this.#why = new Why(engine.db, parts);
   }
 
   async getEvent(tenant: string | null, id: string): Promise<EventView | null> {
     return this.#engine.read(() => this.#parts.events.get(tenant, id));
+  }
+
+  async whyFacts(
+    tenant: string | null,
+    event: string,
+    endpoint: string,
+  ): Promise<WhyFacts | "no_event" | "no_endpoint"> {
+    return this.#engine.read(() => this.#why.facts(tenant, event, endpoint));
   }
 
   listEvents(query: EventQuery, caller?: Caller): Promise<Page<EventSummary>> {
