@@ -153,6 +153,10 @@ export const COMMANDS = {
     "Show what is failing, by endpoint and cause, and what to do about it",
     async () => (await import("./failures/failures.ts")).failures,
   ),
+  why: listed(
+    "Say in one sentence why an event arrived at an endpoint, or did not; exits 0 if it arrived, else 8",
+    async () => (await import("./events/why.ts")).why,
+  ),
   stats: listed(
     "Show counts, rates and latencies for the last 5 minutes to 7 days",
     async () => (await import("./stats/stats.ts")).stats,
@@ -292,7 +296,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
 /** Sections of the overview, each with the first words of its commands. */
 export const PURPOSES: readonly { readonly title: string; readonly words: readonly string[] }[] = [
   { title: "THE DAEMON", words: ["serve", "status", "stats", "doctor", "pause", "resume", "nodes"] },
-  { title: "FAILED DELIVERIES", words: ["tui", "failures", "replay", "jobs"] },
+  { title: "FAILED DELIVERIES", words: ["tui", "failures", "why", "replay", "jobs"] },
   { title: "ENDPOINTS AND EVENTS", words: ["endpoints", "events", "types", "deliveries", "attempts"] },
   { title: "BUILDING A RECEIVER", words: ["demo", "listen", "trigger", "verify", "sign"] },
   {

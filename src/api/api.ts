@@ -17,6 +17,7 @@ import { testEventRoutes } from "./endpoints/test-events.ts";
 import { Catalogue, withLatestTypes } from "./event-types/catalogue.ts";
 import { eventTypeRoutes } from "./event-types/routes.ts";
 import { eventRoutes, withdrawalRoutes } from "./events/routes.ts";
+import { whyRoutes } from "./events/why.ts";
 import { jobRoutes } from "./jobs/routes.ts";
 import { descriptionRoutes } from "./openapi/description.ts";
 import type { ApiParts } from "./parts.ts";
@@ -58,6 +59,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
     ...metricsRoutes(parts),
     ...publishRoutes(parts),
     ...eventRoutes(parts),
+    ...whyRoutes(parts),
     ...eventTypeRoutes(parts),
     ...withdrawalRoutes(parts),
     ...deliveryRoutes(parts),

@@ -15,6 +15,7 @@ import type * as secret from "../api/endpoints/secrets.ts";
 import type * as signingKey from "../api/endpoints/signing-keys.ts";
 import type * as eventType from "../api/event-types/schemas.ts";
 import type * as event from "../api/events/schemas.ts";
+import type * as why from "../api/events/why.ts";
 import type * as jobDraft from "../api/jobs/draft.ts";
 import type * as job from "../api/jobs/schemas.ts";
 import type * as key from "../api/daemon/keys.ts";
@@ -31,6 +32,7 @@ export const OPERATIONS = {
   publishBatch: "POST /v1/webhooks/events/batch",
   listEvents: "GET /v1/webhooks/events",
   getEvent: "GET /v1/webhooks/events/{id}",
+  explainEvent: "GET /v1/webhooks/events/{id}/why",
   listEventAttempts: "GET /v1/webhooks/events/{id}/attempts",
   replayEvent: "POST /v1/webhooks/events/{id}/retry",
   cancelEvent: "POST /v1/webhooks/events/{id}/cancel",
@@ -127,6 +129,7 @@ export type BatchItem = Out<ReturnType<typeof publication.batchItem>>;
 export type BatchedPublication = Out<typeof publication.BatchPublication>["data"][number];
 export type EventSummary = Out<typeof event.EventSummary>;
 export type EventType = Out<typeof eventType.EventType>;
+export type Explanation = Out<typeof why.Explanation>;
 export type Failures = Out<typeof failure.Failures>;
 export type FailureGroup = Failures["data"][number];
 export type Job = Out<typeof job.Job>;
@@ -163,6 +166,7 @@ export interface Answers {
   publishBatch: Out<typeof publication.BatchPublication>;
   listEvents: Page<EventSummary>;
   getEvent: Event;
+  explainEvent: Explanation;
   listEventAttempts: Page<Attempt>;
   replayEvent: ReplayedEvent;
   cancelEvent: Out<typeof event.CancelledEvent>;

@@ -116,7 +116,7 @@ export class Retention {
     await this.#walk((from) => this.#parts.store.endpoints.prune(before, from));
   }
 
-  /** What endpoints chose earlier is kept as long as the events about which it decided. */
+  /** An earlier choice of an endpoint is kept as long as the events that it decided. */
   async pruneChoices(): Promise<void> {
     await this.#count(() => this.#parts.store.upkeep.pruneChoices());
   }

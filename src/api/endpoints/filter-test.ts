@@ -1,6 +1,6 @@
 /** The route that says whether a filter takes an event, and which conditions decide: `docs/interface.md` §3. */
 import * as v from "valibot";
-import { explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
+import { type Decision, explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
 import { subjectOf } from "../../domain/events/filter/subject.ts";
 import { idPattern } from "../../domain/id.ts";
@@ -34,7 +34,7 @@ function bodySchema(rules: { readonly seesTags: boolean }) {
 }
 type Body = v.InferOutput<ReturnType<typeof bodySchema>>;
 
-const DecidedBy = titled(
+export const FilterDecision = titled(
   "FilterDecision",
   v.object({
     pointer: described(v.string(), "The condition in the filter, as a JSON pointer."),
@@ -56,7 +56,7 @@ export const FilterResult = titled(
       "The filter would have to look at more values of the event than it may, so the event is taken.",
     ),
     decided: described(
-      v.array(DecidedBy),
+      v.array(FilterDecision),
       "The conditions that decided: the one that is not met, or all that are; empty without a filter, and for an event that is too large for them to be found.",
     ),
   }),
@@ -125,7 +125,7 @@ async function answer(parts: ApiParts, call: Call): Promise<Reply> {
 }
 
 // oxlint-disable-next-line require-yield
-function* inOnePiece<T>(work: () => T): Generator<void, T> {
+export function* inOnePiece<T>(work: () => T): Generator<void, T> {
   return work();
 }
 
@@ -160,6 +160,10 @@ async function subjectFor(parts: ApiParts, { principal }: Call, given: Body, ten
 }
 
 function present({ matches, isTooLarge, decided }: Explanation): v.InferInput<typeof FilterResult> {
+  return { matches, too_large: isTooLarge, decided: presentDecisions(decided) };
+}
+
+export function presentDecisions(decided: readonly Decision[]): v.InferInput<typeof FilterDecision>[] {
   // Many conditions may have found the same large value.
   const excerpts = new Map<unknown, string>();
   const excerpt = (found: unknown) => {
@@ -167,9 +171,5 @@ function present({ matches, isTooLarge, decided }: Explanation): v.InferInput<ty
     if (text === undefined) excerpts.set(found, (text = excerptOf(found, MAX_FOUND)));
     return text;
   };
-  const shown = decided.map(({ found, ...where }) => ({
-    ...where,
-    found: found === undefined ? null : excerpt(found),
-  }));
-  return { matches, too_large: isTooLarge, decided: shown };
+  return decided.map(({ found, ...where }) => ({ ...where, found: found === undefined ? null : excerpt(found) }));
 }

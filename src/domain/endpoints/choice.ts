@@ -1,6 +1,6 @@
 /**
- * What decides which events an endpoint receives. Stores keep an endpoint's earlier choices as long as events that they
- * decided, so that `events/why.ts` can tell why one of those did not arrive.
+ * A choice decides which events an endpoint receives. Stores keep an endpoint's earlier choices as long as events that
+ * they decided, so that `events/why.ts` can tell why one of those did not arrive.
  */
 import type { FilterDocument } from "../events/filter/filter.ts";
 import type { DisabledReason } from "./endpoint.ts";

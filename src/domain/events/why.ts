@@ -1,11 +1,12 @@
 /**
  * Tells in one sentence why an event arrived at an endpoint, or did not. `reasonOf` asks the rules of `routing.ts` about
- * the choice that the endpoint had then. Where the rows that would tell are gone, it says so.
+ * the choice that the endpoint had then. If the rows that would tell are gone, it says so.
  */
 import { causeText, type AttemptError } from "../deliveries/attempt.ts";
 import type { ShownStatus } from "../deliveries/delivery.ts";
 import type { ChoiceThen, KeptChoice } from "../endpoints/choice.ts";
 import type { DisabledReason } from "../endpoints/endpoint.ts";
+import { excerptOf } from "../json/excerpt.ts";
 import { formatInstant } from "../time/instant.ts";
 import { counted, listed } from "../wording.ts";
 import { explain, type Decision } from "./filter/evaluate.ts";
@@ -43,14 +44,14 @@ export interface WhyDelivery {
     readonly error: AttemptError | null;
     readonly statusCode: number | null;
   } | null;
-  /** How many deliveries wait before it at its endpoint. Null if it does not wait on the disk. */
+  /** The number of deliveries that wait before it at its endpoint. Null if it does not wait on the disk. */
   readonly ahead: number | null;
 }
 
-/** How sending stands, for a delivery that waits. */
+/** The facts about sending now, for a delivery that waits. */
 export interface WhyNow {
   readonly now: number;
-  /** Why nothing is sent now; null if all is well. */
+  /** The reason why nothing is sent now; null if all is well. */
   readonly halted: string | null;
 }
 
@@ -92,7 +93,7 @@ export type Reason =
     }
   | { readonly code: "unknown"; readonly because: Gone };
 
-/** What is gone, so that the reason cannot be known any more. */
+/** The row that is gone, so that the reason cannot be known any more. */
 export type Gone = "event" | "choice" | "delivery";
 
 export const REASON_CODES = [
@@ -270,7 +271,7 @@ function filteredText({ decided, erasedAt }: Extract<Reason, { code: "filtered" 
     const when = erasedAt === null ? "was lost" : `was erased at ${formatInstant(erasedAt)}`;
     return `the event's data ${when}, so it cannot be known any more which condition decided`;
   }
-  if (decided.length === 0) return "a condition that is not shown decided";
+  if (decided.length === 0) return "it cannot be shown here which condition decided";
   const some = decided.slice(0, NAMED).map(decisionText);
   const rest = decided.length - some.length;
   return `${some.join(", and ")}${rest > 0 ? `, and ${rest} more` : ""}`;
@@ -278,10 +279,6 @@ function filteredText({ decided, erasedAt }: Extract<Reason, { code: "filtered" 
 
 /** "/data/amount/$gt fails, because /data/amount is 250". */
 function decisionText({ pointer, path, found, holds }: Decision): string {
-  const value = found === undefined ? "has no value" : `is ${cut(JSON.stringify(found))}`;
+  const value = found === undefined ? "has no value" : `is ${excerptOf(found, MAX_FOUND)}`;
   return `${pointer === "" ? "it" : pointer} ${holds ? "holds" : "fails"}, because ${path === "" ? "the event" : path} ${value}`;
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_FOUND ? text : `${text.slice(0, MAX_FOUND).toWellFormed()}…`;
 }

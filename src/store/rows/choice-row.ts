@@ -32,8 +32,8 @@ export function insertChoice([num, change, at, endpoint]: readonly [string, stri
 }
 
 /**
- * How many of the oldest events are looked at for the first choice that is still needed. Nodes may publish in an order
- * that differs a little from that of the keys.
+ * The number of the oldest events that are looked at for the first choice that is still needed. Nodes may publish in an
+ * order that differs a little from that of the keys.
  */
 const OLDEST = 1000;
 

@@ -318,6 +318,14 @@ export const SCENARIOS: Record<string, (walk: Walk) => Promise<Step>> = {
     await walk.call("getEvent", { id });
     return { id };
   },
+  async explainEvent(walk) {
+    const endpoint = await walk.endpoint({ filter: { data: { x: { $gt: 1 } } } });
+    const id = await walk.event("delivered");
+    const query = `endpoint=${endpoint}`;
+    await walk.call("explainEvent", { id, query });
+    await walk.call("explainEvent", { id });
+    return { id, query };
+  },
   async listEventAttempts(walk) {
     await walk.endpoint();
     const id = await walk.event("delivered");

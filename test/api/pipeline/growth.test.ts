@@ -83,7 +83,9 @@ const LOOPS: Record<string, (api: ApiServer) => Promise<Call>> = {
   "POST /v1/webhooks": post(fixed("/v1/webhooks"), ENDPOINT),
   "PATCH /v1/webhooks/:id": async (api) => {
     const path = await endpoint(api);
-    return (at) => api.request("PATCH", path, { body: JSON.stringify({ description: `text ${at}` }) });
+    const filter = (at: number) => ({ data: { at } });
+    return (at) =>
+      api.request("PATCH", path, { body: JSON.stringify({ description: `text ${at}`, filter: filter(at) }) });
   },
   "PUT /v1/webhooks/:id": async (api) => (at) =>
     api.request("PUT", `/v1/webhooks/uid:u${at}`, { body: JSON.stringify(ENDPOINT) }),

@@ -20,6 +20,7 @@ const TABLE: Readonly<Record<string, readonly [Needs, ForSome]>> = {
   publishBatch: ["never", "closed"],
   listEvents: ["read", "named"],
   getEvent: ["read", "id"],
+  explainEvent: ["read", "id"],
   listEventAttempts: ["read", "closed"],
   replayEvent: ["replay", "id"],
   cancelEvent: ["manage", "id"],

@@ -3,7 +3,14 @@ import type { Cases } from "./case.ts";
 
 const { id } = anEvent;
 
-export const EVENTS_CASES: Cases<"events"> = {
+export const EVENTS_CASES: Cases<"events" | "why"> = {
+  why: {
+    words: [id, "ep_06fbqxvx8r4m8q2v6ng0c3kz7t"],
+    asks: ["explainEvent"],
+    exit: 8,
+    out: /^The endpoint's filter did not take it: \S+ fails, because \/data\/amount is 250\.\n {2}chosen at +2026-\S+\n {2}events +budget\.\*\n {2}filter +\{"data":\S+\}\n {2}enabled +yes\n$/,
+    json: { event: id, reason: "filtered" },
+  },
   "events list": {
     words: ["--status", "failed", "--since=2h"],
     asks: ["listEvents"],

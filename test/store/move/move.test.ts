@@ -124,7 +124,7 @@ async function fill(clock: ManualClock) {
   await daemon.request("POST", "/v1/webhooks/jobs", job);
   await daemon.daemon.tick();
   await daemon.daemon.idle();
-  // Why it did not get the events before it can still be told.
+  // It can still be told why this one did not get the events before it.
   await daemon.register(receiver.url, { events: ["goal.achieved"] });
   await daemon.request("POST", "/v1/pause", { reason: "moving house" });
   clock.advance("1m");

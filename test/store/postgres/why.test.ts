@@ -1,4 +1,4 @@
-/** Why an event did not arrive, where one node changes an endpoint while another one publishes. */
+/** Asks why an event did not arrive, where one node changes an endpoint while another one publishes. */
 import { afterAll, describe, expect, it } from "vitest";
 import type { FilterDocument } from "../../../src/domain/events/filter/filter.ts";
 import { reasonOf } from "../../../src/domain/events/why.ts";

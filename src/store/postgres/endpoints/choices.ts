@@ -40,7 +40,7 @@ export async function noteChoice(tx: Queries, endpoint: number, change: ChoiceCh
 }
 
 /**
- * Returns the endpoint's choice for an event whose publish saw that change. Where several nodes publish, a publish may
+ * Returns the endpoint's choice for an event whose publish saw that change. If several nodes publish, a publish may
  * have waited for a change and seen only a part of it.
  */
 export async function choiceAt(
