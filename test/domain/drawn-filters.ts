@@ -95,7 +95,7 @@ const TYPES = ["budget.exceeded", "budget.limit.raised", "goal.achieved"];
 const TAGS = ["vip", "eu", "budget"];
 const NAMES = ["x", "y", "constructor", "__proto__"];
 const NUMBERS = [0, -1, 1, 1.5, 9_007_199_254_740_991];
-const TEXTS = ["", "a", "b", "ab", "aab", "\u{1f600}", "\ud83d"];
+const TEXTS = ["", "a", "b", "ab", "aab", "1.50", "-0.1", "01", "1e1", "2.", "\u{1f600}", "\ud83d"];
 const SCALARS = [
   ...[...NUMBERS, true, false, null, ...TEXTS].map((one) => JSON.stringify(one)),
   "-0.0",

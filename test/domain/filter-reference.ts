@@ -51,6 +51,7 @@ function ofWhole(name: string, operand: any, value: unknown): boolean | null {
 
 /** The answer for one value, which may be an item of an array, or an array as a whole. */
 function isItemMet(name: string, operand: any, value: any): boolean {
+  if (["$gt", "$gte", "$lt", "$lte"].includes(name) && typeof operand === "number") value = readAmount(value);
   const isComparable = typeof value === typeof operand && (isText(value) || typeof value === "number");
   switch (name) {
     case "$eq":
@@ -103,4 +104,13 @@ function isText(value: unknown): value is string {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The number that an amount stands for, and any other value as it is. */
+function readAmount(value: any): any {
+  if (!isText(value)) return value;
+  const [whole = "", fraction, ...more] = (value.startsWith("-") ? value.slice(1) : value).split(".");
+  const isDigits = (text: string) => text !== "" && [...text].every((one) => "0123456789".includes(one));
+  if (more.length > 0 || !isDigits(whole) || (whole.length > 1 && whole.startsWith("0"))) return value;
+  return fraction === undefined || isDigits(fraction) ? Number.parseFloat(value) : value;
 }

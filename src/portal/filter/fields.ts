@@ -1,5 +1,6 @@
 /** The fields that a filter can look at, from recent events, and from the samples and schemas of the types. */
 import type { EventSummary, EventType } from "../../client/operations.ts";
+import { isAmount } from "../../domain/events/filter/filter.ts";
 import type { Kind } from "./operators.ts";
 import { pointerOf } from "./rows.ts";
 
@@ -11,8 +12,6 @@ export interface Field {
   readonly kind: Kind;
   /** Values that were seen, the newest first. */
   readonly examples: readonly string[];
-  /** True if its values are texts that look like numbers, which a filter compares as texts. */
-  readonly isNumericText: boolean;
 }
 
 interface Seen {
@@ -26,7 +25,6 @@ const MOST_EXAMPLES = 20;
 const MOST_ITEMS = 20;
 const DEEPEST = 8;
 const INSTANT = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d)?)?$/;
-const NUMERIC = /^-?\d+(?:\.\d+)?$/;
 
 type Types = readonly Pick<EventType, "name" | "schema" | "sample">[];
 
@@ -42,14 +40,14 @@ export function fieldsOf(types: Types, events: readonly Pick<EventSummary, "data
 
 function typeField(types: Types): Field {
   const examples = types.map(({ name }) => name);
-  return { path: ["type"], pointer: "/type", name: "Event type", kind: "text", examples, isNumericText: false };
+  return { path: ["type"], pointer: "/type", name: "Event type", kind: "text", examples };
 }
 
 function fieldOf({ path, kinds, examples }: Seen): Field {
-  const [kind = "text"] = kinds;
+  const [seen = "text"] = kinds;
   const values = [...examples];
-  const isNumericText = kind === "text" && values.length > 0 && values.every((value) => NUMERIC.test(value));
-  return { path, pointer: pointerOf(path), name: path.slice(1).join("."), kind, examples: values, isNumericText };
+  const kind = seen === "text" && values.length > 0 && values.every(isAmount) ? "amount" : seen;
+  return { path, pointer: pointerOf(path), name: path.slice(1).join("."), kind, examples: values };
 }
 
 function see(seen: Map<string, Seen>, path: readonly string[], value: unknown): void {

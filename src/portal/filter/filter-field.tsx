@@ -122,7 +122,7 @@ function RowList({ draft: { rows, join }, faults, fields, change }: RowListProps
   );
 }
 
-const EXAMPLE = '{"data": {"amount": {"$gt": 1000}, "currency": "EUR"}}';
+const EXAMPLE = '{"data": {"spent": {"value": {"$gt": 1000}, "currency": "EUR"}}}';
 
 interface JsonProps {
   readonly text: string;

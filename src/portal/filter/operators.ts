@@ -1,7 +1,10 @@
 /** The comparisons that a row offers, in words, and the operators that they are in a filter. */
 
-/** The kind of a field's values. An instant is a text that sorts by time. */
-export type Kind = "number" | "text" | "instant" | "boolean";
+/**
+ * The kind of a field's values. An amount is a text such as `512.40`, which can be more or less than a number. An
+ * instant is a text that sorts by time.
+ */
+export type Kind = "number" | "amount" | "text" | "instant" | "boolean";
 
 export interface Operator {
   /** The name in a filter. */
@@ -13,21 +16,24 @@ export interface Operator {
   /** Completes "amount is 250, but must …". */
   readonly must: string;
   readonly takes: "value" | "list" | "nothing";
+  /** True if it compares with a number, also where the field is an amount. */
+  readonly isNumeric?: boolean;
   /** Its operand in a filter, if it takes nothing. */
   readonly operand?: boolean;
   readonly kinds: readonly Kind[];
 }
 
-const ANY: readonly Kind[] = ["number", "text", "instant", "boolean"];
-const NAMED: readonly Kind[] = ["number", "text", "instant"];
+const ANY: readonly Kind[] = ["number", "amount", "text", "instant", "boolean"];
+const NAMED: readonly Kind[] = ["number", "amount", "text", "instant"];
+const NUMBERS = { takes: "value", isNumeric: true, kinds: ["number", "amount"] } as const;
 const TEXTS: readonly Kind[] = ["text", "instant"];
 
 /** In the order in which they are offered. The first that fits a kind is the one that a new row has. */
 export const OPERATORS: readonly Operator[] = [
-  { id: "gt", name: "$gt", words: "is more than", must: "be more than", takes: "value", kinds: ["number"] },
-  { id: "gte", name: "$gte", words: "is at least", must: "be at least", takes: "value", kinds: ["number"] },
-  { id: "lt", name: "$lt", words: "is less than", must: "be less than", takes: "value", kinds: ["number"] },
-  { id: "lte", name: "$lte", words: "is at most", must: "be at most", takes: "value", kinds: ["number"] },
+  { id: "gt", name: "$gt", words: "is more than", must: "be more than", ...NUMBERS },
+  { id: "gte", name: "$gte", words: "is at least", must: "be at least", ...NUMBERS },
+  { id: "lt", name: "$lt", words: "is less than", must: "be less than", ...NUMBERS },
+  { id: "lte", name: "$lte", words: "is at most", must: "be at most", ...NUMBERS },
   { id: "after", name: "$gt", words: "is after", must: "be after", takes: "value", kinds: ["instant"] },
   { id: "from", name: "$gte", words: "is at or after", must: "be at or after", takes: "value", kinds: ["instant"] },
   { id: "before", name: "$lt", words: "is before", must: "be before", takes: "value", kinds: ["instant"] },

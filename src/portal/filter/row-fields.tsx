@@ -19,7 +19,9 @@ interface Props {
 export function RowFields({ number, row, fields, faults, change, remove }: Props) {
   const id = `condition-${number}`;
   const field = fields.find(({ pointer }) => pointer === pointerOf(row.path));
-  const { takes } = operatorOf(row.operator);
+  const { takes, isNumeric = false } = operatorOf(row.operator);
+  // A filter does not tell an amount from a number.
+  const kind = field?.kind === "amount" && row.kind === "number" ? "amount" : row.kind;
   const common = { "aria-invalid": faults.length > 0, "aria-describedby": `${id}-says` };
   return (
     <li>
@@ -28,9 +30,9 @@ export function RowFields({ number, row, fields, faults, change, remove }: Props
         <select
           aria-label={`Comparison of condition ${number}`}
           value={row.operator}
-          onChange={({ target }) => change({ ...row, operator: target.value })}
+          onChange={({ target }) => change({ ...row, kind, operator: target.value })}
         >
-          {operatorsFor(row.kind).map(({ id: one, words }) => (
+          {operatorsFor(kind).map(({ id: one, words }) => (
             <option key={one} value={one}>
               {words}
             </option>
@@ -45,10 +47,8 @@ export function RowFields({ number, row, fields, faults, change, remove }: Props
       </div>
       <div id={`${id}-says`}>
         {takes === "list" && faults.length === 0 && <p className="help">Separate the values by commas.</p>}
-        {field?.isNumericText && (
-          <p className="help">
-            This field is a text, such as “{field.examples[0]}”, so it cannot be compared as a number.
-          </p>
+        {field?.kind === "amount" && takes === "value" && !isNumeric && (
+          <p className="help">Type the value as the events write it, such as “{field.examples[0]}”.</p>
         )}
         {faults.map(({ pointer, text }) => (
           <p key={pointer + text} className="help wrong">
@@ -183,14 +183,15 @@ function Value({ number, row, field, change, common }: ValueProps) {
       </select>
     );
   const examples = field?.examples ?? [];
+  const isNumber = row.kind === "number" || row.kind === "amount";
   return (
     <>
       <input
         {...common}
         id={id}
         aria-label={label}
-        list={row.kind === "number" ? undefined : `${id}-examples`}
-        inputMode={row.kind === "number" ? "decimal" : "text"}
+        list={isNumber ? undefined : `${id}-examples`}
+        inputMode={isNumber ? "decimal" : "text"}
         placeholder={examples.length === 0 ? "" : `such as ${examples[0]!.slice(0, LONGEST_EXAMPLE)}`}
         autoCapitalize="off"
         autoComplete="off"
@@ -198,7 +199,7 @@ function Value({ number, row, field, change, common }: ValueProps) {
         value={row.value}
         onChange={({ target }) => change({ ...row, value: target.value })}
       />
-      {row.kind !== "number" && (
+      {!isNumber && (
         <datalist id={`${id}-examples`}>
           {examples.map((example) => (
             <option key={example} value={example} />

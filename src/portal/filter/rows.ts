@@ -22,13 +22,13 @@ type Operand = Scalar | readonly Scalar[];
 
 /** Returns what a filter has for the row's value, or what is wrong with the value, as a sentence. */
 export function operandOf({ kind, operator, value }: Row): { readonly operand: Operand } | { readonly fault: string } {
-  const { takes, operand } = operatorOf(operator);
+  const { takes, operand, isNumeric = false } = operatorOf(operator);
   if (takes === "nothing") return { operand: operand! };
   const texts = takes === "list" ? value.split(",").map((text) => text.trim()) : [value.trim()];
-  const scalars = texts.map((text) => scalarOf(kind, text));
+  const isNumber = isNumeric || kind === "number";
+  const scalars = texts.map((text) => scalarOf(isNumber ? "number" : kind, text));
   const wrong = scalars.findIndex((scalar) => scalar === null);
-  if (wrong >= 0)
-    return { fault: kind === "number" ? `“${texts[wrong]}” is not a number, such as 1000.` : "Type a value." };
+  if (wrong >= 0) return { fault: isNumber ? `“${texts[wrong]}” is not a number, such as 1000.` : "Type a value." };
   return { operand: takes === "list" ? (scalars as Scalar[]) : scalars[0]! };
 }
 

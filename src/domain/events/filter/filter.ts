@@ -94,6 +94,15 @@ interface Operator {
 
 type Part = Each | Whole;
 
+/** Matches a text such as `512.40`. Many publishers write money so, because a float would round it. */
+const AMOUNT = /^-?(?:0|[1-9]\d{0,30})(?:\.\d{1,30})?$/;
+/** A text as long as an event must not be searched to its end. */
+const LONGEST_AMOUNT = 63;
+
+export function isAmount(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LONGEST_AMOUNT && AMOUNT.test(value);
+}
+
 const isScalar = (value: unknown): value is Scalar =>
   value === null || /^(?:string|number|boolean)$/.test(typeof value);
 
@@ -112,12 +121,17 @@ function within(operand: unknown, pointer: string): Part | null {
   return test(pointer, (value) => listed.has(value));
 }
 
-/** Numbers are compared with numbers and texts with texts. Anything else is neither more nor less. */
+/** Numbers are compared with numbers and amounts, and texts with texts. Anything else is neither more nor less. */
 function ordered(isMet: (value: number | string, operand: number | string) => boolean): Operator["reads"] {
-  return (operand, pointer) =>
-    typeof operand === "number" || typeof operand === "string"
-      ? test(pointer, (value) => typeof value === typeof operand && isMet(value as number | string, operand))
-      : null;
+  return (operand, pointer) => {
+    if (typeof operand === "string")
+      return test(pointer, (value) => typeof value === "string" && isMet(value, operand));
+    if (typeof operand !== "number") return null;
+    return test(pointer, (value) => {
+      const number = isAmount(value) ? Number(value) : value;
+      return typeof number === "number" && isMet(number, operand);
+    });
+  };
 }
 
 function text(isMet: (value: string, operand: string) => boolean): Operator["reads"] {
