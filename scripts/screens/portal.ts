@@ -53,6 +53,12 @@ try {
     await show(page, screen, shown);
     for (const viewport of SIZES) {
       await page.setViewportSize(viewport);
+      const { from } = screen;
+      if (from !== undefined)
+        await page
+          .getByText(from, { exact: true })
+          .first()
+          .evaluate("(one) => { one.scrollIntoView(); scrollBy(0, -16); }");
       const path = join(pictures, `${screen.name}-${viewport.width}.webp`);
       writeFileSync(path, await asWebp(await page.screenshot()));
       console.log(path);

@@ -6,7 +6,7 @@ import { asJson, asRows, faultAt, filterDraftOf, NO_FILTER, readingOf } from "..
 import { fieldsOf, pathOf } from "../../src/portal/filter/fields.ts";
 import { operatorsFor, type Kind } from "../../src/portal/filter/operators.ts";
 import { boundsOf } from "../../src/portal/filter/periods.ts";
-import { reasonText } from "../../src/portal/filter/reasons.ts";
+import { filterText, reasonText } from "../../src/portal/filter/reasons.ts";
 import { BLANK, read, write, type Row } from "../../src/portal/filter/rows.ts";
 
 const row = (name: string, kind: Kind, operator: string, value = ""): Row => ({
@@ -230,6 +230,13 @@ describe("a reason", () => {
     expect(why({ amount: 1200, currency: "USD" })).toEqual(['currency is "USD", but must be EUR']);
     expect(why({ currency: "EUR" })).toEqual(["amount is missing, but must be more than 1,000"]);
     expect(why({ amount: 1200, currency: "EUR" })).toEqual(["amount is 1200", 'currency is "EUR"']);
+  });
+
+  it("is given of a filter as a whole, in words", () => {
+    expect(filterText(document)).toBe("amount is more than 1000, and currency is EUR");
+    const either = write([row("a.b", "text", "missing"), { ...EURO, path: ["type"], operator: "starts" }], "any");
+    expect(filterText(either.document)).toBe("a.b is missing, or the event type begins with EUR");
+    expect(filterText({ data: { x: null } })).toBeNull();
   });
 
   it("names the place in the filter if there are no rows", () => {

@@ -17,6 +17,8 @@ export interface Screen {
   readonly act?: (page: Page) => Promise<void>;
   /** A text that only this screen shows. */
   readonly shows: string;
+  /** The text that a picture begins with, if that is not the top. */
+  readonly from?: string;
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).first().click();
@@ -33,6 +35,23 @@ export const SCREENS: readonly Screen[] = [
       await page.getByText("A sample of its data").nth(2).click();
     },
     shows: "not public",
+  },
+  {
+    name: "filter",
+    title: "Only some events: the conditions, and what they make of recent events",
+    path: () => "new",
+    async act(page) {
+      for (const name of ["goal.achieved", "carbon.threshold"]) await page.getByRole("checkbox", { name }).click();
+      await press(page, "Only some");
+      await page.getByLabel("Field of condition 1").selectOption({ label: "footprint_kg (251.4)" });
+      await page.getByLabel("Value of condition 1").fill("250");
+      await press(page, "Add a condition");
+      await page.getByLabel("Field of condition 2").selectOption({ label: "largest_category (travel.flights)" });
+      await page.getByLabel("Comparison of condition 2").selectOption({ label: "begins with" });
+      await page.getByLabel("Value of condition 2").fill("travel.");
+    },
+    shows: "Try it on",
+    from: "Which of these events",
   },
   { name: "endpoint", title: "What is wrong, and what to do", path: ({ endpoint }) => endpoint, shows: "Last answer" },
   {

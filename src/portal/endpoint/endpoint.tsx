@@ -3,6 +3,7 @@ import { Tabs } from "@base-ui/react/tabs";
 import { typeNotes } from "../../client/type-notes.ts";
 import type { EndpointWithHealth } from "../../client/operations.ts";
 import { shortUrl, standingWords } from "../endpoints/standing.ts";
+import { filterText } from "../filter/reasons.ts";
 import { Empty, Loading, Trouble } from "../parts/states.tsx";
 import { Deprecated, Status } from "../parts/status.tsx";
 import { Ago, At } from "../parts/time.tsx";
@@ -138,9 +139,7 @@ function Chosen({ events, filter }: Pick<EndpointWithHealth, "events" | "filter"
       {filter && (
         <div className="wide">
           <dt>Filter</dt>
-          <dd>
-            <code>{JSON.stringify(filter)}</code>
-          </dd>
+          <dd>{filterText(filter) ?? <code>{JSON.stringify(filter)}</code>}</dd>
         </div>
       )}
     </>

@@ -49,7 +49,11 @@ export function FilterField({ draft, reading, faults, events, endpoint, change }
 
 function Conditions({ draft, reading, faults, events, endpoint, change }: Props) {
   const types = useTypes(events);
-  const recent = useEvents(events, endpoint);
+  const recent = useEvents(
+    events,
+    types.map(({ name }) => name),
+    endpoint,
+  );
   return (
     <>
       {draft.view === "json" ? (

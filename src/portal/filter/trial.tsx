@@ -34,7 +34,11 @@ export interface Recent {
   readonly again: () => void;
 }
 
-export function useEvents(chosen: readonly string[], endpoint: string | null): Recent {
+/** Longer lists of types are not asked for by name, because an address has a limit. */
+const MOST_NAMED = 20;
+
+/** `chosen` has the names and patterns that the endpoint chose, and `types` what these are today. */
+export function useEvents(chosen: readonly string[], types: readonly string[], endpoint: string | null): Recent {
   const { portal } = useSession();
   const [period, choose] = useState<Period>("newest");
   // Otherwise each second would be another question.
@@ -42,7 +46,8 @@ export function useEvents(chosen: readonly string[], endpoint: string | null): R
   // A link that is only for some endpoints sees the events of one of them at a time.
   const only = portal.endpoints === null ? undefined : (endpoint ?? undefined);
   const isClosed = portal.endpoints !== null && only === undefined;
-  const query = { include: "data", limit: MOST, endpoint: only, test: false, ...bounds };
+  const type = types.length > 0 && types.length <= MOST_NAMED ? types.join(",") : undefined;
+  const query = { include: "data", limit: MOST, endpoint: only, test: false, type, ...bounds };
   const { value, fault, again } = useRead("listEvents", isClosed ? null : { query });
   return {
     events: (value?.data ?? []).filter(({ type, data }) => chooses(chosen, type) && data),
