@@ -1,7 +1,7 @@
 import { ClientError } from "../src/client/client.ts";
 import { Failure } from "./failure.ts";
 
-/** Error codes that pass without help, because the daemon is starting, stopping or busy. */
+/** Error codes that go away by themselves, because the daemon is starting, stopping or busy. */
 const PASSING = new Set(["storage_unavailable", "shutting_down", "overloaded"]);
 
 /** True if the daemon may be back in a moment: nothing answers, or it is starting, stopping or overloaded. */

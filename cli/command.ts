@@ -20,7 +20,7 @@ export interface TextFlag extends Described {
   readonly type: "string";
   readonly default?: string;
   readonly required?: true;
-  /** The value if nothing, or another flag, follows the flag. */
+  /** The value if the flag stands last or another flag follows it. */
   readonly bare?: string;
   /** May be given several times. */
   readonly multiple?: true;
@@ -102,7 +102,9 @@ export const YES = {
 /** Chooses a tenant, for the socket and for keys of every tenant. */
 export const TENANT = { type: "string", valueHint: "TENANT", description: "Only this tenant" } as const;
 
-/** Defines `--sort`. `more` are further sort keys, for lists short enough to be sorted by more than their age. */
+/**
+ * Defines `--sort`. `more` are further sort keys, for lists that are short enough to sort by something other than age.
+ */
 export function sortedBy<const S extends string = never>(...more: readonly S[]) {
   const options = ["newest", "oldest", ...more.flatMap((sort) => [sort, `-${sort}`])];
   const reversed = more[0] === undefined ? "" : `; --sort=-${more[0]} reverses the order`;
@@ -135,7 +137,7 @@ export const FOUND_BY = {
   tag: { type: "string", valueHint: "TAG", description: "Only events with this tag; separate several with commas" },
 } as const;
 
-/** The words of `--filter`, each as a flag. */
+/** The keys of `--filter`, each as a flag. */
 export const FILTER = {
   filter: {
     type: "string",

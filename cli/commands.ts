@@ -13,7 +13,7 @@ function listed(summary: string, load: () => Promise<Command>): Listed {
   return { summary, load };
 }
 
-/** In the order of the help. */
+/** Help shows them in this order. */
 export const COMMANDS = {
   serve: listed("Run the daemon", async () => (await import("./daemon/serve.ts")).serve),
   status: listed(
@@ -319,7 +319,7 @@ export const PURPOSES: readonly { readonly title: string; readonly words: readon
   },
 ];
 
-/** The commands that lead from nothing to the first delivered event. */
+/** The commands that take a newcomer from nothing to the first delivered event. */
 export const FIRST_RUN = ["webhookd serve --dev", "webhookd listen --register", "webhookd trigger budget.exceeded"];
 
 /** Aliases of a command's last word. Help does not mention them. */

@@ -1,9 +1,9 @@
-/** Asks a person to confirm what cannot be undone. */
+/** Asks a person to confirm an action that cannot be undone. */
 import { Failure, usage } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { note } from "./output/print.ts";
 
-/** Call this before any request to the daemon. Throws if there is neither a terminal to ask on nor `--yes`. */
+/** Call this before any request to the daemon. Throws if `--yes` was not given and there is no terminal to ask on. */
 export function requireConsent(doing: string, { yes }: { readonly yes: boolean }, { stdin, stderr }: Io): void {
   if (yes || (stdin.isTTY && stderr.isTTY)) return;
   throw usage(`${doing} needs --yes when there is no terminal`);

@@ -1,4 +1,4 @@
-/** The meanings of exit codes, which are a contract with scripts. */
+/** The exit codes and their meanings, which are a contract with scripts. */
 export const EXIT = {
   ok: 0,
   /** The command was refused or failed, and no other code fits. */
@@ -11,7 +11,7 @@ export const EXIT = {
   unreachable: 5,
   conflict: 6,
   partly_done: 7,
-  /** The command worked, and the answer is no. */
+  /** The command worked, and the answer to its question is no. */
   answer_is_no: 8,
   wait_ran_out: 9,
   /** The data is corrupt. */
@@ -27,13 +27,13 @@ export const EXIT = {
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 interface End {
-  /** True if the same start may succeed later without anybody's help. Then systemd starts the daemon again. */
+  /** True if the same start may succeed later without help. systemd then starts the daemon again. */
   readonly again: boolean;
   readonly why: string;
 }
 
 /**
- * The ways in which `serve` may end unless it was stopped normally. The systemd unit and the runbook follow this table.
+ * The ways in which `serve` may end other than by a normal stop. The systemd unit and the runbook follow this table.
  */
 export const ENDS_OF_SERVE = {
   refused: { again: true, why: "another program may be using the port, and a missing key file may come back" },

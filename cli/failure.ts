@@ -6,8 +6,7 @@ import type { Io } from "./io.ts";
 import { jsonText } from "./output/print.ts";
 
 /**
- * The error of a command that did not do what it was asked: what happened, and what to type next. It may contain
- * outside text.
+ * A command did not do what it was asked to. Says what happened and what to type next, and may contain outside text.
  */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -23,7 +22,7 @@ export class Failure extends Error {
   }
 }
 
-/** Returns the error for a wrong command line: exit code 2, and nothing was asked of the daemon. */
+/** Returns the error for a wrong command line: exit code 2, before any request to the daemon. */
 export function usage(what: string, hint = ""): Failure {
   return new Failure("usage", what, `${hint} Nothing was done.`.trimStart());
 }
@@ -81,7 +80,7 @@ function understand(error: unknown): Understood {
   };
 }
 
-/** Returns the error's own hint, the hints for what the daemon refused, or none. */
+/** Returns the error's own hint, or the hints for what the daemon refused, or none. */
 function hintsOf({
   message,
   hint,

@@ -1,4 +1,4 @@
-/** Reads and creates files that a flag names. No message repeats what they contain. */
+/** Reads and creates files named by flags. No message repeats their contents. */
 import { closeSync, fsyncSync, openSync, readSync, statSync, unlinkSync, writeSync } from "node:fs";
 import { NotUtf8, utf8Of } from "../src/domain/utf8.ts";
 import { Failure, usage } from "./failure.ts";
@@ -36,7 +36,7 @@ function readUpTo(file: string, what: string, maxBytes: number): Buffer {
   }
 }
 
-/** Reads a file as text. Throws a Failure that names the line that is not UTF-8. */
+/** Reads a file as text. If it is not UTF-8, throws a Failure that names the offending line. */
 export function readText(file: string, what: string, maxBytes: number): string {
   return textOf(readFile(file, what, maxBytes), file);
 }
@@ -64,8 +64,9 @@ async function readInput(file: string, what: string, maxBytes: number, { stdin }
 }
 
 /**
- * Creates a file that only its owner may read, then runs `make` and writes the secret into the file: a file that cannot
- * be created must be found before a secret exists. Without a name nothing is written. Never replaces an existing file.
+ * Creates a file that only its owner may read, then runs `make` and writes the secret into the file. This order finds
+ * out before the secret exists if the file cannot be created. Without a name nothing is written. Never replaces an
+ * existing file.
  */
 export async function keepingIn<T>(
   file: string | undefined,

@@ -1,4 +1,4 @@
-/** Finds the one thing whose id begins with the typed text, because tables on a terminal shorten ids. */
+/** Finds the one object whose id begins with the typed text, because tables on a terminal shorten ids. */
 import type { Client } from "../src/client/client.ts";
 import { isBeginning, isId, receivedWithin } from "../src/domain/id.ts";
 import { Failure } from "./failure.ts";
@@ -7,9 +7,9 @@ import { hostOf } from "./output/words.ts";
 import { connect, type TargetArgs } from "./target.ts";
 import { readId, type Named } from "./values.ts";
 
-/** The error about an ambiguous beginning names at most this many. */
+/** The error about an ambiguous prefix names at most this many. */
 const NAMED = 5;
-/** A short id that is long enough to be unique never has so many others before it. */
+/** An id that is shortened but still unique never has this many others before it. */
 const LOOKED_AT = 1000;
 
 /** An id that may begin with the typed text, and words that tell it from others. */
@@ -22,7 +22,7 @@ interface Candidate {
  * Reads the beginning of an id. Throws a Failure for anything else, before any request and before looking for a daemon.
  */
 export function readBeginning(prefix: Named, text: string): string {
-  // A cut cell of a table is copied with its ellipsis.
+  // People copy a shortened cell of a table with its ellipsis.
   const typed = text.replace(/(?:…|\.{2,3}|>)$/, "");
   return isBeginning(prefix, typed) ? typed : readId(prefix, text);
 }
@@ -39,7 +39,7 @@ export async function findId(prefix: Named, text: string, client: Client): Promi
   if (isId(prefix, text)) return text;
   const typed = readBeginning(prefix, text);
   let found = await findAmong(candidates(prefix, typed, client, receivedWithin(typed.slice(prefix.length + 1))), typed);
-  // Ids that were made after a clock was ahead are ahead of it: look among the newest of all.
+  // While the clock was ahead, ids got later times than ids created since, so look among the newest of all.
   const isByTime = prefix === "evt" || prefix === "dlv" || prefix === "att";
   if (found.length === 0 && isByTime) found = await findAmong(candidates(prefix, typed, client, {}), typed);
   const [only, another] = found;
@@ -62,10 +62,10 @@ async function findAmong(all: AsyncGenerator<Candidate>, typed: string): Promise
   return found;
 }
 
-/** When events were received; everything if it is empty. */
+/** The period in which events were received. Empty means all of them. */
 type Period = Partial<ReturnType<typeof receivedWithin>>;
 
-/** Yields everything of the period that may begin with the typed text. */
+/** Yields everything from the period that the typed text may stand for. */
 async function* candidates(prefix: Named, typed: string, client: Client, period: Period): AsyncGenerator<Candidate> {
   switch (prefix) {
     case "ep":

@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldCode } from "../src/domain/errors.ts";
 
-/** Hints at what to type after the daemon refused a request, by the code of the error. */
+/** Hints about what to type when the daemon refuses a request, by the code of the error. */
 export const HINTS: { readonly [C in ErrorCode]?: string } = {
   event_not_failed:
     "To see what became of each: `webhookd events show evt_…`. What waits for a retry is tried now by `webhookd deliveries attempt --filter event:evt_…`. What was delivered is sent again by: webhookd replay evt_… --force",
@@ -25,7 +25,7 @@ export const HINTS: { readonly [C in ErrorCode]?: string } = {
   forbidden: "To create a key that may: webhookd keys create --name NAME --scope SCOPE,… --tenant TENANT",
 };
 
-/** The text must also be true for a daemon that already runs with --dev. */
+/** The text must also be true for a daemon that is already running with --dev. */
 const DEV =
   "A daemon started with --dev allows endpoints on its own machine (127.0.0.0/8, ::1, localhost), but no other non-public addresses.";
 

@@ -1,4 +1,4 @@
-/** Everything that a command uses of the process and the machine, so that a test can replace both. */
+/** Everything that a command uses of the process and the machine, so that a test can replace it. */
 import type { ConfigFlags, ConfigInputs } from "../src/config/inputs.ts";
 
 export interface Output {
@@ -13,7 +13,7 @@ export interface Output {
 
 export interface Input {
   readonly isTTY: boolean;
-  /** Reads to the end. */
+  /** Reads all of the input. */
   read(): Promise<Buffer>;
   /**
    * Reads one line from the person at the terminal, or null at the end of input. `hidden` does not echo what is typed.
@@ -27,11 +27,11 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
   configInputs(flags: ConfigFlags): ConfigInputs;
-  /** True if the bytes of the command line are UTF-8. False if the system does not tell. */
+  /** True if the bytes of the command line are UTF-8. False if the system cannot tell. */
   typedUtf8(): boolean;
   /**
-   * Returns the descriptor of a socket that the service manager opened for this process. Null without one, and on a
-   * second call.
+   * Returns the descriptor of a socket that the service manager opened for this process. Null if there is none, and on
+   * a second call.
    */
   inheritedSocket(): number | null;
   /** Epoch milliseconds. */
@@ -40,13 +40,12 @@ export interface Io {
   monotonic(): number;
   sleep(ms: number): Promise<void>;
   /**
-   * Calls `run` at every SIGINT and SIGTERM, which then do nothing else, and with SIGTERM when the terminal is gone.
-   * The returned function stops that.
+   * Calls `run` at every SIGINT and SIGTERM instead of the default action, and with SIGTERM when the terminal is gone.
+   * The returned function removes the listener.
    */
   onSignal(run: (signal: "SIGINT" | "SIGTERM") => void): () => void;
   /**
-   * Calls `run` at every later SIGHUP, unless the signal means that the terminal is gone. SIGHUP then does nothing
-   * else.
+   * Calls `run` at every later SIGHUP instead of the default action, unless the signal means that the terminal is gone.
    */
   onHangup(run: () => void): void;
   /** Ends the process without waiting for anything. */

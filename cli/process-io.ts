@@ -7,7 +7,7 @@ import { takeInheritedSocket } from "./daemon/inherited-socket.ts";
 import type { Input, Io, Output } from "./io.ts";
 
 interface ProcessIo extends Io {
-  /** Returns why some output of the command could not be written, or null if all of it was. */
+  /** Returns the error that kept some of the command's output from being written, or null if all of it was written. */
   unwritten(): Error | null;
 }
 
@@ -16,7 +16,7 @@ export function processIo(): ProcessIo {
   const onUnwritten = (error: Error) => void (unwritten ??= error);
   const hadTerminal = isatty(0);
   let takesHangups = false;
-  /** A SIGHUP may mean this. Without a terminal nobody could stop the process any more. */
+  /** A SIGHUP may mean that the terminal is gone. Without it nobody could stop the process any more. */
   const terminalIsGone = () => hadTerminal && !opens("/dev/tty");
   return {
     stdin: processInput(),
@@ -66,8 +66,8 @@ function opens(path: string): boolean {
 }
 
 /**
- * A reader that closes the pipe (`| head`) ends nothing by itself: the daemon keeps serving, a command finishes its
- * work, and a command without an end uses `onClosed`.
+ * A reader that closes the pipe (`| head`) does not end the process: the daemon keeps serving, a command finishes its
+ * work, and an endless command uses `onClosed`.
  */
 function outputOf(stream: NodeJS.WriteStream, onUnwritten: (error: Error) => void): Output {
   stream.on("error", () => {});
@@ -84,7 +84,7 @@ function outputOf(stream: NodeJS.WriteStream, onUnwritten: (error: Error) => voi
   };
 }
 
-/** Does not touch stdin before it is needed, because reading would keep the process alive. */
+/** Leaves stdin alone until it is needed, because reading would keep the process alive. */
 function processInput(): Input {
   return {
     get isTTY() {
@@ -98,7 +98,7 @@ function processInput(): Input {
     async ask(question, { hidden = false } = {}) {
       const { createInterface } = await import("node:readline");
       process.stderr.write(question);
-      // Only the line editor echoes what is typed, and a hidden answer has no output to echo to.
+      // Only the line editor echoes what is typed, so for a hidden answer it gets no output.
       const output = hidden ? undefined : process.stderr;
       const lines = createInterface({ input: process.stdin, ...(output && { output }), terminal: true });
       // The line editor redraws its line from the start, so it needs the question.

@@ -28,8 +28,8 @@ export function connect(args: TargetArgs, io: Io): Client {
 
 /**
  * Tries flags, variables, the socket of the configuration file, the system's socket, the socket of the data directory,
- * and last the listen address with the key in the data directory. A target that is named, or a socket that exists, is
- * used even if nothing answers: calling another daemon unasked would be worse than an error.
+ * and last the listen address with the key in the data directory. Uses a target that is named, or a socket that exists,
+ * even if nothing answers there: silently calling another daemon would be worse than an error.
  */
 export function findTarget(args: TargetArgs, io: Io): Target {
   const named = fromFlags(args) ?? (args["data-dir"] === undefined ? fromVariables(io.env) : null);
@@ -52,8 +52,8 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   sockets.delete("");
   for (const socket of sockets) if (inputs.exists(socket)) return { socket };
   if (inputs.exists(adminKeyFile(config))) return withKey(ownUrl(config), adminKeyFile(config));
-  // The directory belongs to a daemon that runs as another user. Use its socket, so that the error says so instead of
-  // saying that there is no daemon.
+  // The directory belongs to a daemon that runs as another user. Use its socket, so that the error says so rather than
+  // that there is no daemon.
   const hidden = [...sockets].find((socket) => inputs.isHidden(socket));
   if (hidden !== undefined) return { socket: hidden };
   throw new Failure(
@@ -63,7 +63,7 @@ export function findTarget(args: TargetArgs, io: Io): Target {
   );
 }
 
-/** Says which settings decided where to look, and how to name another place. */
+/** Describes which settings decided where to look, and how to name another place. */
 function whereFrom({ data }: Config, { settings, origins }: LoadedSettings): string {
   const [dir, socket] = [origins.get("data.dir"), origins.get("server.socket")];
   const by = dir === undefined || settings["data.dir"] === "" ? "the default here" : `set by ${dir()}`;
@@ -110,8 +110,8 @@ function listenUrl({ server: { listen, tls } }: Config): URL {
 }
 
 /**
- * True for a loopback address. A key of this host must not be sent to any other, not even to one that the configuration
- * names.
+ * True for a loopback address. A key from this host must not be sent anywhere else, even to an address that the
+ * configuration names.
  */
 function staysHere(url: URL): boolean {
   return isLoopback(url.hostname.replace(/^\[|\]$/g, ""));

@@ -1,4 +1,4 @@
-/** Reads the values of flags before anything is done. Each function throws a Failure with exit code 2. */
+/** Reads the values of flags before the command does anything. Each function throws a Failure with exit code 2. */
 import { faultOf, FILTER_WORDS, queryOf, readFilter, type Filter, type FilterWord } from "../src/client/filter.ts";
 import { parseDuration } from "../src/config/units.ts";
 import { isBeginning, isId } from "../src/domain/id.ts";
@@ -17,7 +17,7 @@ export function readDuration(text: string, flag: string): number {
   throw usage(`${flag} must be a duration such as 30s, 2h or 30d, not "${text}"`);
 }
 
-/** Reads `20/s`, `30/m` or `20` as a number per second, at most what a job allows. */
+/** Reads `20/s`, `30/m` or `20` as a number per second, up to the limit for a job. */
 export function readPace(text: string, flag: string): number {
   const [, number, unit = "s"] = /^(\d{1,6}(?:\.\d{1,3})?)(?:\/([sm]))?$/.exec(text) ?? [];
   const perSecond = number === undefined ? 0 : Number(number) / (unit === "m" ? 60 : 1);
@@ -48,10 +48,10 @@ export function readId(prefix: Named, text: string): string {
 }
 
 type FlagOf<W> = W extends `${infer Head}_${infer Tail}` ? `${Head}-${Tail}` : W;
-/** The filter of a command: `--filter`, and its words as flags. */
+/** The filter of a command: `--filter`, and its keys as flags. */
 export type FilterArgs = { readonly [F in "filter" | FlagOf<FilterWord>]?: string | undefined };
 
-/** Combines `--filter` with the flags beside it. A word may come from only one of them, and must be in `taken`. */
+/** Combines `--filter` with the flags. Only one of them may set a key, and the key must be in `taken`. */
 export function readFilterArgs(args: FilterArgs, taken: readonly FilterWord[] = FILTER_WORDS): Filter {
   const { filter, mistakes } = readFilter(args.filter ?? "");
   const [first] = mistakes;

@@ -2,10 +2,10 @@ import type { Client } from "../src/client/client.ts";
 import { whyNone } from "./daemon/halts.ts";
 import type { Io } from "./io.ts";
 
-/** A receiver has 10 s, and the daemon needs a moment to start and to record the result. */
+/** A receiver has 10 s, and the daemon needs a moment to start the attempt and to record the result. */
 export const ATTEMPT_WAIT_MS = 15_000;
 const POLL_MS = 100;
-/** Most attempts take less than this. Afterwards, check each second whether attempts are made at all. */
+/** Most attempts take less than this. After that, check each second whether attempts are made at all. */
 const LOOK_AFTER_MS = 250;
 const LOOK_MS = 1000;
 
@@ -18,12 +18,12 @@ export interface Waiting<T> {
 
 export interface Waited<T> {
   readonly response: T;
-  /** The reason that there will be no attempt, or null if it is not known. */
+  /** The reason that no attempt will be made, or null if unknown. */
   readonly why: string | null;
 }
 
 /**
- * Polls until `isDone` is true. Resolves to the last response when the time is over, or when the daemon says that it
+ * Polls until `isDone` is true. Resolves to the last response when the time is up, or when the daemon says that it
  * makes no attempts now.
  */
 export async function waitForAttempts<T>(

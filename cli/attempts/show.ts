@@ -61,7 +61,7 @@ function adviceFields(attempt: Attempt): [string, string][] {
   ];
 }
 
-/** Says what triggered the attempt, in an operator's words. */
+/** Describes what triggered the attempt, in an operator's words. */
 function placeOf({ trigger, round, retry }: Attempt): string {
   if (trigger === "test") return "a test event";
   if (retry === null) return "made by hand";

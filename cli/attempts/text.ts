@@ -1,4 +1,3 @@
-/** Renders attempts as text. */
 import type { Attempt, EventDelivery } from "../../src/client/operations.ts";
 import { printable } from "../../src/domain/printable.ts";
 import { ago, hostOf, span } from "../output/words.ts";
@@ -37,7 +36,7 @@ export function lastResultOf(
 /** A delivery that has been due for longer than this waits behind others. */
 const WAITS_S = 5;
 
-/** True if the attempt is due but waits for its turn, because only so many are made at a time. */
+/** True if the attempt is due but is waiting for its turn, because an endpoint gets only so many at a time. */
 export function waitsForTurn(instant: string, now: number): boolean {
   return (now - Date.parse(instant)) / 1000 >= WAITS_S;
 }

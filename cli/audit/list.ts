@@ -55,7 +55,7 @@ export const auditList = command({
   ],
   async run(args, io) {
     const client = connect(args, io);
-    // Do not look up an id: the log also has objects that were deleted, or that are not endpoints.
+    // Do not look up ids: the log also names objects that were deleted or are not endpoints.
     const isId = args.about === undefined || isAnyId(args.about);
     const object = isId ? args.about : await findEndpoint(args.about!, client);
     const query = { ...readQuery(args, io.now(), ["since", "until", "tenant"]), action: args.action, object };

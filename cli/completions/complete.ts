@@ -59,7 +59,7 @@ async function known(client: Client, hint: string, command: CommandName): Promis
   }
 }
 
-/** Returns the flags, typed so far, that choose the daemon. */
+/** Returns the flags typed so far that choose the daemon. */
 function targetIn(words: readonly string[]): TargetArgs {
   const value = (flag: string) => {
     const index = words.findIndex((word) => word === flag || word.startsWith(`${flag}=`));

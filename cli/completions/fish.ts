@@ -1,7 +1,7 @@
 import { GROUPS } from "../commands.ts";
 import { nextWords, type Takes, type TypedCommand } from "./grammar.ts";
 
-/** The script is for a file `webhookd.fish` in fish's folder of completions. */
+/** The script is meant for a file `webhookd.fish` in fish's completions folder. */
 export function fishScript(commands: readonly TypedCommand[]): string {
   const groups = Object.keys(GROUPS);
   const next = (group: string, at: string) =>

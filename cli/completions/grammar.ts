@@ -76,9 +76,7 @@ function isIn(group: string, name: string): boolean {
   return group === "" ? !name.includes(" ") : name.startsWith(`${group} `);
 }
 
-/**
- * Returns the command and the hint for the last word of a command line, or null if there is nothing to ask a daemon.
- */
+/** Returns the command and the hint for the last word of a command line, or null if the daemon need not be asked. */
 export async function hintAt(
   words: readonly string[],
 ): Promise<{ readonly command: CommandName; readonly hint: string } | null> {

@@ -1,7 +1,7 @@
 import { GROUPS } from "../commands.ts";
 import { nextWords, type Described, type Takes, type TypedCommand } from "./grammar.ts";
 
-/** The script is for a file `_webhookd` in a folder of `$fpath`, or for `eval`. */
+/** The script is meant for a file `_webhookd` in a folder of `$fpath`, or for `eval`. */
 export function zshScript(commands: readonly TypedCommand[]): string {
   const groups = Object.keys(GROUPS).map((group) => `    ${group}) next=(${described(nextWords(group))}) ;;`);
   const flags = commands.map(({ name, flags }) => {

@@ -15,7 +15,7 @@ export const configCheck = command({
     json: JSON_FLAG,
   },
   examples: ["webhookd config check", "webhookd config check /etc/webhookd/webhookd.toml --json"],
-  /** Checks the configuration as a start would read it. A file that cannot be used is a result, not an error. */
+  /** Checks the configuration exactly as `serve` would read it. An unusable file is a result, not an error. */
   async run(args, io) {
     const inputs = io.configInputs({ config: args.file });
     try {

@@ -8,7 +8,7 @@ import { Failure } from "../failure.ts";
 import { say, sayJson } from "../output/print.ts";
 import { serviceUnit, socketUnit } from "./units.ts";
 
-/** Software that the distribution did not package is installed here. */
+/** Software that does not come from the distribution is installed here. */
 const INSTALLED = "/usr/local/bin/webhookd";
 
 const ARGS = {
@@ -48,7 +48,7 @@ export const configInit = command({
 
 interface Chosen {
   readonly text: string;
-  /** Undefined if the text is printed. */
+  /** Undefined to print the text instead. */
   readonly path: string | undefined;
   readonly next: (file: string) => string[];
 }
@@ -78,7 +78,7 @@ function program(): string {
   return parse(process.execPath).name === "node" ? INSTALLED : process.execPath;
 }
 
-/** Everybody may read the file: it holds no secret, and root writes it for another user's daemon. */
+/** Everyone may read the file: it holds no secret, and root writes it for a daemon that runs as another user. */
 function write(file: string, text: string, force: boolean): void {
   try {
     writeFileSync(file, text, { mode: 0o644, flag: force ? "w" : "wx" });

@@ -11,7 +11,7 @@ import type { Io } from "../io.ts";
 
 type Tenants = Configuration["tenants"];
 
-/** The settings that a start would use now. */
+/** The settings that a daemon would use if it started now. */
 interface OnDisk {
   readonly file: string | null;
   readonly texts: Readonly<Record<SettingName, string>>;
@@ -73,7 +73,7 @@ function read(given: string | undefined, io: Io): OnDisk {
 interface Difference {
   /** `server.listen`, or `tenants.acme`. */
   readonly name: string;
-  /** The value that a start would use. Null for a tenant that has no section. */
+  /** The value that a daemon would use if it started now. Null for a tenant that has no section. */
   readonly file: unknown;
   /** True if a SIGHUP is enough to apply it. */
   readonly live: boolean;
@@ -115,13 +115,13 @@ function sayRunning(running: Configuration, disk: OnDisk, io: Io): void {
   note(io, count === 0 ? `The same as ${where}.` : `Compared with ${where}: ${count} different, marked above.`);
 }
 
-/** Formats a value as the file would have it. */
+/** Formats a value as it would appear in the file. */
 function tomlText(value: unknown): string {
   return Array.isArray(value) ? `[${value.map((one) => JSON.stringify(one)).join(", ")}]` : JSON.stringify(value);
 }
 
 /**
- * Returns default shares for the tenants of the file, so that those which the daemon does not know yet are shown, too.
+ * Returns default shares for the tenants of the file, so that tenants which the daemon does not know yet are shown too.
  */
 function withNone(tenants: Tenants): Tenants {
   const none = { weight: 1, rate_per_second: null, max_pending: null };

@@ -16,7 +16,7 @@ interface Named {
 }
 type Served = Pick<Daemon, "url" | "socket" | "created" | "adminKeyFile">;
 
-/** Says what losing secret.key costs, as the end of a sentence. */
+/** Describes what losing secret.key costs, as the end of a sentence. */
 export const WITHOUT_KEY = "without it, or a backup made with --seal-with, no signing secret can be read";
 
 /** Returns what `serve` prints on a terminal: where everything is, and the next three commands to type. */

@@ -1,4 +1,4 @@
-/** The conditions of `--fail-on`, under which `status` answers no although the daemon is well. */
+/** The conditions of `--fail-on`. If one is met, `status` exits with a failure although the daemon is well. */
 import { nearest } from "../../src/domain/nearest.ts";
 import { usage } from "../failure.ts";
 import { readCount, readDuration } from "../values.ts";
@@ -10,7 +10,7 @@ export interface Condition {
   readonly name: string;
   /** The part of the health that the condition needs, or null. */
   readonly needs: keyof Health | null;
-  /** Returns what is wrong if the condition is met, else null. */
+  /** Returns a description of the problem if the condition is met, else null. */
   readonly met: (seen: Seen, now: number) => string | null;
 }
 
@@ -44,7 +44,7 @@ function damaged(name: string): Condition {
 
 function backlog(name: string, limit: number): Condition {
   const met = ({ deliveries }: Seen) => {
-    // The daemon has not counted yet in its first half second.
+    // In its first half second the daemon has not counted yet.
     if (!deliveries) return null;
     return deliveries.pending > limit
       ? count(deliveries.pending, "delivery is waiting", "deliveries are waiting")

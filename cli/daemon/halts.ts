@@ -1,4 +1,4 @@
-/** Says in words why nothing is sent now, or less than could be. */
+/** Describes why nothing is being sent now, or less than could be. */
 import type { Status } from "../../src/client/operations.ts";
 import { ClientError, type Client } from "../../src/client/client.ts";
 import type { Io } from "../io.ts";
@@ -7,7 +7,9 @@ import { span } from "../output/words.ts";
 
 export type Halt = Status["not_sending"][number];
 
-/** Returns the halts that are trouble, so not an operator's pause or a stop. Older daemons report no halts. */
+/**
+ * Returns the halts that are trouble, leaving out an operator's pause and a normal stop. Older daemons report no halts.
+ */
 export function troublesOf({ not_sending: halts = [] }: Partial<Pick<Status, "not_sending">>): readonly Halt[] {
   return halts.filter(({ reason }) => reason !== "operator" && reason !== "stopping");
 }
@@ -31,7 +33,7 @@ export function troubleTodo({ reason }: Halt): string {
 
 /**
  * Returns why nothing is sent, for commands about something else. Empty if the status cannot be read, for example
- * because the key may not.
+ * because the key lacks the scope.
  */
 export async function readHalts(client: Client): Promise<readonly Halt[]> {
   try {
@@ -49,7 +51,7 @@ export async function noteHalt(client: Client, io: Io): Promise<void> {
   if (why !== null) note(io, `Nothing is being sent: ${why}.`);
 }
 
-/** Returns why no attempt will be made soon, or null if one will, or if the key may not read the status. */
+/** Returns why no attempt will be made soon. Null if one will be, or if the key may not read the status. */
 export async function whyNone(client: Client): Promise<string | null> {
   const halt = (await readHalts(client)).find(({ reason }) => reason !== "shortage");
   if (halt === undefined) return null;

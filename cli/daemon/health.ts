@@ -1,4 +1,4 @@
-/** Reads how deliveries are doing, beside the state of the daemon itself. */
+/** Reads how deliveries are doing, in addition to the state of the daemon itself. */
 import type { FailureGroup, Job, Statistics, Status } from "../../src/client/operations.ts";
 import type { Client, Item } from "../../src/client/client.ts";
 import { isFailing } from "../../src/domain/endpoints/streak.ts";
@@ -21,11 +21,11 @@ export interface FailingEndpoint extends Pick<FailureGroup, "endpoint" | "error"
 }
 export type Seen = Status & Health;
 
-/** At most this many endpoints are checked, those with most failures first. */
+/** Check at most this many endpoints, those with the most failures first. */
 const LOOKED_AT = 20;
 const HOUR_MS = 3_600_000;
 
-/** Throws if a part in `needed` cannot be read. Any other part is null then. */
+/** Throws if a part in `needed` cannot be read. Any other part that cannot be read becomes null. */
 export async function readHealth(client: Client, needed: ReadonlySet<keyof Health>, now: number): Promise<Health> {
   const read = <K extends keyof Health>(name: K, value: Promise<Health[K]>) =>
     needed.has(name) ? value : value.catch(() => null as Health[K]);
@@ -57,7 +57,7 @@ async function failingEndpoints(client: Client, now: number): Promise<FailingEnd
   }
   const found = await Promise.all(
     [...worst.values()].map(async ({ endpoint, error, status_code, first_at }) => {
-      // The endpoint may have been deleted meanwhile.
+      // The endpoint may have been deleted in the meantime.
       const known = await client.call("getEndpoint", { id: endpoint }).catch(() => null);
       if (known === null) return [];
       const { consecutive_failures, last_success_at } = known.health;

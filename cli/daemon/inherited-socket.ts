@@ -4,8 +4,8 @@ import { Failure } from "../failure.ts";
 const FIRST_FD = 3;
 
 /**
- * Returns the descriptor of the socket that systemd opened for us (`LISTEN_FDS`), or null without one. Deletes the
- * variables, so that no process that we start takes the socket for its own.
+ * Returns the descriptor of the socket that systemd opened for us (`LISTEN_FDS`), or null if it opened none. Deletes
+ * the variables, so that no child process takes the socket for its own.
  */
 export function takeInheritedSocket(env: Record<string, string | undefined>, pid: number): number | null {
   const { LISTEN_FDS: count, LISTEN_PID: owner } = env;

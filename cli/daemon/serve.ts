@@ -20,9 +20,9 @@ const SETTING_FLAGS: readonly (readonly [keyof Args, SettingName])[] = [
   ["log-level", "log.level"],
   ["log-format", "log.format"],
 ];
-/** Under npm one Ctrl-C arrives twice: from the terminal, and passed on by npm. */
+/** Under npm, Ctrl-C arrives twice: once from the terminal and once from npm, which passes it on. */
 const ECHO_MS = 100;
-/** Enough for an attempt's ten seconds and for recording its outcome. */
+/** Long enough for an attempt's ten seconds and for recording its outcome. */
 const DRAIN_MS = 15_000;
 /** Time to stop after the second signal. */
 const ABORT_MS = 1000;
@@ -103,7 +103,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
         {},
         "SIGHUP: the daemon is still starting, so the configuration was not read again; send the signal again later",
       );
-    // Keep one listener for good: a signal that arrives while a listener is replaced is lost.
+    // Keep one listener for good: a signal that arrives while the listener is being replaced is lost.
     io.onHangup(() => onHangup());
     for (const sentence of departures(config)) log.warn({}, sentence);
     if (inputs().root) log.warn({}, AS_ROOT);
@@ -120,7 +120,7 @@ export async function runServe(args: Args, io: Io, load: () => Promise<StartDaem
     for (;;) {
       const end = await untilItEnds(daemon, signals, io);
       if (typeof end === "number") return end;
-      // A socket from systemd is closed with its daemon, so only a new process can continue.
+      // The socket from systemd was closed with its daemon, so only a new process can continue.
       if (listenFd !== null || !(await stopsInTime(daemon, io))) throw end;
       log.error({ err: end }, "restarting within this process to repair the database");
       const again = asBefore(settings.config, daemon);
@@ -145,7 +145,7 @@ class Rereader {
     this.#log = log;
   }
 
-  /** Reloads run one after the other, because each compares with what the last one left. */
+  /** Reloads run one after another, because each compares with the result of the one before. */
   hangUp(daemon: Daemon): void {
     this.#last = this.#last.then(() => this.#reload(daemon));
   }
@@ -178,7 +178,7 @@ class Rereader {
   }
 }
 
-/** Starts again if the first start met a damaged page: the second repairs the database, or refuses it. */
+/** Starts again if the first start finds a damaged page: the second start repairs the database, or refuses it. */
 async function mending(start: () => Promise<Daemon>): Promise<Daemon> {
   try {
     return await start();
@@ -203,7 +203,7 @@ function asBefore(config: Config, { url }: Daemon): Config {
 }
 
 /**
- * Gives attempts in flight the time to end, because their outcomes are kept for the repaired database. False if the
+ * Gives attempts in flight time to end, because the repaired database will keep their outcomes. Returns false if the
  * daemon does not stop in time.
  */
 async function stopsInTime(daemon: Daemon, io: Io): Promise<boolean> {
@@ -269,7 +269,7 @@ function codeOf(signal: Signal): number {
   return signal === "SIGINT" ? EXIT.sigint : EXIT.sigterm;
 }
 
-/** Blames the disk for an error that ends a running daemon, unless the error says otherwise or is plainly a bug. */
+/** Blames the disk for an error that ends a running daemon, unless the error says otherwise or is clearly a bug. */
 function fatal(error: Error): Error {
   const isOurs = error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
   if ("exitCode" in error || isOurs) return error;

@@ -19,7 +19,7 @@ const OLD_MS = 2000;
 /** A node is named if its oldest due delivery is overdue by more than this. */
 const LATE_MS = 60_000;
 
-/** Says what is pending, what failed, what is due soon, and how the last hour went. */
+/** Shows what is pending, what failed, what is due soon, and how the last hour went. */
 export function deliveryLines({ statistics, deliveries, oldest_due_at: oldest, ...seen }: Seen, now: number): string[] {
   // An older daemon does not report `due_by_minute`.
   const [soon = 0, ...later] = seen.due_by_minute ?? [];
@@ -83,7 +83,7 @@ function publishedText({ name, published_last_hour: events }: Item<"listTenants"
   return `${name} published ${grouped(events)}`;
 }
 
-/** Shows the worst endpoints. The two spaces before them are a column, too. */
+/** Shows the endpoints in the worst state. The two spaces before them are a column too. */
 export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: number): void {
   if (failing.length === 0) return;
   const shown = failing.slice(0, NAMED);
@@ -105,7 +105,7 @@ export function sayFailing(io: Io, failing: readonly FailingEndpoint[], now: num
   if (more > 0) say(io, `  and ${count(more, "more endpoint", "more endpoints")}; for all: webhookd failures`);
 }
 
-/** Returns the command to type next. The first problem decides. */
+/** Returns the command to type next. The first problem decides which. */
 export function nextLine(seen: Seen): string {
   const { state, paused, damaged_endpoints: damaged, failing, deliveries, statistics, dev } = seen;
   if ((state !== "ready" && state !== "draining") || troublesOf(seen).length > 0) return "webhookd doctor";
@@ -117,14 +117,14 @@ export function nextLine(seen: Seen): string {
   return `webhookd trigger budget.exceeded${dev ? "" : " --all"}`;
 }
 
-/** Events are accepted in each of the states CANNOT SEND, ready and paused. */
+/** The daemon accepts events in each of the states CANNOT SEND, ready and paused. */
 function stateText(status: Status): string {
   if (status.state !== "ready") return status.state;
   if (troublesOf(status).some(({ reason }) => reason !== "shortage")) return "CANNOT SEND";
   return status.paused === null ? "ready" : "paused";
 }
 
-/** Says whether events are accepted and attempts made, since when, and why not. */
+/** Says whether the daemon accepts events and makes attempts, since when, and why not. */
 export function sendingLines(status: Status, now: number): string[] {
   const { paused } = status;
   const troubles = troublesOf(status);
@@ -231,7 +231,7 @@ function pauseLines({ at, by, reason, saved }: NonNullable<Status["paused"]>, no
   return [`  sending   PAUSED for ${lasting}: ${reason}${unsaved}`, `            since ${at} by ${by}`];
 }
 
-/** False for a store in PostgreSQL: the daemon knows nothing of its free space and makes no backups of it. */
+/** False for a store in PostgreSQL: the daemon does not know how much space it has left, and makes no backups of it. */
 export function hasOwnDisk({ disk }: Pick<Status, "disk">): boolean {
   return disk.free_bytes < Number.MAX_SAFE_INTEGER;
 }

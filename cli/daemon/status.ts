@@ -18,7 +18,7 @@ import { deliveryLines, hostLines, nextLine, sayFailing, sendingLines } from "./
 
 const WAIT_MS = 30_000;
 const POLL_MS = 200;
-/** The longest that a request for the status may take, and the last request once the time is over. */
+/** Limits a request for the status, and also the last request after the time is up. */
 const LOOK_MS = 10_000;
 const LAST_LOOK_MS = 1000;
 
@@ -141,7 +141,7 @@ async function watch(args: Args, { conditions, everyMs }: Watching, io: Io): Pro
   }
 }
 
-/** Returns the last status once the time is over. A daemon that cannot be reached even then is an error. */
+/** Returns the last status when the time is up. It is an error if the daemon still cannot be reached then. */
 async function waitUntilReady(args: Args, io: Io): Promise<Status> {
   const end = io.monotonic() + WAIT_MS;
   for (;;) {
@@ -156,7 +156,7 @@ async function waitUntilReady(args: Args, io: Io): Promise<Status> {
       const status = await client.call("getStatus");
       if (status.state === "ready" || isOver) return status;
     } catch (error) {
-      // The socket may exist by now. It needs no key, unlike the port, which the daemon opens after it.
+      // The socket may exist by now. Unlike the port, which the daemon opens later, it needs no key.
       const isElsewhere = target !== null && !isDeepStrictEqual(findTarget(args, io), target);
       if (!isAway(error) && !isElsewhere) throw error;
       if (isOver) throw new Failure("wait_ran_out", `${(error as Error).message}; waited 30s`);

@@ -45,8 +45,8 @@ export const deliveriesAttempt = command({
     "webhookd deliveries attempt --status-code 5xx --since 2h --dry-run",
   ],
   /**
-   * A single delivery, named by its id, is attempted at once. Several are planned, confirmed and attempted by a job.
-   * Neither changes a ladder.
+   * A single delivery, named by its id, is attempted at once. For several deliveries the command shows a plan, asks for
+   * confirmation and creates a job. Neither changes a ladder.
    */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);
@@ -113,10 +113,7 @@ function made(client: Client, before: Delivery, io: Io): Promise<Waited<Delivery
   return waitForAttempts(isDone, { client, first: before, ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
-/**
- * True if the attempt was made, or is not needed: one already in flight ends first, and if it delivers, no other is
- * made.
- */
+/** True if the attempt was made or is not needed: if one that is already in flight delivers, no other is made. */
 function isMade(before: Delivery, { status, last_attempt: last }: Delivery): boolean {
   if (status !== "pending" && status !== before.status) return true;
   return last !== null && last.trigger === "manual" && last.number > (before.last_attempt?.number ?? 0);

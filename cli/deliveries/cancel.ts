@@ -28,7 +28,7 @@ export const deliveriesCancel = command({
     "webhookd deliveries cancel --type budget.exceeded --since 2h --wait",
     "webhookd deliveries cancel --endpoint ep_01m7w8bx02jeyjr53r14y5rmma --status held --yes --expect 441",
   ],
-  /** Cancelling is planned and confirmed like a bulk replay, and done by a job. */
+  /** Cancelling works like a bulk replay: a plan, a confirmation, and a job. */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);
     const { tenant, event, test, status, ...rest } = readQuery(args, io.now(), DELIVERY_WORDS);

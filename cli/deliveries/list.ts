@@ -14,7 +14,7 @@ function nextOf(next: string | null, now: number): string {
   return waitsForTurn(next, now) ? `its turn, due ${ago(next, now)}` : whenOf(next, now);
 }
 
-/** On a narrow terminal, the columns that say what happened and where are dropped last. */
+/** On a narrow terminal, the columns for the result and the endpoint are dropped last. */
 function fieldsWith(hosts: ReadonlyMap<string, string>): readonly Field<Delivery>[] {
   const hostOfIt = ({ endpoint, last_attempt: last }: Delivery) =>
     hosts.get(endpoint) ?? (last === null ? "-" : hostOf(last.url));

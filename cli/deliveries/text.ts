@@ -8,8 +8,8 @@ import { ago, count, endpointsOf, hostOf } from "../output/words.ts";
 type Shown = Pick<EventDelivery, "id" | "endpoint" | "status" | "attempts" | "next_attempt_at">;
 
 /**
- * `attempts` are oldest first, as many as are kept. `atOnce` is the number of attempts that the endpoint gets at a
- * time, or null if that is not known.
+ * `attempts` holds those that are kept, oldest first. `atOnce` is the number of attempts that the endpoint gets at a
+ * time, or null if unknown.
  */
 export function deliveryLines(
   delivery: Shown,
@@ -48,7 +48,9 @@ function answerOfLast(attempts: readonly Attempt[]): string[] {
 /** `attempts show` lists the others. */
 const MOST_HEADERS = 6;
 
-/** Returns how many attempts at a time each endpoint gets, for endpoints with a delivery that waits for its turn. */
+/**
+ * Returns how many attempts at a time each endpoint gets, for endpoints with a delivery that is waiting for its turn.
+ */
 export async function atOnceOf(
   client: Client,
   deliveries: readonly Shown[],

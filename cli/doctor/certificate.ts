@@ -1,4 +1,4 @@
-/** Checks the certificate that the API is served with. */
+/** Checks the API's own certificate. */
 import type { Config } from "../../src/config.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 import { count } from "../output/words.ts";

@@ -101,7 +101,7 @@ interface Daemon {
   readonly isHere: boolean;
 }
 
-/** Returns the daemon, or a finding that says why there is none. */
+/** Returns the daemon, or a finding that explains why there is none. */
 async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
   try {
     const target = findTarget(args, io);
@@ -118,7 +118,7 @@ async function ask(args: Args, io: Io): Promise<Daemon | Finding> {
   }
 }
 
-/** The configuration of this command may differ from that of the daemon it found. */
+/** The configuration that this command reads may differ from that of the daemon it found. */
 function* daemonsHost({ status: { data, disk }, isHere }: Daemon, config: Config, io: Io): Generator<Finding> {
   yield* hostFindings(io);
   if (!isHere) return yield warn("data", `${data.dir} is on the daemon's host`, "run webhookd doctor --offline there");

@@ -1,4 +1,4 @@
-/** Checks that each endpoint can be reached: look-up, connection and TLS, by the same path and rules as a delivery. */
+/** Checks that each endpoint can be reached: look-up, connection and TLS, by the path and rules of a real delivery. */
 import type { Endpoint } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import type { Config } from "../../src/config.ts";
@@ -6,7 +6,7 @@ import type { Probe, Probed } from "../../src/delivery/http/egress-guard.ts";
 import { lifetime } from "./certificate.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
-/** Probing more hosts than this would be a port scan. */
+/** Probing more hosts than this would amount to a port scan. */
 const MAX_HOSTS = 200;
 const AT_ONCE = 8;
 /** Most certificates are renewed by a program, thirty days ahead. */
@@ -32,7 +32,7 @@ export async function* endpointFindings({ client, config, only, now }: Patient):
   if (more) yield warn("endpoints", `only ${MAX_HOSTS} hosts were checked`, "webhookd doctor --endpoint ep_…");
 }
 
-/** Groups endpoints by host: a host is probed once, or once for each tenant with networks of its own. */
+/** Groups endpoints by host. A host is probed once, or once for each tenant that has its own networks. */
 async function hostsOf(client: Client, { egress }: Config, only: string | undefined) {
   const hosts = new Map<string, Endpoint[]>();
   const apart = new Set(egress.tenants.flatMap(({ names }) => names));

@@ -7,7 +7,7 @@ import type { Io } from "../io.ts";
 import { count, size } from "../output/words.ts";
 import { fail, ok, warn, type Finding } from "./finding.ts";
 
-/** These change how Node speaks TLS, or what it runs. The daemon inherits them from the same place. */
+/** These change how Node speaks TLS, or what it runs, and the daemon inherits them from the same place. */
 const TELLING = ["NODE_OPTIONS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_EXTRA_CA_CERTS", "SSLKEYLOGFILE"];
 const MIB = 2 ** 20;
 
@@ -19,7 +19,7 @@ export function* hostFindings(io: Io): Generator<Finding> {
 
 interface DataPlace {
   readonly config: Config;
-  /** Says whose data directory this is, such as `of the running daemon`. */
+  /** The owner of the data directory, such as `of the running daemon`. */
   readonly of: string;
 }
 
@@ -50,7 +50,7 @@ export function* dataFindings({ config, of }: DataPlace, now: number): Generator
 
 function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
   let isFaulty = false;
-  // systemd passes credentials with a group bit that stands for an access list.
+  // systemd passes credentials with a group bit set, which stands for an access list.
   const others = (file: string) => (dirname(file) === dir ? 0o077 : 0o007);
   for (const file of [dir, ...["webhookd.db", "admin.key"].map((name) => join(dir, name)), secretKeyFile]) {
     const mode = modeOf(file);
@@ -59,7 +59,7 @@ function* modes({ data: { dir, secretKeyFile } }: Config): Generator<Finding> {
     const wanted = file === dir ? "700" : "600";
     yield fail("files", `${file} is open to other users (${mode.toString(8)})`, `chmod ${wanted} ${file}`);
   }
-  // SQLite creates its two other files with the mode that the database has at that time, and they survive a crash.
+  // SQLite creates its two other files with the mode that the database has at the time, and they survive a crash.
   for (const file of [dir, ...["webhookd.db", "webhookd.db-wal", "webhookd.db-shm"].map((name) => join(dir, name))]) {
     const mode = modeOf(file);
     if (mode === null || !existsSync(file) || (mode & 0o200) !== 0) continue;
@@ -103,7 +103,7 @@ function* database(dir: string): Generator<Finding> {
   } else yield ok("database", shown);
 }
 
-/** Tells a store that a start would create from one that is missing, which a start refuses to replace. */
+/** Distinguishes a store that `serve` would create from a missing one, which it refuses to replace. */
 function missing(dir: string, file: string): Finding {
   const moved = readdirSync(dir).some((name) => name.startsWith("webhookd.db.moved-"));
   if (moved) return fail("database", `the store of ${dir} was moved to PostgreSQL`, "name that in [data] store");
@@ -114,8 +114,8 @@ function missing(dir: string, file: string): Finding {
 }
 
 /**
- * Reads the limits of the daemon if it runs here and may be asked, else of this process, which at best was started the
- * same way.
+ * Reads the limits of the daemon if it runs here and its process can be inspected. Otherwise reads those of this
+ * process, which was probably started the same way.
  */
 function* openFiles({ data: { dir }, delivery, server }: Config): Generator<Finding> {
   const pid = daemonPid(dir);
@@ -159,7 +159,8 @@ function limitOf(pid: number | "self", name?: "file size"): number | null {
 }
 
 /**
- * Instants are written by this clock, and receivers refuse a Standard Webhooks signature when it is five minutes off.
+ * The store's times come from this clock, and receivers refuse a Standard Webhooks signature when it is five minutes
+ * off.
  */
 function* clock({ data: { dir } }: Config, now: number): Generator<Finding> {
   const written = Math.max(0, ...["webhookd.db", "webhookd.db-wal"].map((name) => mtimeOf(join(dir, name))));

@@ -1,4 +1,4 @@
-/** Replaces a signing secret that the store cannot read, and says who must be given the new one. */
+/** Replaces a signing secret that the store cannot read, and says who needs the new one. */
 import type { Endpoint } from "../../src/client/operations.ts";
 import { repairOf } from "../endpoints/text.ts";
 import { EXIT } from "../exit-code.ts";

@@ -34,7 +34,7 @@ export const endpointsAdd = command({
     "webhookd endpoints add https://example.com/hook --events budget.exceeded,goal.achieved",
     "webhookd endpoints add https://example.com/hook --events 'budget.*' --secret-file secret.txt",
   ],
-  /** Prints only the secret on stdout, or the id if the secret is in a file or known already. */
+  /** Prints only the secret on stdout, or the id if the secret is already known or goes into a file. */
   async run(args, io) {
     const settings = await readSettings(args, io);
     const brought = await readBrought(args, io);
@@ -66,7 +66,7 @@ export const endpointsAdd = command({
 
 /**
  * The endpoint was registered disabled and is enabled last, so that nothing is signed with a secret that the receiver
- * does not have.
+ * does not have yet.
  */
 async function bringAlong(
   client: Client,

@@ -21,9 +21,7 @@ interface SecretArgs {
   readonly "secret-file"?: string | undefined;
 }
 
-/**
- * Returns the secret in the file of `--secret-from`, without the line break at its end. Undefined without that flag.
- */
+/** Returns the secret in the file of `--secret-from`, without the trailing line break. Undefined without that flag. */
 export async function readBrought(args: SecretArgs, io: Io): Promise<string | undefined> {
   const { "secret-from": from, "secret-file": file } = args;
   if (from === undefined) return undefined;

@@ -5,7 +5,7 @@ import { typeNotes } from "../../src/client/type-notes.ts";
 import { isPattern } from "../../src/domain/events/pattern.ts";
 import { Failure } from "../failure.ts";
 
-/** Reads names and patterns separated by commas, or `all` for every type that is offered now, by its name. */
+/** Reads names and patterns separated by commas, or `all`, which stands for every type on offer now. */
 export async function readTypes(text: string, client: Client): Promise<readonly string[]> {
   return text === "all" ? offeredTypes(client) : text.split(",").map((name) => name.trim());
 }
@@ -37,7 +37,7 @@ export async function suggesting<T>(types: readonly string[], client: Client, ca
   }
 }
 
-/** As `typeNotes`. Empty if the catalogue cannot be read. */
+/** Like `typeNotes`, but empty if the catalogue cannot be read. */
 export async function noteLines(events: readonly string[], client: Client): Promise<readonly string[]> {
   const known = await client.call("listEventTypes").catch(() => null);
   return known === null ? [] : typeNotes(events, known.data);

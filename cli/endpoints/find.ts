@@ -1,4 +1,4 @@
-/** Finds an endpoint by its host, its uid or a word of its description, for a person who does not know its id. */
+/** Finds an endpoint by its host, its uid or a word of its description, for people who do not know its id. */
 import type { Client } from "../../src/client/client.ts";
 import type { Endpoint } from "../../src/client/operations.ts";
 import { isBeginning } from "../../src/domain/id.ts";
@@ -13,8 +13,8 @@ import { connect, type TargetArgs } from "../target.ts";
 const NAMED = 5;
 
 /**
- * Matches ids and keys, whole or cut. Searching for part of an id would find nothing, and an error must not repeat a
- * key.
+ * Matches ids and keys, whole or shortened. Searching for part of an id would find nothing, and an error must not
+ * repeat a key.
  */
 const LIKE_AN_ID = /^(?:ep|evt|dlv|att|job|key|req)_|^wh/;
 
@@ -64,8 +64,8 @@ interface WithIds extends TargetArgs {
 }
 
 /**
- * Returns the same flags with the whole ids of the endpoint and the event that they name. Text that can name none is
- * left as it is.
+ * Returns the same flags, with the endpoint and the event given by their whole ids. Text that cannot name one stays as
+ * it is.
  */
 export async function withWholeIds<A extends WithIds>(args: A, io: Io): Promise<A> {
   const { endpoint, event, filter } = args;

@@ -1,18 +1,18 @@
-/** Reads flags about an endpoint into the fields of a registration or of a change. */
+/** Converts flags about an endpoint into the fields of a registration or change. */
 import type { ArgsOf } from "../command.ts";
 import { usage } from "../failure.ts";
 import { readInputText } from "../files.ts";
 import type { Io } from "../io.ts";
 import { readCount } from "../values.ts";
 
-/** The flag of a filter, for the commands that take one. */
+/** The flag for a filter, for the commands that take one. */
 export const FILTER = {
   type: "string",
   valueHint: "JSON",
   description: "Which events of those types it receives: a JSON filter, @FILE, or none for all",
 } as const;
 
-/** The settings of an endpoint beside its URL and types. `none` removes a limit or a name. */
+/** The settings of an endpoint besides its URL and types. `none` removes a limit or a name. */
 export const SETTINGS = {
   description: { type: "string", valueHint: "TEXT", description: "One-line description" },
   filter: FILTER,

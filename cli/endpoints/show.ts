@@ -47,7 +47,7 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   say(io, "latest attempts");
   const cells = (text: (attempt: Attempt) => string) => attempts.map(text);
   sayColumns(io, [
-    // An empty column makes the two spaces before the others.
+    // An empty column puts two spaces before the others.
     { title: "", cells: cells(() => "") },
     {
       title: "STARTED",
@@ -68,7 +68,7 @@ function showAttempts(id: string, attempts: readonly Attempt[], io: Io): void {
   ]);
 }
 
-/** Fields that `show` puts into words. Any other field is printed as it is. */
+/** Fields that `show` puts into words. Other fields are printed as they are. */
 const SAID: ReadonlySet<string> = new Set<keyof EndpointWithHealth>([
   "id",
   "url",

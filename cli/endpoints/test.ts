@@ -67,7 +67,7 @@ interface Published extends Args {
   readonly why: string | null;
 }
 
-/** While sending is paused, or in an outage, the event waits until that is over. */
+/** During a pause or an outage, the event waits until sending resumes. */
 function published({ id: event }: Publication, { id, why, wait, json }: Published, io: Io): number {
   if (!json) {
     say(io, `${id}  queued  ${event}`);

@@ -1,11 +1,10 @@
-/** Renders endpoints as text. */
 import type { Endpoint, EndpointWithHealth } from "../../src/client/operations.ts";
 import { standingOfEndpoint } from "../../src/client/standing.ts";
 import { ago, grouped } from "../output/words.ts";
 
 /**
- * Returns `damaged`, `enabled`, or `disabled` with what becomes of its events and why. An older daemon does not report
- * damage.
+ * Returns `damaged`, `enabled`, or `disabled` with the reason and what happens to its events. An older daemon does not
+ * report damage.
  */
 export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabled: then }: Endpoint): string {
   if (damaged) return `damaged (${damaged.parts.join(", ")})`;
@@ -13,9 +12,7 @@ export function stateOf({ damaged, enabled, disabled_reason: reason, when_disabl
   return reason === null ? `disabled, ${then}` : `disabled, ${then} (${reason})`;
 }
 
-/**
- * Returns `ok`, or the problem: the word that names it, then the amount. Returns `-` for an endpoint that was deleted.
- */
+/** Returns `ok`, or the problem and its size. Returns `-` for an endpoint that was deleted. */
 export function healthText(
   { damaged, enabled }: Pick<Endpoint, "damaged" | "enabled">,
   health: EndpointWithHealth["health"] | undefined,

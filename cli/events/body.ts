@@ -1,6 +1,6 @@
 /**
- * Builds an event's body as it is signed and sent, from the daemon's response. Its `data` must not pass through a JSON
- * parser, which would change the bytes.
+ * Rebuilds an event's body, as it is signed and sent, from the daemon's response. Its `data` must not pass through a
+ * JSON parser, which would change the bytes.
  */
 import type { Event } from "../../src/client/operations.ts";
 import { envelope } from "../../src/domain/events/event.ts";
@@ -21,7 +21,7 @@ export function bodyOf(answer: string): Buffer {
   );
 }
 
-/** Returns the bytes that were published, or null once they were erased. */
+/** Returns the bytes that were published, or null if they were erased. */
 export function dataOf(answer: string): Buffer | null {
   const bytes = Buffer.from(answer);
   const span: Span & { readonly kind: string } = scanObject(bytes).get("data")!;

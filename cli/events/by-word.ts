@@ -1,4 +1,4 @@
-/** Resolves a bare word among events: their publisher's id or tag, or else the endpoint they went to. */
+/** Finds events by a bare word: their publisher's id or tag, or else the endpoint they went to. */
 import type { Client } from "../../src/client/client.ts";
 import type { FilterWord } from "../../src/client/filter.ts";
 import { findEndpoint } from "../endpoints/find.ts";
@@ -47,7 +47,7 @@ export function requireEventWord(text: string): void {
   if (OURS.test(text)) readBeginning("evt", text);
 }
 
-/** Finds the event by its id, whole or cut, or by its publisher's id if no other event has the same. */
+/** Finds the event by its id, whole or shortened, or by its publisher's id if no other event has the same one. */
 export async function eventMeant(text: string, target: TargetArgs, io: Io): Promise<{ client: Client; id: string }> {
   if (OURS.test(text)) return connectFor("evt", text, target, io);
   const client = connect(target, io);

@@ -1,4 +1,4 @@
-/** Writes a request as webhookd would make it, as a script for any POSIX shell with openssl and curl. */
+/** Writes the request that webhookd would make, as a script for any POSIX shell with openssl and curl. */
 import { SHELL_KEYS } from "../../src/domain/endpoints/secret.ts";
 
 export interface Sent {
@@ -11,8 +11,8 @@ export interface Sent {
 }
 
 /**
- * The script is ASCII only, so that nothing in the body can steer the terminal that shows it. It signs when it runs,
- * and reads the secret from a variable, so no text contains the secret.
+ * The script is pure ASCII, so that nothing in the body can control the terminal that shows it. It signs when it runs,
+ * with a secret from a variable, so that no text contains the secret.
  */
 export function curlScript({ event, endpoint, url, body, headers }: Sent): string {
   const own = headers.map((name) => `#   this endpoint also gets the header ${name}; add it with -H`);

@@ -1,4 +1,4 @@
-/** Reads a JSON object from a flag, such as the `data` of an event. It is checked, and passed on byte for byte. */
+/** Reads a JSON object from a flag, such as the `data` of an event. It is checked, then passed on byte for byte. */
 import { WebhookdError } from "../../src/domain/errors.ts";
 import { scanJson } from "../../src/domain/json/json.ts";
 import { usage } from "../failure.ts";
@@ -11,8 +11,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const DATA = { flag: "--data", what: "An event's data" };
 
 /**
- * Reads `@FILE`, stdin for `-` or, as in curl, `@-`, or else the text itself as JSON. Throws a Failure that names line
- * and column.
+ * Reads `@FILE`, stdin for `-` or (as in curl) `@-`, or else the text itself as JSON. Throws a Failure that names the
+ * line and column.
  */
 export async function readData(typed: string, io: Io, { flag, what } = DATA): Promise<string> {
   const given = typed === "@-" ? "-" : typed;

@@ -7,14 +7,17 @@ import type { Io } from "../io.ts";
 import { say, sayJson } from "../output/print.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
-/** Resolves to the event once each of its deliveries was attempted, or when that took too long or will not be soon. */
+/**
+ * Resolves to the event once each of its deliveries was attempted. Gives up if that takes too long or is not going to
+ * happen soon.
+ */
 export async function firstAttempts(client: Client, id: string, io: Io): Promise<Waited<Event>> {
   const ask = () => client.call("getEvent", { id });
   const isDone = ({ deliveries }: Event) => !deliveries.some(isOpen);
   return waitForAttempts(isDone, { client, first: await ask(), ask, waitMs: ATTEMPT_WAIT_MS }, io);
 }
 
-/** True until an attempt was made. An interrupted attempt is made again. */
+/** True until an attempt was made. An interrupted attempt does not count, because it is made again. */
 function isOpen({ status, last_attempt: last }: EventDelivery): boolean {
   return status === "pending" && (last === null || last.outcome === "interrupted");
 }

@@ -71,7 +71,7 @@ function lastAnswerOf(event: EventSummary): string {
   return latest === undefined ? "-" : answerOf(latest);
 }
 
-/** Returns `1 of 2`, the number of deliveries that are delivered, or `1+ of 120` if not all of them are known. */
+/** Returns `1 of 2` if one of two deliveries is delivered, or `1+ of 120` if not all of them are known. */
 function deliveredOf(event: EventSummary): string {
   const deliveries = deliveriesOf(event);
   const delivered = deliveries.filter(({ status }) => status === "delivered").length;

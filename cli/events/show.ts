@@ -60,7 +60,7 @@ function checkFlags({ raw, curl, json, force, endpoint }: Args): void {
   if (force && !raw) throw usage("--force needs --raw");
 }
 
-/** Escapes what could control a terminal, but only on a terminal. */
+/** On a terminal, escapes characters that could control it. */
 function sayBody(body: string, force: boolean, io: Io): void {
   const shown = io.stdout.isTTY && !force ? printable(body, { keepNewlines: true }) : body;
   io.stdout.write(shown);
@@ -84,8 +84,7 @@ async function curlOf(client: Client, answer: string, endpoint: string | undefin
 }
 
 /**
- * Fetches the failed deliveries of an event that has more deliveries than its response lists, so that none of them is
- * left out.
+ * Fetches the failed deliveries of an event that has more deliveries than its response lists, so that none is left out.
  */
 async function failedOf(client: Client, answer: string): Promise<readonly Delivery[]> {
   const { id, more_deliveries: more } = JSON.parse(answer) as Event;

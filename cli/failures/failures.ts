@@ -56,7 +56,7 @@ export const failures = command({
       sayJson(io, { ...failures, data: sorted(failures.data, args.sort), not_sending: troubles });
       return EXIT.ok;
     }
-    // A person who asks why nothing arrives may not know that somebody paused sending.
+    // A person who wonders why nothing arrives may not know that somebody paused sending.
     const paused = halts.find(({ reason }) => reason === "operator");
     if (paused !== undefined) say(io, `Nothing is being sent: ${pauseText(paused)}.`);
     for (const one of troubles) say(io, `${troubleText(one, io.now())}. To fix it: ${troubleTodo(one)}`);
@@ -98,8 +98,8 @@ interface Named extends TargetArgs {
 }
 
 /**
- * Resolves the name on the command line to an endpoint or a tenant. A customer with several endpoints is a tenant, so
- * its name stands for all of them.
+ * Resolves a name on the command line to an endpoint or a tenant. A customer with several endpoints is a tenant, so the
+ * tenant's name stands for all of them.
  */
 async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
   const { named, tenant } = args;
@@ -110,14 +110,14 @@ async function meantBy<A extends Named>(args: A, io: Io): Promise<A> {
     if (!(error instanceof Failure) || tenant !== undefined || !isWord(named)) throw error;
     const meant = await readTenant(named, connect(args, io));
     if (meant === null) throw error;
-    // People write a customer's name in upper or lower case as they like.
+    // People type a customer's name in upper or lower case as they like.
     if (meant.toLowerCase() === named.toLowerCase()) return { ...args, tenant: meant };
     const hint = `${error.hint} For all of tenant ${meant}: webhookd failures --tenant ${meant}`;
     throw new Failure(error.failure, error.message, hint, error.code);
   }
 }
 
-/** Returns the tenant with that name, or the one that was probably meant. Null if the key may not list tenants. */
+/** Returns the tenant of that name, or else the most similar one. Null if the key may not list tenants. */
 async function readTenant(name: string, client: Client): Promise<string | null> {
   try {
     return (await tenantNamed(name, client))?.name ?? (await tenantMeant(name, client));
@@ -143,8 +143,8 @@ async function unknownText(name: string, client: Client): Promise<string | null>
 }
 
 /**
- * Reports disabled endpoints: a customer who receives nothing need not have failures. Null if all endpoints in question
- * are enabled, or if that is not known.
+ * Reports disabled endpoints: a customer may receive nothing although there are no failures. Null if all the endpoints
+ * in question are enabled, or if that is not known.
  */
 async function disabledText(
   client: Client,
@@ -166,7 +166,7 @@ async function disabledText(
   }
 }
 
-/** The daemon already returns the groups with most failures first. */
+/** The daemon already returns the groups with the most failures first. */
 function sorted(groups: readonly FailureGroup[], by: "failed" | "retried" | "held" | "first" | "last"): FailureGroup[] {
   const compare = {
     failed: () => 0,
@@ -219,7 +219,7 @@ function columnsOf(
   ];
 }
 
-/** Undefined if the event was pruned since. */
+/** Undefined if the event has been pruned since. */
 async function sampleOf(client: Client, { sample_attempt: id }: FailureGroup): Promise<Attempt | undefined> {
   try {
     return await client.call("getAttempt", { id });
@@ -235,7 +235,7 @@ interface Known {
   readonly now: number;
 }
 
-/** Says what the failure means, who should do what, and what to type. */
+/** Explains what the failure means, who should do what, and what to type. */
 function todoOf(group: FailureGroup, { sample, since, now }: Known): [string, string][] {
   const { endpoint, error, status_code: code, failed, pending, held, first_at: first } = group;
   const advice = adviceOnFailure(group, sample, now - Date.parse(first));

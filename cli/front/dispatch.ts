@@ -100,7 +100,7 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.slice(0, end < 0 ? undefined : end).some((word) => word === "--help" || word === "-h");
 }
 
-/** Names that other tools use for the same commands. */
+/** Names that other tools use for these commands. */
 const MEANT: Readonly<Record<string, string>> = { create: "add", new: "add", publish: "send", edit: "update" };
 
 function unknown(path: readonly string[], word: string): Failure {

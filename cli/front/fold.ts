@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** A narrower column of text is harder to read than lines that the terminal breaks. */
+/** A text column narrower than this is harder to read than lines that the terminal breaks. */
 const NARROWEST = 24;
 
 /**

@@ -1,7 +1,6 @@
 /**
- * Parses the command line. citty only draws a command's help: its parser ignores unknown flags, so `replay evt_1
- * --dry-rnu` would replay, and finding out what it ignored takes a second parser. Here every doubt ends the command
- * before anything is done.
+ * Parses the command line. citty only renders a command's help: its parser ignores unknown flags, so `replay evt_1
+ * --dry-rnu` would replay. Here every doubt ends the command before it does anything.
  */
 import { nearest } from "../../src/domain/nearest.ts";
 import type { ArgDef, Definitions, Positional } from "../command.ts";
@@ -81,7 +80,7 @@ function readFlag(name: string, args: Definitions, word: string, rest: string[])
   }
   if (next === undefined) throw usage(name, `${typed} needs a value`);
   if (given === undefined) {
-    // The value was more likely forgotten than meant to begin with a dash. A dash alone is stdin.
+    // Most likely the value was forgotten, rather than meant to begin with a dash. A dash alone is stdin.
     const isFlag = next !== "-" && next.startsWith("-");
     if (isFlag) throw usage(name, `${typed} needs a value`, `If "${next}" is the value, write ${typed}=${next}`);
     rest.shift();

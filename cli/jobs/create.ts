@@ -1,4 +1,4 @@
-/** Creates a job: shows a plan, asks a person to agree, and has the server do exactly what was planned. */
+/** Creates a job: shows a plan, asks a person to agree, and has the daemon do exactly what was planned. */
 import type { Job, JobPlan } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { confirm } from "../confirm.ts";
@@ -44,8 +44,8 @@ export async function createJob(args: JobArgs, work: Undertaking, io: Io): Promi
   if (plan.matched === 0) throw nothingToDo(plan, work);
   const isAsked = plan.matched > 1 && !args.yes;
   if (isAsked) await agree(plan.matched, io);
-  // With --yes nobody agreed to this count, and retries may have changed it by now. A cancel cannot be undone, so it
-  // always needs the planned count.
+  // With --yes nobody agreed to this number, and retries may have changed it by now. A cancellation cannot be undone,
+  // so it always needs the planned number.
   const isAnyCount = args.yes && expect === null && action !== "cancel";
   const body = isAnyCount ? draft : { ...draft, expect: plan.matched };
   const job = (await client.call("createJob", { ...ask, body })) as Job;

@@ -1,4 +1,6 @@
-/** Follows a job. The job runs in the daemon, so this only watches it, through restarts, and may stop at any time. */
+/**
+ * Follows a job. The job runs in the daemon, so this only watches it, even across restarts, and may stop at any time.
+ */
 import type { Job } from "../../src/client/operations.ts";
 import type { Client } from "../../src/client/client.ts";
 import { isAway } from "../away.ts";
@@ -11,7 +13,7 @@ import { Progress } from "../output/progress.ts";
 import { progressOf, resultOf } from "./job-text.ts";
 
 const POLL_MS = 500;
-/** A restart takes seconds, an upgrade minutes. */
+/** A restart takes seconds; an upgrade takes minutes. */
 const AWAY_MS = 300_000;
 
 export interface FollowOptions {
@@ -56,7 +58,7 @@ interface Looking {
   readonly timeoutMs: number | null;
 }
 
-/** Resolves to the job once it has ended, or has paused itself and needs a person, or when the time runs out. */
+/** Resolves to the job when it has ended, when it has paused itself and needs a person, or when the time is up. */
 async function untilOver(client: Client, first: Job, { look, progress, timeoutMs }: Looking, io: Io): Promise<Job> {
   const end = timeoutMs === null ? Number.POSITIVE_INFINITY : io.monotonic() + timeoutMs;
   let job = first;
@@ -91,7 +93,7 @@ function over(job: Job, json: boolean, io: Io): number {
   }
   if (json) sayJson(io, { kind: "done", ...job });
   else for (const line of resultOf(job)) say(io, line);
-  // A cancellation skips deliveries that were delivered meanwhile. They are no longer open either.
+  // A cancellation skips deliveries that were delivered in the meantime. They are not open any more either.
   const good = job.action === "cancel" ? job.done + job.skipped : job.delivered;
   return good === job.matched ? EXIT.ok : EXIT.partly_done;
 }

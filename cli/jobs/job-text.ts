@@ -1,4 +1,3 @@
-/** Renders a job as text. */
 import type { Job, WholeJob } from "../../src/client/operations.ts";
 import { bar, type Glyphs } from "../output/glyphs.ts";
 import { ago, count, grouped, span } from "../output/words.ts";
@@ -25,7 +24,7 @@ function countsOf({ done, delivered, failed, skipped }: Counts, action: Job["act
   return [...counts, ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`])].join(", ");
 }
 
-/** Returns the job's result, and what to type about the remaining deliveries. */
+/** Returns the job's result, and what to type next about the remaining deliveries. */
 export function resultOf(job: Job): string[] {
   const { id, status, failed, paused_reason: pausedItself } = job;
   const what = status === "paused" && pausedItself !== null ? `paused itself because ${pausedItself}` : status;
@@ -39,7 +38,6 @@ export function resultOf(job: Job): string[] {
   ];
 }
 
-/** Returns everything about one job on a few lines. */
 export function jobLines(job: WholeJob, glyphs: Glyphs, now: number): string[] {
   const { id, action, status, matched, done, skipped, rate_per_second: pace, canary } = job;
   const gone = done + skipped;
@@ -73,7 +71,7 @@ function nextOf({ id, status, paused_reason: pausedItself }: Job): string[] {
   return [`  next      ${resume}, or webhookd jobs cancel ${id}`];
 }
 
-/** Says how to resume a job whose canary failed. */
+/** Returns the command that resumes a job whose canary failed. */
 export function howToResume(id: string): string {
   return `To try one more: webhookd jobs resume ${id} --canary. To send the rest: webhookd jobs resume ${id} --send-all.`;
 }
@@ -86,7 +84,7 @@ function failedHint({ filter }: Job): string {
   return `Failed attempts are retried on the ladder. To see why they failed: webhookd failures ${flags.join(" ")}`.trimEnd();
 }
 
-/** Writes the filter in the words of `--filter`. */
+/** Writes the filter in the syntax of `--filter`. */
 export function filterText(filter: Job["filter"]): string {
   const events = Array.isArray(filter.events) ? [`${count(filter.events.length, "event", "events")} by id`] : [];
   return [...events, ...filterWords(filter)].join(" ") || "everything";

@@ -55,7 +55,7 @@ export const jobsCancel = command({
   },
 });
 
-/** Counts as the progress bar of `show` does. */
+/** Counts in the same way as the progress bar of `show`. */
 function goneText({ done, skipped, matched }: Job): string {
   return `${grouped(done + skipped)} of ${grouped(matched)} done`;
 }

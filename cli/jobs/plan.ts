@@ -6,10 +6,10 @@ import { ago, count, hostOf, span } from "../output/words.ts";
 /** The action of a job, and the deliveries to which it applies. */
 export interface Undertaking {
   readonly action: Job["action"];
-  /** In the form of the API's job draft. */
+  /** As in the API's job draft. */
   readonly filter: {
     readonly [field: string]: unknown;
-    /** Distinct ids. */
+    /** The ids are distinct. */
     readonly events?: readonly string[];
     /** Selects events that the endpoint chose but has no delivery for. */
     readonly missing?: true;
@@ -29,20 +29,23 @@ const AIMS: Readonly<Record<Job["action"], string>> = {
   cancel: "to cancel for good",
 };
 
-/** More would scroll the important lines off the screen. */
+/** More lines than this would scroll the important ones off the screen. */
 const SHOWN = 20;
 
 export interface PlanContext {
   readonly endpoints: ReadonlyMap<string, EndpointWithHealth>;
-  /** When a test event was delivered after the last failure, by endpoint. Health does not count test events. */
+  /**
+   * The time at which a test event was delivered after the last failure, by endpoint. Health does not count test
+   * events.
+   */
   readonly worked: ReadonlyMap<string, string>;
-  /** When the oldest event of the set was received. Null if that is not known. */
+  /** The time at which the oldest event of the set was received. Null if unknown. */
   readonly oldest: string | null;
 }
 
 /**
- * Fetches what the daemon knows beside the plan itself. A failed request only leaves its part out, because the plan is
- * useful without it.
+ * Fetches what the daemon knows in addition to the plan itself. A failed request only leaves its part out, because the
+ * plan is useful without it.
  */
 export async function contextOf(
   client: Client,
@@ -65,7 +68,7 @@ export async function contextOf(
   };
 }
 
-/** Returns when a test event was delivered to the endpoint after its last failure, or null if none was. */
+/** Returns the time at which a test event was delivered to the endpoint after its last failure, or null if none was. */
 async function workedAt(
   client: Client,
   { id, health }: EndpointWithHealth,
@@ -110,7 +113,7 @@ export function planLines(
   const width = String(Math.max(0, ...plan.endpoints.map((one) => one.matched))).length;
   const rest = plan.endpoints.slice(SHOWN);
   const more = rest.reduce((sum, one) => sum + one.matched, 0);
-  // One event may have deliveries to many endpoints, so this is only the least number of events that are absent.
+  // One event may have deliveries to many endpoints, so this is only a lower bound on the number of missing events.
   const absent = Math.max(0, (filter.events?.length ?? 0) - matched);
   const end = plan.endpoints.length + plan.left_alone.length === 0 ? "." : ":";
   return [
@@ -152,7 +155,7 @@ interface Tried {
   readonly success: string | null;
 }
 
-/** Enabling an endpoint resets its count of failures, so zero failures in a row need not mean that it answers. */
+/** Enabling an endpoint resets its failure count, so zero failures in a row need not mean that it answers. */
 function stateOf({ failures, last, success }: Tried, now: number): string {
   if (last === null) return success === null ? "not tried yet" : "answers";
   if (failures > 0) return `still failing: ${failures} in a row, the last ${ago(last, now)}`;
@@ -165,7 +168,7 @@ const LEFT: Readonly<Record<string, (endpoint: string) => string>> = {
   endpoint_deleted: () => "it was deleted",
 };
 
-/** Says why a delivery is left alone. A newer daemon may have more reasons. */
+/** Explains why the job leaves a delivery alone. A newer daemon may have further reasons. */
 export function leftText(reason: string, endpoint: string): string {
   return Object.hasOwn(LEFT, reason) ? LEFT[reason]!(endpoint) : reason;
 }

@@ -65,7 +65,7 @@ function readScopes(text: string): Scope[] {
 function readExpiry(text: string, now: number): string {
   const duration = parseDuration(text);
   const instant = new Date(now + (duration ?? 0));
-  // Years after this one need more than four digits.
+  // Years after this one have more than four digits.
   if (duration !== null && duration > 0 && instant.getTime() < Date.UTC(9999, 0)) return instant.toISOString();
   throw usage(`--expires must be a duration such as 30d or 2h, not "${text}"`);
 }

@@ -56,7 +56,7 @@ async function waitUntilEmpty(client: Client, first: Node, io: Io): Promise<Node
   while (node.slots > 0 && io.monotonic() < end) {
     const { data } = await client.call("listNodes");
     node = data.find((one) => one.name === first.name) ?? { ...node, slots: 0 };
-    // If every node is draining, none gives up its endpoints.
+    // If every node is draining, no node gives up its endpoints.
     if (data.every(({ draining, lost }) => draining || lost)) {
       note(io, "Every node is draining, so all of them go on sending.");
       break;

@@ -1,4 +1,3 @@
-/** Renders nodes as text. */
 import type { Node } from "../../src/client/operations.ts";
 import { age } from "../output/words.ts";
 

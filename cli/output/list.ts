@@ -1,4 +1,4 @@
-/** Shows lists for every command: a table for people, or fields, ids or JSON for programs. */
+/** Shows the list of any command: a table for people, or fields, ids or JSON for programs. */
 import type { Client, Item, Listing, Query } from "../../src/client/client.ts";
 import type { Page } from "../../src/client/operations.ts";
 import { nearest } from "../../src/domain/nearest.ts";
@@ -16,7 +16,7 @@ import { Progress } from "./progress.ts";
 
 export type ListArgs = Omit<ArgsOf<typeof LIST>, "url" | "socket" | "key-file" | "config">;
 
-/** A field that may be shown, under its name in the API. */
+/** A field that can be shown, under its name in the API. */
 export interface Field<T> {
   readonly name: string;
   /** The column's title. The default is the name in capitals. */
@@ -27,7 +27,7 @@ export interface Field<T> {
   /** As in `Column`. A field that `--fields` names is never dropped. */
   readonly least?: number;
   readonly rank?: number;
-  /** Shown only if `--fields` names it, or if the function returns false for some item. */
+  /** True to show it only if `--fields` names it. A function shows it also if it returns false for some item. */
   readonly hidden?: true | ((item: T) => boolean);
 }
 
@@ -36,7 +36,7 @@ interface Shown<T> {
   readonly fields: readonly Field<T>[];
   /** The command that creates the first item, shown if a list without filters is empty. */
   readonly first?: string;
-  /** Fetches what the table shows beside the list itself. It is not called for programs. */
+  /** Fetches what the table shows in addition to the list itself. It is not called for programs. */
   readonly learn?: (items: readonly T[]) => Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export async function list<O extends Listing>(
   const order = args.sort === undefined ? { order: args.order ?? "newest" } : { sort: args.sort };
   const items: Item<O>[] = [];
   let cursor: string | null | undefined = args.cursor;
-  // The total is counted once. Output of ids and fields has no place for it.
+  // The total is counted once. Output of ids and fields has nowhere to show it.
   let total: Total | undefined = args.ids || args.plain || query.data !== undefined ? {} : undefined;
   const search = query.data === undefined ? null : new Search(io);
   do {
@@ -75,7 +75,7 @@ export async function list<O extends Listing>(
   show({ items, cursor, total }, { ...args, fields }, narrowed ? { id: shown.id } : shown, io);
 }
 
-/** Shows a list that the daemon gives whole, after the command has chosen from it. */
+/** Shows a list that the daemon returns whole, after the command has chosen from it. */
 export function listWhole<T>(
   items: readonly T[],
   args: Pick<ListArgs, "fields" | "ids" | "plain" | "json">,
@@ -95,7 +95,7 @@ function narrows([name, value]: [string, unknown]): boolean {
   return value !== undefined && name !== "include";
 }
 
-/** Shows on a terminal how far a search of events' data is. */
+/** Shows on a terminal how far a search through events' data has got. */
 class Search {
   readonly #io: Io;
   readonly #progress: Progress | null;

@@ -11,7 +11,7 @@ export function note({ stderr }: Pick<Io, "stderr">, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 
-/** Prints names and values under each other, without fields that have no value. */
+/** Prints names and values below each other, leaving out fields without a value. */
 export function sayFields(io: Io, fields: readonly (readonly [name: string, value: string | null])[]): void {
   const shown = fields.filter(([, value]) => value !== null && value !== "");
   const width = Math.max(...shown.map(([name]) => name.length));
@@ -23,16 +23,16 @@ export function sayJson({ stdout }: Io, value: unknown): void {
 }
 
 /**
- * Writes JSON in ASCII. JSON itself escapes control characters, and this escapes everything beyond ASCII, so nothing
- * can steer a terminal.
+ * Writes JSON in pure ASCII. JSON itself escapes control characters, and this escapes everything beyond ASCII, so
+ * nothing can control a terminal.
  */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, escape);
 }
 
-/** Prints JSON that arrived as text on one line in ASCII, with its numbers as they were written. */
+/** Prints JSON that arrived as text, on one line in ASCII, and leaves its numbers as they were written. */
 export function sayJsonText({ stdout }: Io, text: string): void {
-  // Raw line breaks and tabs can only stand between values.
+  // In valid JSON, raw line breaks and tabs can only stand between values.
   stdout.write(`${text.replaceAll(/[\t\n\r]/g, " ").replaceAll(/[^\x20-\x7e]/g, escape)}\n`);
 }
 

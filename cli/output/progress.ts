@@ -1,4 +1,4 @@
-/** Shows progress on stderr: one line that is redrawn on a terminal, or a line now and then elsewhere. */
+/** Shows progress on stderr: a line that is redrawn on a terminal, or elsewhere a new line now and then. */
 import cliTruncate from "cli-truncate";
 import { printable } from "../../src/domain/printable.ts";
 import type { Io } from "../io.ts";

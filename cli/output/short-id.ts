@@ -1,9 +1,10 @@
-/** Shortens ids to beginnings that are still unique on screen. */
+/** Shortens ids to the shortest prefixes that are still unique on the screen. */
 import { isAnyId } from "../../src/domain/id.ts";
 
 /**
- * Two ids of these kinds differ within this many characters after the prefix: an event's own number, and for deliveries
- * and attempts their places, too. Other ids are cut to what is unique on screen, but stay long enough to be looked up.
+ * Two ids of these kinds differ within this many characters after the prefix. The characters are an event's own number,
+ * and the places as well for deliveries and attempts. Other ids are shortened to what is unique on the screen, but stay
+ * long enough to be looked up.
  */
 const LEAST: Readonly<Record<string, number>> = { evt: 11, dlv: 17, att: 19 };
 const LEAST_OF_OTHERS = 8;

@@ -12,9 +12,9 @@ import { shortIds } from "./short-id.ts";
 export interface Column {
   readonly title: string;
   readonly cells: readonly string[];
-  /** The same text in fewer characters. Ids are shortened anyway. */
+  /** The same cells in fewer characters. Ids are shortened anyway. */
   readonly brief?: readonly string[];
-  /** The column may be cut to this width. */
+  /** The column may be narrowed to this width. */
   readonly least?: number;
   /**
    * On a narrow terminal the columns with the lowest rank are dropped first. A column without a rank is never dropped.

@@ -1,4 +1,3 @@
-/** Writes times, amounts and places as text. */
 import type { Client } from "../../src/client/client.ts";
 import type { EndpointWithHealth } from "../../src/client/operations.ts";
 

@@ -19,7 +19,7 @@ import { openServer } from "./listen/server.ts";
 
 /** Replaces the real ladder, whose first rung alone would take most of the demo. */
 export const DELAYS = "1s,2s,4s";
-/** The second receiver fails this many requests: the first events run out of attempts, the later ones arrive. */
+/** The second receiver fails this many requests: the first events run out of attempts, and the later ones arrive. */
 export const FAILURES = 24;
 
 export type Name = "good" | "flaky";
@@ -28,13 +28,13 @@ export type OnReception = (name: Name, reception: Reception) => void;
 export interface DemoSite {
   readonly dir: string;
   readonly client: Client;
-  /** The flags with which other commands find this daemon. */
+  /** The flags that make other commands find this daemon. */
   readonly target: string;
   readonly receivers: readonly { readonly name: Name; readonly url: string }[];
   /** Resolves when the daemon cannot continue. */
   readonly failed: Promise<Error>;
   close(): Promise<void>;
-  /** Removes the folder even if something still uses it, for an end that does not wait. */
+  /** Removes the folder even if it is still in use, for an exit that does not wait. */
   remove(): void;
 }
 
@@ -99,13 +99,13 @@ async function openReceiver(
   return { name, url: server.url };
 }
 
-/** No file and no environment variable of the user may change the demo. */
+/** No file or environment variable of the user may change the demo. */
 function inputsFor(dir: string, io: Io): ConfigInputs {
   const settings = [
     { name: "data.dir", text: dir },
     { name: "server.listen", text: "127.0.0.1:0" },
     { name: "retry.delays", text: DELAYS },
-    // One event a second needs no thread of its own, and arrives sooner without one.
+    // One event a second does not need a thread, and arrives sooner without one.
     { name: "delivery.threads", text: "0" },
   ] as const;
   const flags = { dev: true, settings: settings.map((setting) => ({ ...setting, flag: "demo" })) };

@@ -72,7 +72,7 @@ interface Traffic {
   readonly isStopped: () => boolean;
 }
 
-/** Publishes an event a second, of each type in turn. Resolves to the number of events. */
+/** Publishes one event a second, taking the types in turn. Resolves to the number of events. */
 async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traffic, io: Io): Promise<number> {
   const end = io.monotonic() + forMs;
   let fault: Error | null = null;
@@ -89,8 +89,8 @@ async function traffic({ client, failed }: DemoSite, { forMs, isStopped }: Traff
 }
 
 /**
- * The first signal, or a reader that closes the pipe, ends the demo. The second does not wait, but leaves nothing
- * behind either.
+ * The first signal, or a reader that closes the pipe, ends the demo. The second one ends it without waiting, but leaves
+ * nothing behind either.
  */
 function watch(io: Io) {
   let signals = 0;

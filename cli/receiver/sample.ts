@@ -1,4 +1,4 @@
-/** Makes the data of a sample event: a type's sample, or the caller's own data, with fields changed. */
+/** Makes the data of a sample event: a type's sample or the caller's own data, with some fields changed. */
 import type { Client } from "../../src/client/client.ts";
 import { nearest } from "../../src/domain/nearest.ts";
 import { BUILT_IN_TYPES } from "../../src/domain/events/event-type.ts";
@@ -12,8 +12,8 @@ interface SampleArgs {
 }
 
 /**
- * Returns JSON. The caller's own data is passed on byte for byte unless a field is set. The daemon is asked about types
- * that are not built in.
+ * Returns JSON. The caller's own data is passed on byte for byte unless a field is set. Types that are not built in are
+ * looked up in the daemon.
  */
 export async function sampleData(type: string, { data, set }: SampleArgs, connected: () => Client, io: Io) {
   const changes = set.map(readChange);
@@ -59,7 +59,7 @@ function jsonOr(text: string): unknown {
   }
 }
 
-/** Returns a copy, and creates objects that are missing on the path. */
+/** Returns a copy, creating objects that are missing on the path. */
 function changed(value: unknown, [step, ...rest]: readonly string[], to: unknown): unknown {
   if (step === undefined) return to;
   if (Array.isArray(value) && /^\d{1,4}$/.test(step) && Number(step) <= value.length) {

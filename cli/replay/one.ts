@@ -11,14 +11,14 @@ import { say, sayJson } from "../output/print.ts";
 import type { TargetArgs } from "../target.ts";
 import { ATTEMPT_WAIT_MS, inVain, waitForAttempts, type Waited } from "../wait.ts";
 
-/** One delivery of the new round. `attempt` is null until its first attempt was made. */
+/** One delivery of the new round. `attempt` is null until the first attempt was made. */
 interface Replayed {
   readonly delivery: EventDelivery;
   readonly attempt: Attempt | null;
 }
 
 export interface OneArgs extends TargetArgs {
-  /** The event's id, the beginning of the id, or its publisher's id. */
+  /** The event's id, the beginning of its id, or its publisher's id. */
   readonly event: string;
   /** Limits the replay to the delivery to this endpoint. */
   readonly endpoint: string | undefined;
@@ -63,7 +63,7 @@ function summaryOf(exit: Exit, why: string | null, waitMs: number): string {
   return inVain(why, printDuration(waitMs));
 }
 
-/** Returns the deliveries that the daemon will put into a new round. This must be the daemon's own rule. */
+/** Returns the deliveries that the daemon will put into a new round. This must follow the daemon's own rule. */
 function idsOf(event: Event, { endpoint, force }: OneArgs): string[] {
   return event.deliveries
     .filter((delivery) => endpoint === undefined || delivery.endpoint === endpoint)
@@ -85,9 +85,9 @@ function waitForFirst(client: Client, { before, after, ids, waitMs }: Wait, io: 
 }
 
 /**
- * An attempt counts only if its round is later than the delivery's last round: until then the last attempt is still the
- * failure that was the reason to replay. An interrupted attempt is made again. A success counts in any round, because a
- * late success still delivers.
+ * An attempt counts only if it belongs to a later round than the delivery had before. Until then, the last attempt is
+ * still the failure that prompted the replay. An interrupted attempt is made again. A success counts in any round,
+ * because a late success still delivers.
  */
 function rounds(before: Event, after: Event, ids: ReadonlySet<string>): Replayed[] {
   const roundBefore = new Map(before.deliveries.map(({ id, last_attempt }) => [id, last_attempt?.round ?? 0]));

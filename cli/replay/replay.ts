@@ -53,8 +53,8 @@ export const replay = command({
     "webhookd replay - --yes --expect 441",
   ],
   /**
-   * One event, named by its id, is replayed at once. A set that may have many deliveries is planned, confirmed, and
-   * replayed by a job.
+   * One event, named by its id, is replayed at once. For a set that may have many deliveries the command shows a plan,
+   * asks for confirmation and creates a job.
    */
   async run(typed, io) {
     const args = await withWholeIds(typed, io);

@@ -11,7 +11,7 @@ import { readId, readQuery, type FilterArgs } from "../values.ts";
 type SetArgs = FilterArgs &
   TargetArgs & { readonly events: readonly string[]; readonly "all-failed": boolean; readonly missing: boolean };
 
-/** The most ids that one job takes. */
+/** One job takes at most this many ids. */
 const MAX_IDS = 1000;
 
 /** Throws a Failure if nothing is selected, because the selection must be explicit. */
@@ -69,7 +69,7 @@ async function readIds(typed: readonly string[], target: TargetArgs, io: Io): Pr
     throw new Failure("conflict", "no ids on stdin", "There is nothing to replay.", "nothing_to_replay");
   }
   if (ids.size <= MAX_IDS) return [...ids];
-  // Several jobs would each keep their own pace and try their own canary, and no plan would cover them all.
+  // Each of several jobs would keep its own pace and try its own canary, and no plan would cover them all.
   throw usage(
     `one job takes at most ${MAX_IDS} ids, but you gave ${ids.size}`,
     "Use a filter that matches them, such as `webhookd replay --type budget.exceeded --since 2h`, or split them with `split -l 1000`.",

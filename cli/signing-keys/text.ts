@@ -1,4 +1,4 @@
-/** Arguments and text of the commands about a tenant's signing keys. */
+/** Arguments and output shared by the commands about a tenant's signing keys. */
 import type { SigningKeys } from "../../src/client/operations.ts";
 
 export const TENANT = {

@@ -1,4 +1,3 @@
-/** Defines the changes that the tail shows, one a line. */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
 
@@ -24,7 +23,7 @@ export function changeOf(delivery: Delivery): Change {
 
 /**
  * Returns the same key for the same change, whether it came from a list or from the stream. Null if the change cannot
- * be told from others.
+ * be told apart from others.
  */
 export function keyOf({ kind, data }: Change): string | null {
   if (kind === "endpoint") return null;

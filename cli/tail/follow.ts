@@ -1,7 +1,6 @@
 /**
- * Follows the stream over as many connections as it takes. After a lost connection the daemon sends the changes that it
- * still has. If it no longer has them all, the lists are read for what they still show, and a note says that this is
- * all.
+ * Follows the stream across reconnections. After a lost connection the daemon resends the changes that it still has. If
+ * it no longer has them all, this reads the lists for what they still show, and a note says that there is no more.
  */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { Client, Query } from "../../src/client/client.ts";
@@ -21,7 +20,7 @@ export interface FollowOptions {
 }
 
 const RETRY_MS = 1000;
-/** Longer than the ladder, so that no retry during a lost connection lies outside. */
+/** Longer than the ladder, so that every retry made while the connection was lost lies within. */
 const LOOK_BACK_MS = 3 * 86_400_000;
 const MOST_MISSED = 5000;
 const REMEMBERED = 20_000;
@@ -35,7 +34,7 @@ export class Following {
   #lastEventId: string | undefined;
   /** Epoch milliseconds of the last change that was shown. */
   #seenAt = 0;
-  /** The times of changes that a list showed and the stream may repeat, by key. */
+  /** The times of changes that a list has shown and the stream may repeat, by key. */
   readonly #listed = new Map<string, number>();
 
   constructor(client: Client, options: FollowOptions, io: Io) {
@@ -44,7 +43,7 @@ export class Following {
     this.#io = io;
   }
 
-  /** Ends when the signal aborts. Throws if the first connection fails, or if one is refused. */
+  /** Ends when the signal aborts. Throws if the first connection fails, or if any is refused. */
   async *changes(): AsyncGenerator<TailItem, void, undefined> {
     const { signal } = this.#options;
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
@@ -70,7 +69,7 @@ export class Following {
     const { query, signal } = this.#options;
     const last = this.#lastEventId;
     const ask = { query: textOf(query), signal, ...(last !== undefined && { lastEventId: last }) };
-    /** Missed changes arrive between `ready` and the first id that has no change before it. */
+    /** Changes that were missed arrive between `ready` and the first id that has no change before it. */
     let missed: (Change | Counts)[] | null = null;
     let since = 0;
     for await (const message of this.#client.changes(ask)) {
@@ -96,7 +95,7 @@ export class Following {
       const at = Date.parse(message.data.at);
       this.#seenAt = Math.max(this.#seenAt, at);
       const listed = this.#listed.get(keyOf(message) ?? "");
-      // A replay reads the same as the publish before it, but happens later.
+      // A replay looks the same as the publish before it, but happens later.
       if (listed !== undefined && at - listed < SAME_MS) return;
     }
     yield message;
@@ -113,11 +112,14 @@ export class Following {
       }
     }
     yield* this.#list(latest.map(changeOf));
-    // Without a delivery no time of the daemon's clock is known, so use this host's.
+    // Without a delivery the daemon's time is unknown, so use this host's clock.
     if (latest.length === 0) this.#seenAt = this.#io.now();
   }
 
-  /** Changes during the lost connection are not kept. Lists only show the state that each delivery has now. */
+  /**
+   * Nothing keeps the changes that happened while the connection was lost. Lists show only the current state of each
+   * delivery.
+   */
   async *#whatLists(): AsyncGenerator<TailItem, void, undefined> {
     const { query, listQuery } = this.#options;
     const seenAt = this.#seenAt;
@@ -147,7 +149,7 @@ export class Following {
       this.#seenAt = Math.max(this.#seenAt, at);
       const key = keyOf(change);
       if (key !== null) this.#listed.set(key, at);
-      // The oldest is the least likely to be repeated.
+      // Forget the oldest change, which is the least likely to be repeated.
       if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
       yield change;
     }

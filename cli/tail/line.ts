@@ -1,4 +1,4 @@
-/** Writes a change as a line of text, with characters that any terminal shows. */
+/** Writes a change as a line of text, using only characters that any terminal can show. */
 import { causeText } from "../../src/domain/deliveries/attempt.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
 import type { Glyphs } from "../output/glyphs.ts";

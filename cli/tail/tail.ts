@@ -17,7 +17,7 @@ import { Wants } from "./wanted.ts";
 
 const HISTORY = 10;
 const MOST_HISTORY = 1000;
-/** `until` makes no sense for changes to come, and the stream leaves tests out. */
+/** `until` makes no sense for future changes, and the stream leaves tests out. */
 const WORDS = DELIVERY_WORDS.filter((word) => word !== "until" && word !== "test");
 /** The statuses that a change can have. */
 const STATUSES = ["pending", "delivered", "failed", "cancelled"];

@@ -4,7 +4,7 @@ import type { Filter } from "../../src/client/filter.ts";
 import type { CountedChanges } from "../../src/client/stream.ts";
 import type { Change } from "./change.ts";
 
-/** Each type is fetched once. When there are more than this, all are forgotten. */
+/** Each type is fetched once. Beyond this number, all of them are forgotten. */
 const REMEMBERED = 10_000;
 
 export interface Wanted extends Pick<Filter, "event" | "error" | "status_code" | "type"> {
@@ -33,7 +33,7 @@ export class Wants {
     return type === undefined || isAmong(type, await this.#typeOf(data.delivery, data.event));
   }
 
-  /** Returns the counted changes that may match: their event types are not known. */
+  /** Returns the counted changes that may match, since their event types are not known. */
   counted(counts: readonly CountedChanges[]): readonly CountedChanges[] {
     const { attempts, error } = this.#wanted;
     return counts.filter(
@@ -58,7 +58,7 @@ export class Wants {
   }
 }
 
-/** True if the value is one of several separated by commas, which is how the API's lists take them. */
+/** True if the value is in a list separated by commas, as the API's lists take it. */
 function isAmong(wanted: string, value: string | null): boolean {
   return value !== null && wanted.split(",").includes(value);
 }

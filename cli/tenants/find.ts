@@ -1,6 +1,6 @@
 /**
- * Returns the tenant with this name. Throws a Failure if there is none, because a mistyped name has no failures and
- * would look healthy.
+ * Returns the tenant of this name. Throws a Failure if there is none, because a mistyped name has no failures and would
+ * look healthy.
  */
 import type { Client } from "../../src/client/client.ts";
 import type { Tenant } from "../../src/client/operations.ts";
@@ -23,7 +23,7 @@ export async function tenantNamed(name: string, client: Client): Promise<Tenant 
   return data[0] ?? null;
 }
 
-/** Returns the nearest name among the latest hundred tenants, or null. */
+/** Returns the nearest name among the latest hundred tenants, or null if none is near. */
 export async function tenantMeant(typed: string, client: Client): Promise<string | null> {
   const { data } = await client.call("listTenants", { query: { limit: 100 } });
   return nearest(

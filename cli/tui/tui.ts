@@ -34,14 +34,14 @@ export const tui = command({
     const settings = settingsOf(args, io);
     refuseWithoutTerminal(io);
     const client = connect(args, io);
-    // Ink leaves colours to us. It reads this variable when it is loaded.
+    // Ink leaves colours to us, and reads this variable when it is loaded.
     process.env.FORCE_COLOR = "0";
     // The executable contains no .tsx file. The path is not a literal, because scripts/build.ts would follow it, and
-    // esbuild cannot be in its own bundle.
+    // esbuild cannot bundle itself.
     if (!packed) await import(new URL("../../scripts/tsx.ts", import.meta.url).href);
     const { openDashboard } = await import("../../tui/main.tsx");
-    // Frames become garbage at once. Keep the young generation at the size it has after loading: if it grew with the
-    // frames it would cost 100 MB, and if it were limited from the start it would be collected too often.
+    // Frames become garbage at once. Keep the young generation at its size after loading: if it grew with the frames it
+    // would cost 100 MB, and if it were limited from the start it would be collected too often.
     setFlagsFromString("--semi-space-growth-factor=1");
     return openDashboard({
       client,
@@ -76,7 +76,7 @@ function settingsOf(args: Args, io: Io) {
   };
 }
 
-/** The first variable that is set decides. Without any, the locale is C. */
+/** The first variable that is set decides. If none is set, the locale is C. */
 function isUtf8({ LC_ALL, LC_CTYPE, LANG, TERM }: Io["env"]): boolean {
   return TERM !== "linux" && /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || "");
 }

@@ -1,4 +1,4 @@
-/** Reads flags about an event type into the fields of a draft or of a change. */
+/** Converts flags about an event type into the fields of a draft or change. */
 import { VALIDATIONS } from "../../src/domain/events/catalogue.ts";
 import type { ArgsOf } from "../command.ts";
 import { readData } from "../events/data.ts";
@@ -8,7 +8,7 @@ import type { Io } from "../io.ts";
 const CONFIGURED = "configured";
 const NONE = "none";
 
-/** The settings of an event type beside its name. */
+/** The settings of an event type besides its name. */
 export const SETTINGS = {
   description: { type: "string", valueHint: "TEXT", description: "What the event says, on one line" },
   schema: {
@@ -59,7 +59,7 @@ async function readObject(typed: string, flag: string, io: Io): Promise<object> 
   return JSON.parse(await readData(typed, io, { flag, what: `The value of ${flag}` })) as object;
 }
 
-/** A date is its first instant in UTC. */
+/** A date stands for its first instant in UTC. */
 function instantOf(text: string): string {
   return /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
 }

@@ -11,7 +11,7 @@ export const TYPE = {
   description: "Name of the event type",
 } as const;
 
-/** Throws a Failure that names the type that was probably meant, if there is none of this name. */
+/** Returns the type of this name. If there is none, throws a Failure that names the type that was probably meant. */
 export async function typeNamed(name: string, client: Client): Promise<EventType> {
   try {
     return await client.call("getEventType", { id: name });
@@ -27,13 +27,13 @@ export async function typeNamed(name: string, client: Client): Promise<EventType
   }
 }
 
-/** The whole of a type, as a PUT takes it. */
+/** Returns all of a type's settings, as a PUT takes them. */
 export function settingsOf(type: EventType) {
   const { description, schema, sample, group, validation, deprecated, sunset_at, archived } = type;
   return { description, schema, sample, group, validation, deprecated, sunset_at, archived };
 }
 
-/** Says of each origin of a type whether the type can be changed. */
+/** Describes, for each origin of a type, whether the type can be changed. */
 export const ORIGIN: { readonly [O in EventType["defined_in"]]: string } = {
   specification: "the specification; it is fixed",
   configuration: "[[event_types]] of the configuration; it can only be changed there",

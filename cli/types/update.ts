@@ -42,7 +42,7 @@ export const typesUpdate = command({
   },
 });
 
-/** Lists only the fields that differ. A schema and a sample are too long for a line. */
+/** Lists only the fields that differ. A schema or a sample is too long for a line. */
 function changes(before: EventType, after: EventType): string[] {
   const lines = (Object.keys(after) as (keyof EventType)[])
     .filter((field) => field !== "deprecated_at")

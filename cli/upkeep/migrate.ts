@@ -83,7 +83,7 @@ async function move(args: Args, io: Io): Promise<number> {
   if (!ADDRESS.test(url))
     throw usage("--to and --from take the address of a database", "postgres://user@host/database");
   const settings = directorySettings(args["data-dir"]);
-  // The data directory is meant, whichever store the daemon will use.
+  // The command means the data directory, whichever store the daemon will use.
   const config = loadConfig(io.configInputs({ config: args.config, settings }));
   const direction = args.to === undefined ? "to_file" : "to_postgres";
   const progress = new Progress(io);
@@ -115,7 +115,7 @@ const STOP_ALL =
 
 function progressLine({ doing, table, rows, of, part }: MoveProgress, ms: number): string {
   if (doing === "catching up") return `catching up with changes made meanwhile: ${count(rows, "row", "rows")}`;
-  // The first rows say little about the speed of the others.
+  // The first rows say little about how fast the others will be.
   const left = part < 0.02 || ms < 1000 ? "" : `, about ${seconds((ms * (1 - part)) / part)} left`;
   return `${Math.floor(part * 100)} %${left}: ${doing} ${table}, ${rows} of ${of}`;
 }

@@ -6,7 +6,7 @@ import { judgePassphrase, readPassphrase } from "../../src/passphrase.ts";
 import { usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 
-/** `twice` asks again for a new passphrase, because a mistyped one could not be recovered. */
+/** `twice` asks for a new passphrase a second time, because nobody could recover a mistyped one. */
 export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: { twice: boolean }): Promise<string> {
   const name = from === "-" ? "the passphrase given" : from;
   let judged = from === "-" ? null : readPassphrase(from);
@@ -14,7 +14,7 @@ export async function sealingPassphrase(from: string, { stdin }: Io, { twice }: 
   if (judged === null) {
     const typed = (await stdin.ask("Passphrase: ", { hidden: true })) ?? "";
     judged = judgePassphrase(Buffer.from(typed));
-    // The terminal's bytes were lost in decoding, so two different passphrases could become the same text.
+    // Decoding lost the terminal's bytes, so two different passphrases could become the same text.
     if (mayBeReplaced(typed)) throw usage("what was typed is not UTF-8", "Use a terminal that is set to UTF-8.");
     if (twice && "passphrase" in judged && (await stdin.ask("Again: ", { hidden: true })) !== typed) {
       throw usage("the two passphrases differ");

@@ -23,7 +23,6 @@ export const secretsReissue = command({
     const { reissue } = await import("../../src/offline.ts");
     const reissued = await reissue(config, async (endpoints) => {
       if (!args.yes) table(endpoints, { ...io, stdout: io.stderr });
-      // Throws unless the person agrees.
       await confirm({ facts: factsOf(endpoints), word: String(endpoints.length) }, args, io);
       return true;
     });

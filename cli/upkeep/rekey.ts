@@ -14,7 +14,7 @@ import { configOf, DATA_DIR, directorySettings } from "./data-directory.ts";
 /** Ten thousand endpoints take some seconds. */
 const TIMEOUT_MS = 600_000;
 
-/** Errors which mean that no daemon answers, or one that accepts none of the keys in this directory. */
+/** Errors which mean that there is no daemon here, or one that accepts none of the keys in this directory. */
 const ELSEWHERE = ["unreachable", "unauthorized"];
 
 const ARGS = { "data-dir": DATA_DIR, ...CLIENT } as const;
@@ -32,9 +32,7 @@ export const secretsRekey = command({
   },
 });
 
-/**
- * Returns the daemon of the store that is meant, or null if none seems to run on it. Only the lock knows for certain.
- */
+/** Returns the daemon that seems to run on this store, or null. Only the lock knows for certain. */
 async function daemonOf(args: Args, io: Io): Promise<Client | null> {
   const flag = (["url", "socket", "key-file"] as const).find((name) => args[name] !== undefined);
   if (flag !== undefined && args["data-dir"] !== undefined) {
@@ -47,7 +45,7 @@ async function daemonOf(args: Args, io: Io): Promise<Client | null> {
   try {
     const client = connect(args, io);
     const { data } = await client.call("getStatus");
-    // A daemon of another store must not be mistaken for the one that is meant.
+    // A daemon of another store must not be mistaken for this one.
     return dir === "" || isSame(dir, data.dir) ? client : null;
   } catch (error) {
     if (error instanceof Failure || (error instanceof ClientError && ELSEWHERE.includes(error.code))) return null;

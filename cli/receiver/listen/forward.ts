@@ -8,14 +8,14 @@ import type { Answer, Received } from "./server.ts";
 
 /** webhookd itself waits this long. */
 const TIMEOUT_MS = 10_000;
-/** webhookd reads only a part of a response of this size. */
+/** webhookd reads only part of a response of this size. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Headers that belong to this connection, or that the next one sets itself. */
+/** Headers that belong to this connection, or that the next connection sets itself. */
 const OWN = new Set(["host", "connection", "keep-alive", "content-length", "transfer-encoding", "expect"]);
 
 export interface Forwarded {
   readonly answer: Answer;
-  /** The reason that no response came, which is answered with 502; null if one came. */
+  /** The reason that there was no response, in which case 502 is sent back. Null if there was one. */
   readonly fault: string | null;
 }
 
@@ -29,7 +29,7 @@ export function readForwardUrl(text: string): URL {
   throw usage(message);
 }
 
-/** Passes redirects back instead of following them, because webhookd does not follow them either. */
+/** Passes redirects back instead of following them, as webhookd does not follow them either. */
 export async function forward(url: URL, received: Received): Promise<Forwarded> {
   try {
     const response = await send(url, received);
@@ -57,7 +57,7 @@ function send(url: URL, { method, rawHeaders, body }: Received): Promise<Incomin
   });
 }
 
-/** A program may listen on only one of the two addresses, and the system's look-up often knows only the other. */
+/** A program may listen on only one of the two addresses, and the system's look-up often returns only the other. */
 const LOCALHOST: LookupAddress[] = [
   { address: "127.0.0.1", family: 4 },
   { address: "::1", family: 6 },

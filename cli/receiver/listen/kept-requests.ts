@@ -26,7 +26,7 @@ export class KeptRequests {
     }
   }
 
-  /** Returns the path of the body. Never overwrites a file, so what earlier runs kept stays. */
+  /** Returns the path of the body. Never overwrites a file, so files from earlier runs stay. */
   keep({ headers, rawHeaders, body }: Received): string {
     const named = String(headers["webhook-id"] ?? "");
     // Outside text must not become part of a path.

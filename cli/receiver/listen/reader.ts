@@ -20,7 +20,7 @@ export interface ReaderOptions {
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Each reading of a secret is recorded in the audit, so it must not happen at every request. */
+/** The audit records each time a secret is read, so do not read it at every request. */
 const REREAD_MS = 1000;
 
 export class Reader {
@@ -32,7 +32,7 @@ export class Reader {
   #endpoint: string | null = null;
   #requests = 0;
   #reread = Number.NEGATIVE_INFINITY;
-  /** Ids of requests that were answered 2xx. */
+  /** Ids of requests that got a 2xx. */
   readonly #handled = new Set<string>();
 
   constructor(options: ReaderOptions, io: Pick<Io, "now" | "monotonic" | "sleep">) {
@@ -40,7 +40,7 @@ export class Reader {
     this.#io = io;
   }
 
-  /** Requests wait until the secrets are known, because an endpoint registered earlier may get some at once. */
+  /** Holds requests back until the secrets are known, because an endpoint registered earlier may get some at once. */
   begin(secrets: readonly string[], endpoint: string | null): void {
     this.#secrets = secrets;
     this.#endpoint = endpoint;

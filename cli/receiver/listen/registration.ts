@@ -4,19 +4,19 @@ import type { Endpoint } from "../../../src/client/operations.ts";
 import { offeredTypes } from "../../endpoints/event-types.ts";
 import { Failure } from "../../failure.ts";
 
-/** Marks endpoints that this program registered, so that it touches no other. */
+/** Marks endpoints that this program registered, so that it leaves all others alone. */
 const MARK = { made_by: "webhookd listen" };
 
 export interface Registration {
   readonly id: string;
   readonly types: number;
-  /** `new` was registered now, `left` by an earlier run. `foreign` is somebody else's, and is not changed. */
+  /** `new` was registered now, `left` by an earlier run. `foreign` belongs to somebody else, and is not changed. */
   readonly origin: "new" | "left" | "foreign";
   readonly enabled: boolean;
   readonly secrets: readonly string[];
 }
 
-/** `types` null chooses every type. If an endpoint already has this URL, it is used instead of a second one. */
+/** Null `types` chooses every type. If an endpoint already has this URL, it is used instead of a second one. */
 export async function register(client: Client, url: string, types: readonly string[] | null): Promise<Registration> {
   const events = types ?? (await offeredTypes(client));
   const { data } = await client.call("listEndpoints", { query: { url } });

@@ -2,7 +2,7 @@ import type { Glyphs } from "../../output/glyphs.ts";
 import type { EventShown, Judgement } from "../signature/judgement.ts";
 import { reasonsOf } from "../signature/reasons.ts";
 
-/** Describes one request and its result on a line. */
+/** One request and its result, for one line of output. */
 export interface Reception {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -12,7 +12,7 @@ export interface Reception {
   /** Null if the connection was closed without a response. */
   readonly status: number | null;
   readonly durationMs: number;
-  /** True if a request with the same id was answered 2xx before. */
+  /** True if an earlier request with the same id got a 2xx. */
   readonly seenBefore: boolean;
   /** The reason that the program behind `--forward-to` did not respond. */
   readonly fault: string | null;
@@ -43,7 +43,7 @@ export function requestLine(reception: Reception, glyphs: Glyphs): string {
   return notes.length === 0 ? line : `${line}   ${notes.join("; ")}`;
 }
 
-/** Returns the same for programs. */
+/** Returns the same for programs, as JSON. */
 export function requestJson({ at, event, judgement, bytes, status, durationMs, seenBefore, fault }: Reception) {
   return {
     kind: "request",

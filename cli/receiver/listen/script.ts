@@ -3,9 +3,9 @@ import { usage } from "../../failure.ts";
 import { readCount, readDuration } from "../../values.ts";
 
 export interface Script {
-  /** Used in turn, and again from the first. */
+  /** Used in turn, then again from the beginning. */
   readonly statuses: readonly number[];
-  /** This many requests are answered 500 first. */
+  /** The number of requests at the start that get a 500. */
   readonly failFirst: number;
   readonly delayMs: number;
   readonly drop: boolean;

@@ -26,14 +26,14 @@ export interface Server {
   close(): Promise<void>;
 }
 
-/** No event is larger with any sensible setting. */
+/** With any sensible setting no event is larger. */
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 const CLOSE_MS = 1000;
 const HOST = "127.0.0.1";
 
 /**
- * `answer` returns null to close the connection without a response. It does not see requests that are too large. Throws
- * a Failure if the port is taken.
+ * `answer` returns null to close the connection without a response. It is not called for requests that are too large.
+ * Throws a Failure if the port is taken.
  */
 export async function openServer(
   port: number,
@@ -41,7 +41,7 @@ export async function openServer(
 ): Promise<Server> {
   let isClosing = false;
   const server = createServer((request, response) => {
-    // A connection kept alive for the next request would delay the close.
+    // A connection that is kept alive for the next request would delay the close.
     response.once("finish", () => isClosing && setImmediate(() => server.closeIdleConnections()));
     serve(request, response, answer).catch(() => request.socket.destroy());
   });
@@ -80,7 +80,7 @@ async function serve(
     else
       response.writeHead(reply.status, reply.type === undefined ? {} : { "content-type": reply.type }).end(reply.body);
   } catch {
-    // The client may have closed the connection while it was sending. A fault of ours can only be reported as a 500.
+    // The client may have closed the connection while it was sending. A mistake of ours can only be reported as a 500.
     if (response.headersSent || response.destroyed) return;
     response.writeHead(500, { connection: "close" }).end();
   }

@@ -1,4 +1,4 @@
-/** The forms into which a receiver may have changed a body before it computed the signature: the usual mistakes. */
+/** The usual mistakes: what a receiver may have turned a body into before it computed the signature. */
 
 export type BodyForm =
   | "without_last_newline"
@@ -51,7 +51,7 @@ function* jsonForms(bytes: Buffer): Generator<{ form: BodyForm; bytes: Buffer }>
     yield utf8("indented_json", JSON.stringify(value, null, 2));
     if (isObject(value) && isObject(value.data)) yield utf8("data_alone", JSON.stringify(value.data));
   } catch {
-    // The body is not JSON, or nested deeper than anything we sent, so no receiver parsed it either.
+    // The body is not JSON, or is nested deeper than anything we sent, so no receiver parsed it either.
   }
 }
 
@@ -63,7 +63,7 @@ interface Spelling {
   readonly string?: (token: string) => string;
 }
 
-/** Works on tokens, because a round trip through JSON.parse would change numbers. */
+/** Works on tokens, because numbers would not survive JSON.parse. */
 function respell(text: string, { comma = ",", colon = ":", string = (token) => token }: Spelling): string {
   const tokens = text.match(TOKEN) ?? [];
   const spelt = (token: string) => {
@@ -82,7 +82,10 @@ function ascii(token: string): string {
   return token.replaceAll(/[^\x00-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Writes JSON as Go's `encoding/json` writes a map: keys sorted, and characters that matter in HTML escaped. */
+/**
+ * Writes JSON as Go's `encoding/json` writes a map: with sorted keys, and with the characters escaped that matter in
+ * HTML.
+ */
 function goText(value: unknown): string {
   return JSON.stringify(sorted(value)).replaceAll(
     /[<>&\u2028\u2029]/g,

@@ -29,8 +29,8 @@ const MAX_SECRETS = 16;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads secrets that can sign. The file has one on a line, at least one. White space around a secret is ignored. No
- * message repeats what the file contains.
+ * Reads secrets that can sign. The file has at least one, each on a line of its own. White space around a secret is
+ * ignored. No message repeats what the file contains.
  */
 export function readSecretsToSign(file: string): string[] {
   return readLines(file, isSigningSecret, SECRET_FORMS);

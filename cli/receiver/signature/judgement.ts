@@ -1,4 +1,4 @@
-/** Checks that a request is genuine: over the raw bytes, in constant time, with each of the secrets. */
+/** Checks that a request is genuine: on the raw bytes, in constant time, with each of the secrets. */
 import { isId } from "../../../src/domain/id.ts";
 import { computedBy, nearMiss, type NearMiss } from "./near-miss.ts";
 import { verifyingKey } from "../../../src/domain/endpoints/secret.ts";
@@ -9,13 +9,13 @@ export const SIGNATURE_HEADER = "x-service-signature";
 export interface Judgement {
   readonly verdict: "ok" | "wrong" | "missing" | "unchecked";
   /**
-   * Present if the verdict is `wrong`: the signature received, the one expected if a receiver can compute it, and what
-   * explains the difference.
+   * Present if the verdict is `wrong`: the signature received, the expected one if a receiver can compute it, and the
+   * explanation of the difference.
    */
   readonly wrong?: { readonly given: string; readonly computed: string | null; readonly miss: NearMiss | null };
 }
 
-/** Checks nothing without secrets. If both signature headers are present, both must be right. */
+/** Checks nothing if there are no secrets. If both signature headers are present, both must be valid. */
 export function judge({ headers, body }: Received, secrets: readonly string[]): Judgement {
   if (secrets.length === 0) return { verdict: "unchecked" };
   const keys = secrets.map(verifyingKey);
@@ -44,7 +44,7 @@ export interface EventShown {
   readonly test: boolean;
 }
 
-/** Reads the event's description from the request itself, so it is outside text. */
+/** Reads the event's id and type from the request itself, so they are outside text. */
 export function eventOf({ headers, body }: Received): EventShown {
   const fields = fieldsOf(body);
   const named = String(headers["webhook-id"] ?? fields.id ?? "");

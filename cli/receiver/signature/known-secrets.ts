@@ -2,7 +2,7 @@
 import type { Client } from "../../../src/client/client.ts";
 import { ClientError } from "../../../src/client/client.ts";
 
-/** Each reading of a secret is recorded in the audit, so a search stays small. */
+/** The audit records each time a secret is read, so a search stays small. */
 const MAX_SEARCHED = 50;
 
 export interface OtherSecret {
@@ -41,7 +41,7 @@ export async function otherSecrets(client: Client, but: string | undefined): Pro
       others.push({ whose: `the secret of ${id}`, secret: signing_secret });
     }
   } catch (error) {
-    // A secret that may not be read, or was deleted meanwhile, cannot help. The mismatch is reported anyway.
+    // A secret that may not be read, or was deleted in the meantime, cannot help. The mismatch is reported anyway.
     if (!(error instanceof ClientError)) throw error;
   }
   return others;

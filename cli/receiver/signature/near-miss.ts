@@ -1,4 +1,4 @@
-/** Explains a signature that does not match by the smallest mistakes that would make it ours. */
+/** Explains a mismatched signature by the smallest mistakes that produce it. */
 import { bodyForms, type BodyForm } from "./body-forms.ts";
 import { hmacKey, SECRET_PREFIX, verifyingKey, type VerifyingKey } from "../../../src/domain/endpoints/secret.ts";
 
@@ -21,7 +21,7 @@ export interface Presented {
   readonly secrets: readonly string[];
   /** Secrets that should not have signed. */
   readonly others?: readonly { readonly whose: string; readonly secret: string }[];
-  /** Given for `webhook-signature`. Without it the signature is one of `X-Service-Signature`. */
+  /** Given for `webhook-signature`. If absent, the signature is from `X-Service-Signature`. */
   readonly standard?: Stamp | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface NearMiss {
 }
 
 /**
- * Returns null if no mistake explains it, so the body or the secret was another. The time that this takes grows with
+ * Returns null if no mistake explains it, so the body or the secret was a different one. The running time grows with
  * the body and with the number of secrets.
  */
 export function nearMiss({ signature, body, secrets, others = [], standard }: Presented): NearMiss | null {
@@ -85,7 +85,7 @@ function rightFor(key: VerifyingKey, body: Uint8Array, standard: Stamp | undefin
     standard === undefined
       ? key.verifyBody(body, signature)
       : key.verifyStandard(standard.id, standard.timestamp, body, signature);
-  // Compare if possible: that costs nothing, and there are many readings and bodies.
+  // Compare if possible: that costs nothing, and there are many variants and bodies.
   const is = computed === null ? verifies : (signature: string) => signature === computed;
   return { version: key.version, computed, is };
 }
@@ -96,7 +96,7 @@ interface Key {
   readonly whose: string | null;
 }
 
-/** Returns the right key first. If the secret can sign, the wrong keys that receivers may derive from it follow. */
+/** Returns the right key first. If the secret can sign, the wrong keys follow that receivers may derive from it. */
 function keysOf(secret: string, isStandard: boolean): Key[] {
   const key = verifyingKey(secret);
   const right = { key, fault: null, whose: null };
@@ -119,10 +119,10 @@ interface Reading {
 /** Characters that surround a value copied from a header, a shell or a JSON file. */
 const SURROUNDINGS = /^[\s"'`]+|[\s"'`,;]+$/g;
 const PREFIX = /^(?:x-service-signature\s*:\s*|[A-Za-z0-9-]{2,16}=)(?=.{32})/i;
-/** A shorter match may be chance. */
+/** A shorter match may be a coincidence. */
 const LEAST = 32;
 
-/** Returns the readings that change least first. */
+/** Returns the readings that change the least first. */
 function hexReadings(signature: string): Reading[] {
   const faults: SignatureFault[] = [];
   let text = signature.replaceAll(SURROUNDINGS, "");
@@ -143,7 +143,7 @@ function hexReadings(signature: string): Reading[] {
 
 function isCut(text: string, whole: string): boolean {
   if (text.length < LEAST || text.length >= whole.length) return false;
-  // Accept a beginning, an end, or both with a part missing between them.
+  // Accept a beginning, an end, or both with the middle missing.
   let start = 0;
   while (text[start] === whole[start]) start++;
   return whole.endsWith(text.slice(start));

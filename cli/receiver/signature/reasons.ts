@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<Fault, string>> = {
   key_with_newline: "the key was the secret with a newline at its end, as read from a file",
 };
 
-/** Says in words why a signature does not match. Each reason is the end of a sentence. */
+/** Explains in words why a signature does not match. Each reason is the end of a sentence. */
 export function reasonsOf({ faults, whose }: NearMiss): string[] {
   return [...(whose === null ? [] : [`it was signed with ${whose}`]), ...faults.map((fault) => REASONS[fault])];
 }

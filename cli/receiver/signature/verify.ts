@@ -65,7 +65,7 @@ async function present(args: Args, stamp: Stamp | null, client: Client | null, i
   const body =
     event === undefined ? await readBody(args.body, io) : bodyOf(await client!.text("getEvent", { id: event }));
   const { secrets, others } = fromFile ?? (await secretsOf(client!, endpoint!, stamp !== null));
-  // Without them the secrets would be blamed for an entry that no secret makes.
+  // Without the public keys, the secrets would be blamed for an entry that no secret makes.
   const keys = fromFile === null && /\bv1a,/.test(signature) ? await publicKeysOf(client!, endpoint!) : [];
   return { signature, body, secrets: [...keys, ...secrets], others, standard: stamp ?? undefined };
 }
@@ -95,7 +95,7 @@ function checkHeader(signature: string, stamp: Stamp | null): void {
   }
 }
 
-/** True only for the exact form that is sent. Any other form is a near miss, because a receiver may be stricter. */
+/** True only for exactly the form that is sent. Any other form is a near miss, because a receiver may be stricter. */
 function matches(secret: string, { signature, body, standard }: Presented): boolean {
   const key = verifyingKey(secret);
   if (standard !== undefined) return key.verifyStandard(standard.id, standard.timestamp, body, signature);
