@@ -1,4 +1,4 @@
-/** Draws the lines of the frame, one `Text` a row, and passes on what is typed. */
+/** Draws the lines of the frame, one `Text` per row, and passes on what is typed. */
 import { Box, Text, useApp, useInput, usePaste, type SuspendTerminal } from "ink";
 import { memo, useEffect, useRef, useSyncExternalStore } from "react";
 import { keysOf } from "./keystrokes.ts";
@@ -6,7 +6,7 @@ import type { Program } from "./program.ts";
 
 export interface AppProps {
   readonly program: Program;
-  /** Called with the function that gives the terminal away for a while. */
+  /** Called with the function that lends the terminal to another program for a while. */
   readonly onReady: (suspendTerminal: SuspendTerminal) => void;
 }
 
@@ -22,7 +22,7 @@ export function App({ program, onReady }: AppProps) {
     const keys = keysOf(input, key);
     if (isSeen.current || keys.includes("ctrl+c")) program.keys(keys);
   });
-  // Always take pastes. Otherwise pasted text would be read as keys.
+  // Always handle pastes. Otherwise pasted text would be read as keys.
   usePaste((text) => program.paste(text));
   return (
     // Not `overflow`, which also cuts rows at their sides. They have the right width already, and cutting them doubles

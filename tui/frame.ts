@@ -1,6 +1,6 @@
 /**
  * Draws the whole screen as lines: exactly `size.rows` of them, each `size.columns` wide. It is pure, and nothing else
- * is ever drawn.
+ * ever draws.
  */
 import { glyph, paint } from "./draw/look.ts";
 import { fit } from "./draw/text.ts";

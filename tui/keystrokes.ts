@@ -28,7 +28,7 @@ export function keysOf(input: string, key: Key): KeyName[] {
   for (const [flag, name] of NAMED) if (key[flag]) return [name];
   if (key.tab) return [key.shift ? "shift+tab" : "tab"];
   if (key.ctrl) return [`ctrl+${input}`];
-  // Alt with a key looks the same as Esc in one chunk with a key, so neither is a command.
+  // Alt with a key looks the same as Esc and a key in one chunk, so neither is a command.
   if (key.meta && input.length > 0) return ["esc"];
   return Array.from(input, nameOf).filter((name) => name !== "");
 }
@@ -48,7 +48,7 @@ function nameOf(char: string): KeyName {
 export type Sort = "moves" | "types" | "acts";
 
 /**
- * Takes all movements of a chunk, then at most one command, and only as the last key: `jjjr` is a person on a slow
+ * Takes all movements of a chunk, then at most one command, and that only as the last key: `jjjr` is a person on a slow
  * line, `read me` is text in the wrong window. A key that opens a line (`/`) may be followed by the text of that line.
  */
 export function commandsOf(keys: readonly KeyName[], sortOf: (key: KeyName) => Sort): readonly KeyName[] {

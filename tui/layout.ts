@@ -1,4 +1,3 @@
-/** Computes where things are on a screen of a given size. */
 import type { Place, Size, State } from "./model/state.ts";
 import { here } from "./state/lists/places.ts";
 
@@ -7,7 +6,7 @@ const SPLIT_COLUMNS = 120;
 /** Header, counts and tabs above; toast and keys below. */
 export const HEAD_ROWS = 3;
 const FOOT_ROWS = 2;
-/** Rows above the list on an endpoint's page, with the rule. Only a high screen shows them all. */
+/** Rows above the list on an endpoint's page, including the rule. Only a tall screen shows them all. */
 const ENDPOINT_HEAD_ROWS = 12;
 const WHOLE_ENDPOINT_HEAD_ROWS = 14;
 const LEAST_DELIVERIES = 10;
@@ -15,14 +14,14 @@ const LIST_HEAD_ROWS = 1;
 /** Rows below a list of failures, about the selected one. */
 export const FAILURE_ROWS = 14;
 const LEAST_FAILURE_ROWS = 13;
-/** The least number of rows for the list above. */
+/** The minimum number of rows for the list above. */
 const LEAST_FAILURES = 5;
 
 export interface Layout {
   readonly body: number;
-  /** Columns of the list, or of the whole screen without a pane. */
+  /** The columns of the list, or of the whole screen if there is no pane. */
   readonly main: number;
-  /** Columns of the pane beside it, without the line between them. 0 without a pane. */
+  /** The columns of the pane, without the line before it. 0 if there is no pane. */
   readonly pane: number;
   /** The number of rows of a list that fit. */
   readonly list: number;
@@ -50,7 +49,7 @@ export function endpointHeadRows(body: number): number {
   );
 }
 
-/** Returns 0 on a low screen, which shows only the list. */
+/** Returns 0 on a short screen, which shows only the list. */
 export function failureRowsBelow(body: number): number {
   const room = body - LIST_HEAD_ROWS - LEAST_FAILURES;
   return room < LEAST_FAILURE_ROWS ? 0 : Math.min(FAILURE_ROWS, room);
@@ -70,7 +69,7 @@ export interface OverviewLayout {
   readonly worst: number;
 }
 
-/** A low screen shows only the answer and the causes. A high screen has higher charts, too. */
+/** A short screen shows only the answer and the causes. A tall screen also has taller charts. */
 export function overviewLayout(body: number): OverviewLayout {
   if (body < 15) return { facts: 1, hour: false, ok: 0, failed: 0, next: false, list: Math.max(2, body - 2), worst: 0 };
   const size = body < 25 ? { ok: 2, failed: 1 } : body < 40 ? { ok: 4, failed: 2 } : { ok: 6, failed: 3 };
@@ -79,7 +78,7 @@ export function overviewLayout(body: number): OverviewLayout {
   return { facts: 2, hour: true, ...size, next: true, list: left - worst, worst };
 }
 
-/** The title, the facts, the last hour and the next, the axis of the charts, and the lines between them. */
+/** The title, the facts, the last hour and the next one, the axis of the charts, and the lines between them. */
 const OVERVIEW_FIXED_ROWS = 8;
 const LEAST_LIST = 6;
 const LEAST_WORST = 6;
@@ -95,7 +94,7 @@ export function listTop({ kind }: Place, body: number): number {
 
 function aroundList({ kind }: Place, body: number): number {
   if (kind === "overview") return body - overviewLayout(body).list + LIST_HEAD_ROWS;
-  // On a low screen the list comes first.
+  // On a short screen the list comes first.
   if (kind === "failures") return LIST_HEAD_ROWS + failureRowsBelow(body);
   return kind === "endpoint" ? LIST_HEAD_ROWS + endpointHeadRows(body) : LIST_HEAD_ROWS;
 }

@@ -93,7 +93,7 @@ export async function openDashboard({
   return exit;
 }
 
-/** The terminal's modes that are set beside Ink's, and reset whenever the terminal is given back. */
+/** The terminal's modes that we set in addition to Ink's. They are reset whenever the terminal is given back. */
 class Hold {
   readonly #stdout: NodeJS.WriteStream;
   #isTaken = false;
@@ -184,7 +184,7 @@ class Loan {
     this.#suspend = suspend;
   }
 
-  /** Does nothing if the terminal is lent already, or not taken yet. */
+  /** Does nothing if the terminal is already lent, or not taken yet. */
   async lend(run: () => Promise<void>): Promise<void> {
     if (this.#suspend === null || this.#isLent) return;
     this.#isLent = true;

@@ -115,8 +115,8 @@ export class Program {
   }
 
   /**
-   * Draws at once what a person did, its results soon, and messages of the stream together with what is read because of
-   * them.
+   * Draws at once what a person did, the results soon after, and messages of the stream together with what is read
+   * because of them.
    */
   #planDraw(urgent: boolean): void {
     const now = this.#around.now();

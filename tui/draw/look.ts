@@ -6,7 +6,7 @@ export interface Look {
   readonly ascii: boolean;
 }
 
-/** Only foregrounds of the 16 ANSI colours, because both light and dark terminals show them. */
+/** Use only foregrounds from the 16 ANSI colours, because both light and dark terminals show them. */
 const SGR = {
   red: ["31"],
   green: ["32"],

@@ -7,7 +7,7 @@ const UNITS = [
   [1000, "s"],
 ] as const;
 
-/** Returns only the largest unit, so that an age over a minute is redrawn once a minute and not each second. */
+/** Returns only the largest unit, so that an age of over a minute is redrawn once a minute rather than each second. */
 export function age(ms: number): string {
   for (const [size, unit] of UNITS) if (ms >= size) return `${Math.floor(ms / size)}${unit}`;
   return "0s";

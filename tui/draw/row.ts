@@ -4,7 +4,7 @@ import { fit, shown, widthOf } from "./text.ts";
 
 export interface Cell {
   readonly text: string;
-  /** In columns. A cell without a width holds free text: it takes the remaining columns, at the end of the row. */
+  /** In columns. A cell without a width holds free text, and takes the remaining columns at the end of the row. */
   readonly width?: number;
   readonly style?: Style | undefined;
   readonly align?: "left" | "right";
@@ -21,7 +21,7 @@ export interface RowState {
 export function tableRow(look: Look, cells: readonly Cell[], width: number, state: RowState = {}): string {
   const { selected = false, marked = false, dim = false } = state;
   const mark = (selected ? glyph(look, "selected") : " ") + (marked ? glyph(look, "marked") : " ");
-  // A row may have only one style: the reset of a second one within it would end the first.
+  // A row may have only one style, because the reset of a second one within it would end the first.
   const plain = selected || dim;
   const line = join(look, [{ text: mark, width: 2 }, ...cells], width, plain);
   if (selected) return paint(look, "reverse", line);

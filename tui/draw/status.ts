@@ -1,4 +1,3 @@
-/** Defines the glyph and the colour of each status. */
 import { shortError } from "../../src/domain/deliveries/attempt.ts";
 import type { Glyph, Look, Style } from "./look.ts";
 import { glyph } from "./look.ts";
@@ -28,7 +27,7 @@ export function statusCell(look: Look, status: string): { readonly text: string;
   return { text: `${glyph(look, name)} ${status}`, style };
 }
 
-/** A pending delivery that was attempted already is shown as retrying. */
+/** A pending delivery that was already attempted is shown as retrying. */
 export function shownStatus(status: string, attempts: number): string {
   return status === "pending" && attempts > 0 ? "retrying" : status;
 }
@@ -41,7 +40,7 @@ export function resultText(
   return String(attempt.status_code ?? shortError(attempt.error ?? ""));
 }
 
-/** Returns host and path, which tell endpoints apart. */
+/** Returns the host and path, which are enough to tell endpoints apart. */
 export function shortUrl(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : parsed.host + (parsed.pathname === "/" ? "" : parsed.pathname);

@@ -34,7 +34,7 @@ export function fit(text: string, width: number, { ascii = false, align = "left"
   return fitted;
 }
 
-/** Most of a frame was in the one before it, and measuring clusters is most of the work. */
+/** Most of a frame was in the previous one, and measuring clusters is most of the work. */
 const fittings = new Map<string, string>();
 const MOST_FITTINGS = 4000;
 
@@ -105,7 +105,7 @@ export function prose(text: string, width: number, look: FitOptions = {}): strin
   return lines;
 }
 
-/** Returns the first lines. The last of them is marked if there are more. */
+/** Returns the first lines, marking the last of them if there are more. */
 export function firstLines(lines: readonly string[], most: number, width: number, look: FitOptions = {}): string[] {
   if (lines.length <= most) return [...lines];
   const last = lines.slice(Math.max(0, most - 1), most).map((line) => {

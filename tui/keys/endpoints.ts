@@ -127,7 +127,7 @@ function typeHere(state: State): string | null {
   return subject(state)?.type ?? null;
 }
 
-/** Returns the endpoint that is selected or shown. Null if there is none, or if it is not read yet. */
+/** Returns the endpoint that is selected or shown. Null if there is none, or if it has not been read yet. */
 export function endpointHere(state: State): Endpoint | null {
   const place = here(state);
   const known = (id: string) => state.known.endpoints.get(id) ?? state.known.health.get(id)?.value ?? null;

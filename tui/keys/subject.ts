@@ -5,14 +5,14 @@ import type { State } from "../model/state.ts";
 import { selectedRow } from "../state/lists/paged-list.ts";
 import { changeHere, here, onList } from "../state/lists/places.ts";
 
-/** The event, and the deliveries, that an action on this screen acts on. */
+/** The event, and its deliveries, that an action on this screen acts on. */
 export interface Subject {
   readonly event: string;
   readonly type: string;
   readonly status: string;
   /** The endpoint of the selected delivery. Null if no single delivery is selected. */
   readonly endpoint: string | null;
-  /** The deliveries, as far as they are read. */
+  /** The deliveries, as far as they have been read. */
   readonly deliveries: readonly { readonly id: string; readonly endpoint: string; readonly status: string }[];
 }
 

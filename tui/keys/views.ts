@@ -1,4 +1,4 @@
-/** Keys that change what is shown, but nothing at the daemon. */
+/** Keys that change the view, but nothing in the daemon. */
 import { printFilter, readFilter } from "../../src/client/filter.ts";
 import type { Line } from "../model/dialog.ts";
 import { type Tab, TABS } from "../model/list.ts";

@@ -1,13 +1,14 @@
 /**
- * Describes requests to the daemon as data: the operation, what the response is for, and whether it changes something.
+ * Describes requests to the daemon as data: the operation, the purpose of the response, and whether it changes
+ * something.
  */
 import type { Answers } from "../../src/client/operations.ts";
 import type { Ask } from "../../src/client/client.ts";
 import type { Fault } from "../../src/client/error.ts";
 
-/** One request to the daemon: an operation of the API by name, and what the response is for. */
+/** One request to the daemon: an operation of the API by name, and the purpose of the response. */
 export type Call = { [O in keyof Answers]: CallOf<O> }[keyof Answers];
-/** A request that was not sent yet. */
+/** A request that has not been sent yet. */
 export type Request = { [O in keyof Answers]: Omit<CallOf<O>, "about"> }[keyof Answers];
 export interface CallOf<O extends keyof Answers> {
   readonly operation: O;
@@ -38,7 +39,7 @@ export interface Problem {
   readonly faults?: readonly Fault[];
 }
 
-/** A request that changes something at the daemon. */
+/** A request that changes something in the daemon. */
 export interface ActDraft {
   /** Shown while the request runs, such as `replay evt_…`. */
   readonly label: string;
@@ -57,8 +58,8 @@ export interface Act extends ActDraft {
   /** The time at which its phase began. */
   readonly at: number;
   /**
-   * `sent`: no response yet. `waiting`: the daemon is away, and the act is sent again when it is back. `done`: its
-   * effect is awaited.
+   * `sent`: no response yet. `waiting`: the daemon is away, and the act is sent again when it is back. `done`: waiting
+   * to see its effect.
    */
   readonly phase: "sent" | "waiting" | "done";
   /** The number of times it was sent. */

@@ -1,4 +1,4 @@
-/** Describes dialogs as data. A dialog keeps what it acts on, whatever happens to the list behind it. */
+/** Dialogs as data. A dialog keeps what it acts on, whatever happens to the list behind it. */
 import type { Endpoint, Job, JobPlan } from "../../src/client/operations.ts";
 import type { KeyName } from "../keystrokes.ts";
 import type { ActDraft } from "./call.ts";
@@ -15,7 +15,7 @@ export interface ConfirmDialog {
   readonly title: string;
   /** Sentences about what it acts on and what it does. They may contain outside text. */
   readonly facts: readonly string[];
-  /** Names in a word or two what `y` does. */
+  /** Describes in a word or two what `y` does. */
   readonly yes: string;
   /** Sent on `y`. */
   readonly act: ActDraft;
@@ -26,7 +26,7 @@ export interface ChoiceDialog {
   readonly kind: "choice";
   readonly title: string;
   readonly facts: readonly string[];
-  /** The endpoint whose deliveries are counted while the dialog is shown, and what would become of them. */
+  /** The endpoint whose deliveries are counted while the dialog is shown, and what would happen to them. */
   readonly waiting: Waiting | null;
   readonly choices: readonly { readonly key: KeyName; readonly label: string; readonly act: ActDraft }[];
 }
@@ -46,7 +46,7 @@ export interface FormDialog {
   readonly fields: readonly Field[];
   /** The index of the field that gets the keys. */
   readonly at: number;
-  /** Names in a word or two what Enter does at the end. */
+  /** Describes in a word or two what Enter does at the end. */
   readonly yes: string;
   /** A mistake that belongs to no single field. */
   readonly fault: string | null;
@@ -75,12 +75,12 @@ export interface Field {
   /** All choices, or for event types the ones that are offered first. */
   readonly choices: readonly string[];
   readonly line: Line;
-  /** Says what may be typed, while there is no mistake. */
+  /** Describes what may be typed, while there is no mistake. */
   readonly hint: string;
   readonly fault: string | null;
 }
 
-/** A line that is typed: a filter, a place to jump to, or the value of a form's field. */
+/** A line of text being typed: a filter, a place to jump to, or the value of a form's field. */
 export interface Line {
   readonly for: "filter" | "jump" | "field";
   readonly text: string;
@@ -134,7 +134,7 @@ export interface PlanDialog {
   readonly sent: string | null;
 }
 
-/** Returns the endpoint whose pending deliveries a dialog counts, and their fate. */
+/** Returns the endpoint whose pending deliveries a dialog counts, and what happens to them. */
 export function waitingOf(dialog: Dialog): Waiting | null {
   if (dialog.kind === "choice") return dialog.waiting;
   if (dialog.kind !== "form" || dialog.for.kind !== "delete") return null;

@@ -11,7 +11,7 @@ import type {
   Status,
 } from "../../src/client/operations.ts";
 
-/** Holds everything that was read beside the lists. */
+/** Everything that was read in addition to the lists. */
 export interface Known {
   readonly status: Read<Status> | null;
   readonly day: Read<Statistics> | null;
@@ -27,7 +27,7 @@ export interface Known {
    * read again.
    */
   readonly switches: ReadonlyMap<string, string | null>;
-  /** The number of endpoints on the first page of all. */
+  /** The number of endpoints on the first page of all endpoints. */
   readonly roll: Read<number> | null;
   /** Endpoints that no longer exist. */
   readonly gone: ReadonlySet<string>;
@@ -54,7 +54,7 @@ export interface Known {
   readonly lastNews: number;
 }
 
-/** A value, the time at which it was read, and whether something happened to it since. */
+/** A value, the time at which it was read, and whether something has happened to it since. */
 export interface Read<T> {
   readonly value: T;
   readonly at: number;

@@ -1,4 +1,3 @@
-/** Defines the lists of the dashboard and their state. */
 import type { AuditRecord, Delivery, Endpoint, EventSummary, FailureGroup, Job } from "../../src/client/operations.ts";
 
 export const TABS = ["overview", "events", "deliveries", "endpoints", "failures", "activity"] as const;
@@ -36,13 +35,13 @@ export interface List<T> {
   readonly selected: string | null;
   /** The index of the selected row, or of the place where it was. */
   readonly index: number;
-  /** The number of rows that the cursor still has to move, over rows that are not read yet. */
+  /** The number of rows that the cursor still has to move, over rows that have not been read yet. */
   readonly unread: number;
   /** The index of the first row on the screen. */
   readonly top: number;
   /** True if the first row stays on top when rows are added. */
   readonly follow: boolean;
-  /** Rows added since the list stopped following, as far as the stream named them one by one. */
+  /** Rows added since the list stopped following, as far as the stream named them individually. */
   readonly newer: number;
   /** The greatest id of an event counted in `newer`. */
   readonly newest: string;
@@ -56,7 +55,7 @@ export interface List<T> {
   readonly problem: string | null;
   /** The number of rows that the daemon has for this filter. Null until that is known. */
   readonly total: ListTotal | null;
-  /** The progress of a search of events' data. Null for any other list. */
+  /** The progress of a search through events' data. Null for any other list. */
   readonly searched: Searched | null;
   readonly marks: ReadonlySet<string>;
 }

@@ -1,6 +1,6 @@
 /**
- * Defines everything that the dashboard knows and shows, as one immutable value. Strings from the daemon are outside
- * text here. They are made safe where they are drawn.
+ * Everything that the dashboard knows and shows, as one immutable value. Strings from the daemon are outside text here.
+ * They are made safe where they are drawn.
  */
 import type { Delivery } from "../../src/client/operations.ts";
 import type { StreamMessage } from "../../src/client/stream.ts";
@@ -22,7 +22,9 @@ export interface State {
   readonly tab: Tab;
   /** The tab that was shown before. */
   readonly lastTab: Tab;
-  /** The stack of places that were opened on each tab, the list itself first. Esc removes the last one. */
+  /**
+   * For each tab, the stack of places that were opened on it, starting with the list itself. Esc removes the last one.
+   */
   readonly tabs: { readonly [T in Tab]: readonly Place[] };
   readonly known: Known;
   /** Requests that have no response yet, by `askKey`. */
@@ -52,7 +54,7 @@ export interface State {
 export interface Mouse {
   /** While this is false, the mouse selects text as in any terminal. */
   readonly isOn: boolean;
-  /** The place where the button was pressed and not released yet. */
+  /** Where the button was pressed, until it is released. */
   readonly pressed: { readonly column: number; readonly row: number } | null;
   /** The row that a second click soon after would open. */
   readonly clicked: { readonly row: number; readonly at: number } | null;
@@ -74,7 +76,7 @@ export interface Settings {
   readonly look: Look;
   /** The interval at which messages of the stream are drawn. */
   readonly refreshMs: number;
-  /** A random text. With a number behind it, it is the idempotency key of an act. */
+  /** A random string. With a number appended, it is the idempotency key of an act. */
   readonly session: string;
 }
 
@@ -91,7 +93,7 @@ export type Link =
       /** True if the person closed the box about the lost connection. */
       readonly looked: boolean;
     }
-  /** The dashboard does not try again until a person asks for it. */
+  /** The dashboard does not try again until a person asks it to. */
   | { readonly kind: "refused"; readonly why: string; readonly hint: string }
   | { readonly kind: "differs"; readonly daemon: string };
 

@@ -33,7 +33,7 @@ function pointOnce(state: State, report: MouseReport): Step {
     case "press":
       return { state: down({ ...state, mouse: { ...mouse, pressed: report } }, report), effects: [] };
     case "release": {
-      // A release away from the press is not a click. A click acts on release, so that no button is down if it quits.
+      // Releasing the button elsewhere is not a click. A click acts on release, so that no button is down if it quits.
       const { pressed } = mouse;
       const next = { ...state, mouse: { ...mouse, pressed: null } };
       const isClick = pressed !== null && pressed.row === report.row && Math.abs(pressed.column - report.column) <= 1;

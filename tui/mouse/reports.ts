@@ -1,7 +1,7 @@
 /**
- * Removes mouse reports (SGR, mode 1006) from the terminal's input before anything else reads it. Reports are input
- * from outside: one that is cut, out of bounds or of an unknown kind must count neither as a click nor as keys. Pasted
- * text stays as it is, even if it contains reports.
+ * Removes mouse reports (SGR, mode 1006) from the terminal's input before anything else reads it. Reports are outside
+ * input: one that is cut, out of bounds or of an unknown kind must count neither as a click nor as keys. Pasted text
+ * stays as it is, even if it contains reports.
  */
 
 export interface MouseReport {
@@ -18,12 +18,15 @@ const LIKE = /^\x1b\[<[\x20-\x3f]*[\x40-\x7e]?/;
 const OLD = /^\x1b\[M[^]{0,3}/;
 const OLD_LENGTH = 6;
 /**
- * Matches the beginning of a sequence whose other part comes with the next chunk. An Esc alone is a key, and is not
+ * Matches the beginning of a sequence whose other part comes with the next chunk. A single Esc is a key, and is not
  * held back.
  */
 const CUT = /^\x1b(\[|\[<[\x20-\x3f]*|\[2|\[20|\[200)$/;
 const [PASTE, PASTE_END] = ["\x1b[200~", "\x1b[201~"];
-/** The most that is held back of one sequence. A longer one is not a report, but is still read to its end. */
+/**
+ * The maximum number of characters held back for one sequence. A longer one is not a report, but is still read to its
+ * end.
+ */
 const MOST = 32;
 const KINDS: Readonly<Record<string, MouseReport["kind"]>> = {
   "0M": "press",

@@ -39,7 +39,7 @@ export function boxRows(look: Look, size: Size, title: string, content: readonly
   ];
 }
 
-/** Says what is wrong with the connection, what that means, and what to type. */
+/** Explains what is wrong with the connection, what that means, and what to type. */
 export function lostRows(state: State): string[] | null {
   const { link, settings, size } = state;
   if (!isBoxed(link) || (link.kind !== "lost" && link.kind !== "refused")) return null;

@@ -1,4 +1,4 @@
-/** Draws what surrounds every screen: the header, the tabs, the line for messages, and the keys. */
+/** Draws what surrounds every screen: the header, the tabs, the message line, and the keys. */
 import type { Status } from "../../src/client/operations.ts";
 import { glyph, type Look } from "../draw/look.ts";
 import { age, countText, shortId } from "../draw/numbers.ts";
@@ -15,7 +15,7 @@ import { here, rowsKind } from "../state/lists/places.ts";
 import { sortOf } from "../state/lists/sorts.ts";
 import { KEY } from "../keys/names.ts";
 
-/** The header keeps this many columns beside the reason why nothing is sent. */
+/** The header keeps this many columns free beside the reason why nothing is sent. */
 const HEADER_LEAST = 30;
 /** The lag above which the header shows it. */
 const LAG_MS = 2000;
@@ -119,7 +119,7 @@ function followText(place: Place): string {
   return list.newer > 0 ? `HOLD +${countText(list.newer)} newer` : "HOLD";
 }
 
-/** Shows the line that is typed, a message, or the cursor's position. */
+/** Shows the line being typed, a message, or the cursor's position. */
 export function statusRow(state: State): string {
   const { settings, size, toast, modes } = state;
   const mode = modes.at(-1);
@@ -190,14 +190,14 @@ function positionText(state: State, place: Place): string {
   const isWhole = list.next === null && list.pages.every(({ rows }) => rows !== null);
   const before = list.pages.findIndex(({ rows }) => rows !== null);
   const total = isWhole ? countText(list.rows.length) : totalText(list, look);
-  // The number of a row is known only if all rows before it are read.
+  // The number of a row is known only if all rows before it have been read.
   if (list.edge === "last") return `${countText(list.rows.length - list.index)} from the end${marks}`;
   return before > 0
     ? `page ${before + 1 + Math.floor(list.index / 100)}${marks}`
     : `${countText(list.index + 1)} of ${total}${marks}`;
 }
 
-/** Returns the total of a list that is not read to its end. */
+/** Returns the total of a list that has not been read to its end. */
 function totalText({ rows, pinned, total }: List<unknown>, look: Look): string {
   const count = (total?.count ?? 0) + pinned.length;
   // Rows may have been added since the daemon counted.

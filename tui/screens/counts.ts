@@ -1,4 +1,4 @@
-/** Draws the row below the header: the deliveries now, the last 24 hours, and the present rate. */
+/** Draws the row below the header: the deliveries now, the last 24 hours, and the current rate. */
 import { spread } from "../draw/chart.ts";
 import { glyph, sparkline } from "../draw/look.ts";
 import { countText } from "../draw/numbers.ts";
@@ -9,7 +9,7 @@ import { counted } from "../../src/domain/wording.ts";
 
 const WIDE = 100;
 const MOST_BARS = 48;
-/** A shorter line of bars says nothing. */
+/** A shorter row of bars says nothing. */
 const LEAST_BARS = 8;
 
 export function countsRow(state: State): string {

@@ -16,7 +16,7 @@ import { deliveryRows } from "./lists.ts";
 import { counted } from "../../src/domain/wording.ts";
 import { KEY } from "../keys/names.ts";
 
-/** The most rows for the meaning of a failure. */
+/** The maximum number of rows for the meaning of a failure. */
 const MEANING_ROWS = 2;
 
 export function endpointPage(state: State, place: EndpointPlace, room: { width: number; height: number }): string[] {
@@ -28,7 +28,7 @@ export function endpointPage(state: State, place: EndpointPlace, room: { width: 
   return [...head, rule, ...deliveryRows(state, place.list, list)];
 }
 
-/** Puts the most important rows first, because a low screen shows only some of them. */
+/** Puts the most important rows first, because a short screen shows only some of them. */
 function headOf(state: State, id: string, width: number): string[] {
   const { look } = state.settings;
   const { known } = state;
@@ -61,7 +61,7 @@ function headOf(state: State, id: string, width: number): string[] {
   ];
 }
 
-/** Says what fails at the endpoint and what that means. Empty if nothing fails. */
+/** Explains what fails at the endpoint and what that means. Empty if nothing fails. */
 function whyRows(state: State, endpoint: Endpoint, width: number): string[] {
   const { known, now, settings } = state;
   const { look } = settings;
@@ -103,7 +103,7 @@ function titleRow(state: State, endpoint: Endpoint, width: number): string {
   );
 }
 
-/** Adds what the patterns match, and which types are on their way out, once the catalogue is read. */
+/** Adds what the patterns match, and which types are deprecated, once the catalogue has been read. */
 function typesText({ known }: State, { events }: Endpoint): string {
   const notes = known.types === null ? [] : typeNotes(events, known.types);
   return [...events, ...(notes.length === 0 ? [] : [`(${notes.join("; ")})`])].join("  ");

@@ -1,4 +1,4 @@
-/** Draws one event: its deliveries, every attempt past and to come, and its payload. */
+/** Draws one event: its deliveries, every past and future attempt, and its payload. */
 import type { Attempt, Event, EventDelivery, Status } from "../../src/client/operations.ts";
 import { addedDetail } from "../../src/domain/deliveries/attempt.ts";
 import { delayBefore, type Ladder } from "../../src/domain/deliveries/due-time.ts";
@@ -192,7 +192,7 @@ function toCome(
   ];
   if (ladder === null) return [next];
   const last = attempts.findLast(({ retry }) => retry !== null) ?? delivery.last_attempt;
-  // A replay that was not attempted yet begins at the bottom of the ladder.
+  // A replay that has not been attempted yet begins at the bottom of the ladder.
   const place = last?.retry === null || last?.retry === undefined || last.retry >= ladder.length ? 0 : last.retry + 1;
   const later = ladder
     .slice(place)
@@ -211,7 +211,7 @@ function whenText({ known }: State, endpoint: string, left: number): string {
   return `due: in flight or waiting its turn${turn}`;
 }
 
-/** Shows the last response. It is above the attempts, which would push it off a low screen. */
+/** Shows the last response. It is above the attempts, which would push it off a short screen. */
 function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   const { status_code, detail, outcome, response_headers, response_body, response_truncated } = attempt;
   const size = `${response_truncated ? "over " : ""}${counted(response_body.length, "character", "characters")}`;
@@ -235,7 +235,7 @@ function answerLines(look: Look, attempt: Attempt, width: number): string[] {
   return line === undefined ? lines : [...lines, bodyLine(look, line, width)];
 }
 
-/** Shows the whole body, if that is more than was shown already. */
+/** Shows the whole body, if that is more than was already shown. */
 function bodyLines(look: Look, attempt: Attempt, width: number): string[] {
   const lines = bodyOf(look, attempt, width);
   if (lines.length <= 1) return [];

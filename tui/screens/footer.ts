@@ -23,7 +23,7 @@ export function keysRow(state: State): string {
   return spanRow(settings.look, spans(left), size.columns, spans(right));
 }
 
-/** Returns the key that is drawn in this column while nothing lies over the screen. */
+/** Returns the key that is drawn in this column while nothing covers the screen. */
 export function bindingAt(state: State, column: number): Binding | null {
   const { left, right } = itemsOf(state);
   const widthOf = (items: readonly Item[]) =>

@@ -181,7 +181,7 @@ export function choiceRows(state: State, dialog: ChoiceDialog, { width: inner, h
   );
 }
 
-/** Counts the waiting deliveries of an endpoint, as known now, and says what becomes of them. */
+/** Counts the waiting deliveries of an endpoint, as far as is known, and says what happens to them. */
 function waitingText({ known }: State, dialog: Dialog): string[] {
   const waiting = waitingOf(dialog);
   if (waiting === null) return [];
@@ -214,7 +214,7 @@ export function secretRows(look: Look, { facts, secret }: SecretDialog, { width:
   ]);
 }
 
-/** Fits the rows to a low screen: empty lines go first, then the facts except the first and the last. */
+/** Fits the rows to a short screen: empty lines go first, then the facts except the first and the last. */
 function within(height: number, facts: readonly Span[][], rest: readonly Span[][]): Span[][] {
   if (facts.length + rest.length <= height) return [...facts, ...rest];
   const [said, needed] = [facts, rest].map((rows) => rows.filter((row) => row.some(({ text }) => text !== "")));

@@ -58,7 +58,7 @@ export function eventRows(state: State, list: List<EventSummary>, room: Area): s
 
 /**
  * Returns the most important delivery among those that match the filter, or among all if none matches any more: a
- * failed one, else one whose last attempt failed, else the first.
+ * failed one, or else one whose last attempt failed, or else the first.
  */
 function shownDelivery({ deliveries = [] }: EventSummary, filter: Filter) {
   const matching = deliveries.filter((delivery) => matches(delivery, filter));
@@ -69,7 +69,7 @@ function shownDelivery({ deliveries = [] }: EventSummary, filter: Filter) {
 
 type EventDelivery = NonNullable<EventSummary["deliveries"]>[number];
 
-/** Applies the words about a delivery, as the daemon does. */
+/** Applies the filter's keys about a delivery, as the daemon does. */
 function matches({ endpoint, status, last_attempt: last }: EventDelivery, filter: Filter): boolean {
   const code = String(last?.status_code ?? "");
   return (
@@ -89,8 +89,8 @@ function endpointsText(state: State, event: EventSummary, filter: Filter, width:
 }
 
 /**
- * Returns host and path. If they do not fit, returns the host alone if no other endpoint has it, else both without
- * their middle: the beginning tells customers apart, and the end tells one customer's endpoints apart.
+ * Returns host and path. If they do not fit, returns only the host if no other endpoint has it, and otherwise both
+ * without their middle: the beginning tells customers apart, and the end tells one customer's endpoints apart.
  */
 export function endpointName(
   { known, settings: { look } }: State,
@@ -118,7 +118,7 @@ export function whoseText({ known }: State, id: string): string {
 
 const hosts = new WeakMap<Known["endpoints"], ReadonlyMap<string, number>>();
 
-/** Counts the endpoints with each host. The counts are kept for as long as the endpoints are the same. */
+/** Counts the endpoints with each host. The counts are kept for as long as the endpoints stay the same. */
 function hostsOf(endpoints: Known["endpoints"]): ReadonlyMap<string, number> {
   const before = hosts.get(endpoints);
   if (before !== undefined) return before;
@@ -178,8 +178,8 @@ export function deliveryRows(state: State, list: List<Delivery>, room: Area): st
 }
 
 /**
- * A delivery that is due for longer than this is in flight or waits for its turn, because an endpoint gets only so many
- * at a time.
+ * A delivery that has been due for longer than this is in flight or waiting for its turn, because an endpoint gets only
+ * so many at a time.
  */
 export const TURN_MS = 2000;
 

@@ -10,7 +10,7 @@ import { etaSeconds, kindOf } from "../state/dialogs/plan.ts";
 import { endpointName } from "./lists.ts";
 import { KEY } from "../keys/names.ts";
 
-/** A row of the box. A low screen drops the rows of the highest rank first. */
+/** A row of the box. A short screen drops the rows of the highest rank first. */
 interface Ranked {
   readonly spans: readonly Span[];
   readonly rank: number;
@@ -20,7 +20,7 @@ const ENDPOINT_RANK = 5;
 
 interface Words {
   readonly verb: string;
-  /** The present status of the deliveries. */
+  /** The current status of the deliveries. */
   readonly adjective: string;
   /** The text before the field in which a person types to agree. */
   readonly agree: string;

@@ -16,7 +16,7 @@ export interface Column<T> {
   readonly width: number;
   /** The width on a narrow screen. The default is `width`. */
   readonly least?: number;
-  /** The width that it gets before columns of a higher rank are shown at all. */
+  /** The width that it gets before any column of a higher rank is shown. */
   readonly fair?: number;
   /** The width if all other columns have their full width, and this much is left. */
   readonly ample?: number;
@@ -69,7 +69,7 @@ export function tableRows<T>(state: State, table: Table<T>): string[] {
   return filled([paint(look, "bold", head), ...rows, ...said], width, height);
 }
 
-/** Indented text, such as a command, stays on a line of its own. */
+/** Indented text, such as a command, stays on a separate line. */
 function emptyLines(text: string, width: number, look: Look): string[] {
   return text.startsWith(" ") ? [text] : prose(text, width, look);
 }
@@ -94,8 +94,8 @@ function sizeOf({ width, align }: { readonly width: number; readonly align?: "le
 const MARK_COLUMNS = 2;
 
 /**
- * Returns the columns that fit: the answer first, then as many as possible. Remaining width goes to the lowest ranks
- * first.
+ * Returns the columns that fit: the answer first, then as many others as possible. Remaining width goes to the lowest
+ * ranks first.
  */
 export function fitColumns<T>(columns: readonly Column<T>[], width: number): Column<T>[] {
   const leastOf = ({ width: wanted, least = wanted }: Column<T>) => least;
@@ -140,7 +140,7 @@ function emptyText<T>(state: State, { list, kind, empty }: Table<T>): readonly s
   return empty;
 }
 
-/** Describes the progress of a search of events' data. */
+/** Describes the progress of a search through events' data. */
 export function searchedText({ now }: State, { events, until }: Searched): string {
   const far = until === null ? "" : `, as far as ${age(now - Date.parse(until))} ago`;
   return `searched ${shortCount(events)} ${events === 1 ? "event" : "events"}${far}`;

@@ -1,5 +1,5 @@
 /**
- * Sends the requests that change something at the daemon. An act keeps what it was requested for, and has an
+ * Sends the requests that change something in the daemon. An act keeps what it was requested for, and has an
  * idempotency key. If the daemon goes away before it responds, the act is sent again under the same key, so it is
  * neither lost nor done twice.
  */

@@ -24,7 +24,7 @@ import { askKey } from "./questions.ts";
 
 /** The time before a failed request is repeated. */
 const REST_MS = 3000;
-/** The most that is kept of things which are opened one after the other. */
+/** The maximum number of kept things that are opened one after another. */
 const MAX_KEPT = 200;
 /**
  * Things that an act may have changed since they were requested. An older response would undo on the screen what the
@@ -42,7 +42,7 @@ export function takeAnswer(state: State, answered: Answered): State {
   const askedAt = state.asked.get(askKey(call))?.at ?? state.now;
   const tookMs = state.now - askedAt;
   const next = forget(state, call);
-  // Drop the response. It is requested again.
+  // Drop the response, which will be requested again.
   if (CHANGED_BY_ACTS.has(call.operation) && askedAt < state.actedAt) return next;
   switch (call.about.for) {
     case "act":
@@ -91,7 +91,7 @@ function forget(state: State, call: Call): State {
   return { ...state, asked };
 }
 
-/** Records that a thing was deleted, or pruned by retention. It is not requested again. */
+/** Records that an object was deleted, or pruned by retention. It is not requested again. */
 function takeAbsence(state: State, id: string): State {
   const { known } = state;
   const next = changePlaces(state, (place) =>

@@ -15,16 +15,16 @@ export function lose(state: State, { failure, message, hint }: Problem): State {
   const retryAt = now + BACKOFF[Math.min(tries, BACKOFF.length) - 1]!;
   const at = link.kind === "lost" ? link.at : now;
   const looked = link.kind === "lost" && link.looked;
-  // Requests in flight get no response any more. Acts wait on their own.
+  // Requests in flight will get no response. Acts wait separately.
   return { ...state, link: { kind: "lost", at, tries, retryAt, why: message, looked }, asked: new Map() };
 }
 
-/** True if the box about the connection lies over the screen. */
+/** True if the box about the connection covers the screen. */
 export function isBoxed(link: Link): boolean {
   return link.kind === "refused" || (link.kind === "lost" && !link.looked);
 }
 
-/** Connects again when the time has come. */
+/** Connects again when it is time to. */
 export function retry(state: State, { atOnce = false } = {}): Step {
   const { link, now, known } = state;
   const isDue = (link.kind === "lost" && (atOnce || now >= link.retryAt)) || (link.kind === "refused" && atOnce);
@@ -42,7 +42,7 @@ export function goLive(state: State): Step {
   return { ...tended, state: markStale({ ...tended.state, link: { kind: "live" }, resting: new Map() }) };
 }
 
-/** Marks everything as stale, because the stream did not report what happened meanwhile. */
+/** Marks everything as stale, because the stream did not report what happened in the meantime. */
 export function markStale(state: State): State {
   const old = <T>(reads: ReadonlyMap<string, { readonly stale: boolean } & T>) =>
     new Map([...reads].map(([id, read]) => [id, { ...read, stale: true }]));

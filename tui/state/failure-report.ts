@@ -12,7 +12,7 @@ import type { State } from "../model/state.ts";
 import { selectedRow } from "./lists/paged-list.ts";
 import { here } from "./lists/places.ts";
 
-/** The most characters of the receiver's response. */
+/** The maximum number of characters of the receiver's response. */
 const MAX_BODY = 2000;
 
 export interface Report {

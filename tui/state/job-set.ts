@@ -11,7 +11,7 @@ import { here, type WithList } from "./lists/places.ts";
 import { filterQuery } from "./lists/list-query.ts";
 import { KEY } from "../keys/names.ts";
 
-/** The most ids that one job takes. */
+/** A job takes at most this many ids. */
 const MAX_IDS = 1000;
 
 export interface Many {
@@ -104,7 +104,7 @@ function ofFilter(state: State, place: WithList, action: Action): Many | string 
     ...(named.length === 1 ? { status: named[0]! } : statusOf(action)),
     ...(event !== undefined && { events: [event] }),
     ...(test !== undefined && { test: test === "true" }),
-    // Later deliveries were in no plan that was shown.
+    // No plan that was shown included later deliveries.
     until: rest["until"] ?? instantOf(state.now),
   };
   const about = place.list.filter === "" ? all : `${all} matching ${place.list.filter}`;
@@ -178,7 +178,7 @@ function sinceOf(period: string, now: number): string | null {
   return ago === null ? null : instantOf(now - ago);
 }
 
-/** An action for several statuses applies to all of them if none is named. */
+/** If the filter names no status, an action for several statuses applies to all of them. */
 function statusOf(action: Action): { status?: string } {
   const [status, ...others] = APPLIES[action].statuses;
   return others.length > 0 ? {} : { status: status! };

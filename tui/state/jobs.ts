@@ -29,7 +29,7 @@ export function withJob(known: Known, job: Job, now: number): Known {
   return { ...known, jobs: { value, at: known.jobs?.at ?? now, stale: true } };
 }
 
-/** Shows the result of a job that ran before. */
+/** Shows the result of a job that was running before. */
 export function tellJobs(before: State, after: State): State {
   if (before.known.jobs === after.known.jobs || before.known.jobs === null) return after;
   const ran = new Set(before.known.jobs.value.filter(({ status }) => status === "running").map(({ id }) => id));

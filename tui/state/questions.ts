@@ -1,6 +1,6 @@
 /**
- * Derives from the state what the screen shows but is not read yet, so that no other code has to remember to request
- * it.
+ * Derives from the state what the screen shows but has not been read yet, so that no other code has to remember to
+ * request it.
  */
 import type { Answers } from "../../src/client/operations.ts";
 import { waitingOf } from "../model/dialog.ts";
@@ -19,7 +19,7 @@ import { plannedEndpoints, planQuestion } from "./dialogs/plan.ts";
 import { refreshMs } from "./tick.ts";
 import { worstEndpoints } from "./lists/worst-endpoints.ts";
 
-/** The least time between two reads of the same thing, however often the stream says that it changed. */
+/** The minimum time between two reads of the same thing, however often the stream says that it changed. */
 const REST_MS = {
   status: 5000,
   roll: 2000,
@@ -33,13 +33,13 @@ const REST_MS = {
   audit: 5000,
   event: 250,
 };
-/** The daemon spends at most a tenth of the time on a list on a screen. */
+/** The daemon spends at most a tenth of its time on a list on a screen. */
 const SPARING = 10;
 /** Windows of statistics move on even if nothing happens. */
 const STATISTICS_AGE_MS = 60_000;
 /** Health is read separately for each endpoint on the screen, this many at a time. */
 const MAX_AT_ONCE = 4;
-/** For this many endpoints the dashboard reads whether they have succeeded since they failed. */
+/** For this many endpoints, the dashboard reads whether they have succeeded since they failed. */
 const MAX_JUDGED = 20;
 
 export function askKey({ operation, about }: Call): string {
@@ -157,7 +157,7 @@ function restOf(state: State, kind: RowsKind, isSparse: boolean): number {
 function* names(state: State, { list }: WithList): Generator<Call> {
   const shown = visibleRows<unknown>(list, layoutOf(state).list) as {
     readonly endpoint?: string;
-    /** In the audit log, this may be anything that has an id. */
+    /** In the audit log, this may be the id of any kind of object. */
     readonly object?: string | null;
     readonly deliveries?: readonly { readonly endpoint: string }[];
   }[];
@@ -254,7 +254,7 @@ function* aboutSample({ known }: State, id: string): Generator<Call> {
 }
 
 interface Due {
-  /** The least time between two readings. */
+  /** The minimum time between two reads. */
   readonly rest: number;
   /** True to read again even if nothing is known to have changed. */
   readonly always?: boolean;

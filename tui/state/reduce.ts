@@ -129,7 +129,7 @@ function tick(state: State): State {
   };
 }
 
-/** Restores what has to hold after every message. */
+/** Restores what must hold after every message. */
 function settle(state: State): State {
   const version = state.known.status?.value.version;
   const { link, settings } = state;

@@ -1,4 +1,4 @@
-/** Answers "Is it all right?" in words: the worst that is known first, and what follows from it. */
+/** Answers "Is it all right?" in words: the worst news first, and what follows from it. */
 import type { FailureGroup, Status } from "../../../src/client/operations.ts";
 import { causeText } from "../../../src/domain/deliveries/attempt.ts";
 import { counted, sizeText } from "../../../src/domain/wording.ts";
@@ -47,7 +47,7 @@ export function conditionOf(state: State, groups: readonly FailureGroup[] | null
     : { ...WELL, title: "ALL IS WELL", facts };
 }
 
-/** Returns the condition that keeps the daemon itself from its work, or null. */
+/** Returns the condition that keeps the daemon itself from working, or null. */
 function daemonTrouble({ now, settings }: State, status: Status): Condition | null {
   const { state, paused, deliveries, disk } = status;
   if (state === "disk_full") {

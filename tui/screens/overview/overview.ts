@@ -26,7 +26,7 @@ const NAME = 12;
 /** Columns for the figures on the right of a chart. */
 const FIGURES = 17;
 const DAY_HOURS = 24;
-/** A shorter line of bars says nothing. */
+/** A shorter row of bars says nothing. */
 const LEAST_BARS = 15;
 
 export function overviewRows(state: State, list: List<FailureGroup>, { width, height }: Area): string[] {
@@ -82,15 +82,15 @@ function hourRow({ known, settings: { look } }: State, width: number): string {
     [{ text: `p95 ${p95(took.p95)}   ` }],
     [{ text: `first attempt within ${p95(delay.p95)}` }],
   ];
-  // Leave out what does not fit, instead of cutting it.
+  // Leave out what does not fit instead of cutting it.
   let used = NAME;
   const shown = parts.filter((spans) => (used += widthOfSpans(look, spans)) <= width);
   return spanRow(look, [name, ...shown.flat()], width);
 }
 
 /**
- * Charts what was delivered and what failed in 24 hours. The daemon stores these figures, so they are there as soon as
- * the dashboard opens.
+ * Charts the deliveries and failures of 24 hours. The daemon stores these figures, so they are there as soon as the
+ * dashboard opens.
  */
 function dayRows(
   { known, settings: { look } }: State,
@@ -165,7 +165,7 @@ function nextRow({ known, settings: { look } }: State, width: number): string {
   return spanRow(look, [name, { text: bars, style: "cyan" }, { text: bars === "" ? words : `  ${words}` }], width);
 }
 
-/** Lists the endpoints with most missing deliveries, and when each of them last worked. */
+/** Lists the endpoints with the most missing deliveries, and when each of them last worked. */
 function worstRows(state: State, list: List<FailureGroup>, width: number, height: number): string[] {
   const { look } = state.settings;
   const worst = worstEndpoints(list.rows, height - 2);

@@ -43,7 +43,7 @@ function enableChoice({ id, url }: Endpoint): ChoiceDialog {
   };
 }
 
-/** `switchesAt` is the instant at which the next secret takes over, or null if that is not known. */
+/** `switchesAt` is the instant at which the next secret takes over, or null if it is unknown. */
 export function rotationChoice({ id, url }: Pick<Endpoint, "id" | "url">, switchesAt: string | null): ChoiceDialog {
   const act = (label: string, operation: "completeRotation" | "abandonRotation"): ActDraft => ({
     label: `${label} ${shortId(id)}`,

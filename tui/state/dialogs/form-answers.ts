@@ -10,10 +10,10 @@ import { readAnew } from "../lists/paged-list.ts";
 import { testResult } from "../act-answers.ts";
 import { changePlaces, onList } from "../lists/places.ts";
 
-/** The most characters shown of a receiver's response. */
+/** The maximum number of characters shown of a receiver's response. */
 const SHOWN_CHARACTERS = 300;
 
-/** Closes the form of an act that was done. A secret that the act made lies over everything else. */
+/** Closes the form of an act that was done. A secret that the act made covers everything else. */
 export function closeForm(state: State, key: string, answered: Answered): State {
   const modes = state.modes.filter((mode) => formOf(mode, key) === null);
   const isOpen = modes.length < state.modes.length;

@@ -1,4 +1,4 @@
-/** Turns a completed form into a request, or into its mistakes. */
+/** Turns a completed form into a request, or into a list of its mistakes. */
 import type { Endpoint, Job } from "../../../src/client/operations.ts";
 import { patternFault } from "../../../src/domain/events/pattern.ts";
 import { nearest } from "../../../src/domain/nearest.ts";

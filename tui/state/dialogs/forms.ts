@@ -116,7 +116,7 @@ export function testForm(
 ): FormDialog {
   const ids = endpoints.map((one) => (typeof one === "string" ? one : one.id));
   const only = endpoints.length === 1 && typeof endpoints[0] === "object" ? endpoints[0] : null;
-  // Until the catalogue is read it is not known what a pattern matches.
+  // Until the catalogue has been read, it is unknown what a pattern matches.
   const own = (only?.events ?? []).flatMap((name) => (isPattern(name) ? chosenOf([name], known) : [name]));
   const first = type === null || (own.length > 0 && !own.includes(type)) ? (own[0] ?? "") : type;
   const which = newField({ name: "endpoint", label: "Endpoint", takes: "endpoint", choices: ids }, ids[0]);

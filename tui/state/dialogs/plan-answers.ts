@@ -33,8 +33,8 @@ export function planAnswered(state: State, key: string): State {
 }
 
 /**
- * Shows a failure in the dialog. Returns null if no dialog can show it, so that it is reported like the failure of any
- * act.
+ * Shows a failure in the dialog. Returns null if no dialog can show it, so that it is reported like any other act's
+ * failure.
  */
 export function planFailed(state: State, key: string, problem: Problem): State | null {
   const mode = state.modes.find((one) => isSent(one, key));

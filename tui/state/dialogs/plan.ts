@@ -1,5 +1,5 @@
 /**
- * Handles the plan dialog, which shows what a job on many deliveries would do, and takes a person's consent to exactly
+ * Handles the plan dialog, which shows what a job on many deliveries would do, and asks a person to agree to exactly
  * that.
  */
 import type { JobPlan } from "../../../src/client/operations.ts";

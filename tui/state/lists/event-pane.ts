@@ -22,7 +22,7 @@ export function paneEvent(state: State): string | null {
   const list = place.list as List<Row>;
   const { events } = state.known;
   const rows = list.follow ? visibleRows(list, layoutOf(state).list) : list.rows.slice(list.index, list.index + 1);
-  // Keep the newest event that was read, until a newer one has been.
+  // Keep the newest event that has been read until a newer one has been.
   const row = rows.find((one) => events.has(eventOf(one))) ?? rows[0];
   return row === undefined ? null : eventOf(row);
 }

@@ -60,7 +60,7 @@ export function filterEvents(state: State, text: string): State | null {
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }
 
-/** Returns a word that this list does not take. Only the list of endpoints takes a bare word. */
+/** Returns a word that this list does not accept. Only the list of endpoints accepts a bare word. */
 function strangerIn(text: string, tab: RowsKind): string | undefined {
   const words = Object.keys(readFilter(text).filter);
   return words.find(
@@ -124,6 +124,6 @@ export function jump(state: State, text: string): State | null {
   if (text === "" || mistakeIn(text) !== null) return null;
   if (isSearch(showTab(state, "events"), text)) return findEndpoint(state, text);
   if (strangerIn(text, "events") !== undefined) return null;
-  // Called twice to show the list itself, whatever was opened from it.
+  // Call this twice to show the list itself, whatever was opened from it.
   return setFilter(showTab(showTab(state, "events"), "events"), text);
 }

@@ -2,11 +2,11 @@
 import type { List, ListPage } from "../../model/list.ts";
 
 /**
- * The most rows that are kept. These are about three of the tallest screens, so that rows which are dropped are never
- * the next to be read.
+ * The maximum number of rows that are kept. These fill about three of the tallest screens, so that dropped rows are
+ * never the next to be read.
  */
 const MAX_ROWS = 1000;
-/** The most rows that the API returns. */
+/** The maximum number of rows that the API returns. */
 export const PAGE_ROWS = 100;
 
 export type KeyOf<T> = (row: T) => string;
@@ -94,7 +94,7 @@ export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T
     );
   }
   const isReread = page < list.pages.length;
-  // The list has stopped following meanwhile, so the rows on the screen stay.
+  // The list has stopped following in the meantime, so the rows on the screen stay.
   if (page > list.pages.length || (isReread && list.pages[page]!.rows !== null)) return list;
   const others = new Set(list.pages.flatMap(({ rows }) => rows ?? []).map(keyOf));
   const own = rows.filter((row) => !others.has(keyOf(row)));
@@ -107,7 +107,7 @@ export function takePage<T>(list: List<T>, { page, rows, next, now }: PageRead<T
 
 /**
  * Merges a new first page into a list so sparse that several pages fill the screen. A page ends where the daemon has
- * looked at enough, so the new one may end before the old one did. Keys grow with time.
+ * examined enough, so the new one may end before the old one did. Keys grow with time.
  */
 function refreshed<T>(
   [first, ...others]: readonly ListPage<T>[],

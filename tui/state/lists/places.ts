@@ -64,7 +64,7 @@ export function back(state: State): State {
 
 export function showTab(state: State, tab: Tab): State {
   if (tab !== state.tab) return { ...state, tab, lastTab: state.tab, focus: "list", paneTop: 0 };
-  // The same key again goes back to the list.
+  // Pressing the same key again goes back to the list.
   return withStack(state, state.tabs[tab].slice(0, 1));
 }
 

@@ -1,4 +1,4 @@
-/** Finds the endpoints with most missing deliveries, over all causes. */
+/** Finds the endpoints with the most missing deliveries, over all causes. */
 import type { FailureGroup } from "../../../src/client/operations.ts";
 
 export interface WorstEndpoint {
