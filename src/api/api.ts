@@ -36,9 +36,9 @@ export interface Api {
   /** `trusted` is true only for the unix socket, which needs no key and whose Host is not checked. */
   handler(trusted: boolean): NodeHandler;
   readonly routes: readonly Route[];
-  /** Handles publishes that are read without Node's HTTP parser. */
+  /** Handles publishes that bypass Node's HTTP parser. */
   readonly plain: Plain;
-  /** Answers connections whose bytes never become a request. */
+  /** Answers connections whose bytes do not form a request. */
   readonly reject: Reject;
 }
 
@@ -97,7 +97,7 @@ export function createApi(given: Omit<ApiParts, Optional> & Partial<Pick<ApiPart
   };
 }
 
-/** Refuses a type as unknown only once no other node has added it. */
+/** Refuses a type as unknown only after checking that no other node has added it. */
 function routeWithLatestTypes(route: Route, catalogue: Catalogue): Route {
   return { ...route, handle: (call) => withLatestTypes(catalogue, () => route.handle(call)) };
 }

@@ -22,7 +22,7 @@ export interface ApiMetrics {
 }
 
 export interface RunningConfig {
-  /** The settings as a file would have them, without secrets. */
+  /** The settings as they would appear in a file, without secrets. */
   readonly settings: Readonly<Record<string, unknown>>;
   readonly tenants: ReadonlyMap<string, TenantShare>;
 }
@@ -33,28 +33,28 @@ export interface ApiParts {
   readonly deliveries: Deliveries;
   readonly feed: Feed;
   readonly clock: Clock;
-  /** Returns the milliseconds by which this host's clock is ahead of `clock`. Null if both are the same clock. */
+  /** Returns the milliseconds by which this host's clock is ahead of `clock`. Null if they are the same clock. */
   readonly hostAheadMs: () => number | null;
   readonly log: Log;
   readonly config: Config;
-  /** The configuration since the last SIGHUP, to be shown. */
+  /** The configuration as of the last SIGHUP, for showing. */
   readonly running: () => RunningConfig;
   readonly version: string;
   /** Read at each request, because the event types may change while the daemon runs. */
   readonly catalogue: Catalogue;
-  /** `draining` still takes publishes, because they are durable; `stopped` takes nothing. */
+  /** While `draining`, the daemon still takes publishes, because they are durable. When `stopped`, it takes nothing. */
   readonly phase: { readonly now: "serving" | "draining" | "stopped" };
   readonly backups: Pick<Backups, "make" | "rules" | "failure">;
   /** Returns the endpoints that have a part that cannot be read. */
   readonly damaged: () => readonly Endpoint[];
-  /** Returns a sentence for each constant of the specification that the configuration changes. */
+  /** Returns a sentence for each constant of the specification that the configuration overrides. */
   readonly departures: () => readonly string[];
-  /** Returns which URLs the endpoints of a tenant may have, since the last SIGHUP. */
+  /** Returns the rules for the URLs of a tenant's endpoints, as of the last SIGHUP. */
   readonly urlPolicy: (tenant: string) => UrlPolicy;
   readonly metrics: ApiMetrics;
-  /** The portal's settings since the last SIGHUP. `listening` is the URL that this daemon listens on. */
+  /** The portal's settings as of the last SIGHUP. `listening` is the URL that this daemon listens on. */
   readonly portal: () => Config["portal"] & { readonly listening: string };
-  /** Each tenant's share, since the last SIGHUP. */
+  /** Each tenant's share, as of the last SIGHUP. */
   readonly shares: TenantShares;
   /** Identifies callers on the unix socket. */
   readonly peers: Pick<Peers, "of" | "trouble">;

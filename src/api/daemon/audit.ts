@@ -1,4 +1,3 @@
-/** The route that reads the audit log. */
 import * as v from "valibot";
 import { AUDIT_ACTIONS, type AuditRecord as StoredRecord } from "../../domain/caller.ts";
 import { formatInstant } from "../../domain/time/instant.ts";

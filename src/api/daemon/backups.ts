@@ -196,7 +196,7 @@ export function presentDamage({ at, file, pages, lost, log }: StoredDamage) {
   };
 }
 
-/** The most damaged endpoints that the answer names. */
+/** The answer names at most this many damaged endpoints. */
 const NAMED = 20;
 
 export function presentDamaged(all: readonly Endpoint[]) {

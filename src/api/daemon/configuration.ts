@@ -1,4 +1,4 @@
-/** The route that shows the configuration in use. The file may have been changed since it was read. */
+/** The route that shows the configuration in use, because the file may have changed since it was read. */
 import * as v from "valibot";
 import type { TenantShare } from "../../domain/time/timetable.ts";
 import type { ApiParts } from "../parts.ts";

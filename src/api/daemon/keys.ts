@@ -184,7 +184,7 @@ export const revokeKey: Operation = {
 const PATH = "/v1/keys";
 const Portal = flagParameter("portal", "Only the keys of portal links, which are otherwise left out.", false);
 
-/** Refuses to repeat the answer, because the token is stored nowhere. */
+/** A repeat is refused, because the token is stored nowhere. */
 export function createdBefore(_call: Call, id: string): never {
   throw new WebhookdError(
     "already_created",
@@ -277,7 +277,7 @@ async function revoke(parts: ApiParts, call: Call): Promise<Reply> {
   return json(200, { id: key.id, note: lastAdminNote(config) });
 }
 
-/** Returns the key, which an admin of one tenant sees only if it belongs to that tenant. */
+/** Returns the key. An admin of one tenant sees only that tenant's keys. */
 async function found({ store }: ApiParts, { principal, query, params: { id = "" } }: Call): Promise<ApiKey> {
   const tenant = tenantToRead(principal, namedTenant(query));
   const key = isId("key", id) ? await store.keys.get(id) : null;

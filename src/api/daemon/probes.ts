@@ -67,7 +67,7 @@ export function healthRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** `ready` means that publishes are accepted. They are accepted during a pause or an outage too. */
+/** `ready` means that the daemon accepts publishes, which it does even during a pause or an outage. */
 export function stateOf({ phase }: ApiParts, stored: Condition["state"]): Condition["state"] | "draining" {
   return phase.now === "serving" ? stored : "draining";
 }

@@ -96,7 +96,7 @@ export function pauseRoutes({ store, deliveries, log }: ApiParts): Route[] {
   async function pause({ principal, body, now }: Call): Promise<Reply> {
     requireEveryTenant(principal);
     const { reason } = readJson(body, PauseRequest);
-    // The pause is committed first: if the daemon crashes now, it must still be paused when it starts again.
+    // Commit the pause first: if the daemon crashes now, it must still be paused when it starts again.
     const holding = await store.operations.pause({ reason, by: principal.keyId ?? "socket", at: now });
     await deliveries.pause();
     const shown = presentPause(holding);
@@ -146,7 +146,7 @@ export function presentPause({ reason, by, at, saved = true }: CurrentPause) {
   return { reason, by, at: formatInstant(at), saved };
 }
 
-/** A pause is described in the words of the operator who ordered it. */
+/** The operator who ordered a pause described it, so use those words. */
 export function presentHalt({ reason, since, detail }: CurrentHalt, pause: CurrentPause | null) {
   if (reason !== "operator" || pause === null) return { reason, since: formatInstant(since), detail };
   return { reason, since: formatInstant(pause.at), detail: `all sending was paused by ${pause.by}: ${pause.reason}` };
@@ -288,7 +288,7 @@ export function presentNode({ isThis, isLost, since, renewedAt, report, ...node 
   };
 }
 
-/** Longer than a backlog that the next few answers clear. */
+/** The next few answers would clear a shorter backlog. */
 const BEHIND_MS = 10_000;
 const MOST_BEHIND = 5;
 

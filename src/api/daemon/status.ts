@@ -193,12 +193,12 @@ export const getStatus: Operation = {
   replies: { 200: { description: "The status.", schema: Status, example: aStatus } },
 };
 
-/** Probes ask often, so the status does not wait for a count of millions. The next request gets it. */
+/** Probes ask often, so the status does not wait for a count of millions. The next request gets that count. */
 const COUNT_PATIENCE_MS = 100;
 /** The longest time that the status waits for a slow store. */
 const PATIENCE_MS = 2000;
 
-/** The facts shown while the store has not answered yet. */
+/** The facts shown until the store has answered for the first time. */
 const UNREAD = {
   pause: null,
   space: { freeBytes: null, floorBytes: 0, state: "ready", trouble: null },
@@ -296,7 +296,7 @@ export function statusRoutes(parts: ApiParts): Route[] {
 
 const MINUTE_MS = 60_000;
 
-/** Deliveries that were due in minutes that have passed since the count are due now. */
+/** Deliveries counted as due in a minute that has since passed are due now. */
 function dueByMinute({ due }: Census, now: number): number[] {
   const first = Math.floor(now / MINUTE_MS);
   const minutes = Array<number>(60).fill(0);

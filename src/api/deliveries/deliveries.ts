@@ -46,7 +46,7 @@ export const Delivery = titled(
   }),
 );
 
-/** A delivery shown outside its event, so it includes the event's fields and its place on the ladder. */
+/** A delivery shown outside its event, so it repeats some fields of the event and has its place on the ladder. */
 export const WholeDelivery = titled(
   "WholeDelivery",
   v.object({

@@ -1,6 +1,6 @@
 /**
  * The fields of an endpoint. This table decides each field's name on the wire, and how it is read, merged and shown.
- * The schemas, the answers and the example are made from it.
+ * The schemas, the answers and the example are derived from it.
  *
  * To add a field that callers set, copy a row of `ASKED`; `CONTRIBUTING.md` lists the other places.
  */
@@ -42,13 +42,13 @@ export interface RegistrationRules {
   readonly signatureHeader: string;
   /** The rules of the tenant that owns the endpoint. */
   readonly urlPolicy: UrlPolicy;
-  /** True if a filter may look at tags, which the customers of a portal link do not see. */
+  /** True if a filter may test tags, which the customers of a portal link do not see. */
   readonly seesTags: boolean;
-  /** True if a refusal may name the setting that decided. */
+  /** True if a refusal may name the setting that caused it. */
   readonly namesSettings: boolean;
 }
 
-/** The name of a field, and the way it is shown. */
+/** A field's name, and how it is shown. */
 export interface Shown<Wire extends string, Shape extends v.GenericSchema> {
   readonly wire: Wire;
   readonly shape: Shape;
@@ -296,7 +296,7 @@ function chosenName(types: ReadonlyMap<string, EventType>) {
   );
 }
 
-/** Null takes every event. A change replaces the whole filter, because null is a value that a filter may ask for. */
+/** Null accepts every event. A change replaces the whole filter, because null is a value that a filter may test for. */
 export function filter({ seesTags }: Pick<RegistrationRules, "seesTags">) {
   return v.pipe(
     v.nullable(anObject()),

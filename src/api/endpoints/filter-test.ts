@@ -1,4 +1,4 @@
-/** The route that says whether a filter takes an event, and which conditions decide: `docs/interface.md` §3. */
+/** The route that says whether a filter accepts an event, and which conditions decide: `docs/interface.md` §3. */
 import * as v from "valibot";
 import { type Decision, explain, type Explanation, type Subject } from "../../domain/events/filter/evaluate.ts";
 import { type FilterDocument, isFilter, parseFilter } from "../../domain/events/filter/filter.ts";
@@ -15,7 +15,7 @@ import type { Call, Operation, Route } from "../pipeline/route.ts";
 import { anObject, described, titled } from "../pipeline/shapes.ts";
 import { filter } from "./fields.ts";
 
-/** Characters of a value that was found. */
+/** The longest part of a found value that is shown, in characters. */
 const MAX_FOUND = 200;
 
 function bodySchema(rules: { readonly seesTags: boolean }) {
@@ -101,7 +101,7 @@ export function filterTestRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** A repeated request is answered anew: an answer shows data of the event, which may be erased in between. */
+/** A repeated request is evaluated again: an answer shows data of the event, which may have been erased since. */
 async function tryFilter(parts: ApiParts, call: Call): Promise<Reply> {
   const reply = await answer(parts, call);
   if (call.request !== undefined) await parts.store.idempotency.remember(call.request, "");

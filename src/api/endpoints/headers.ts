@@ -9,12 +9,15 @@ import { anObject } from "../pipeline/shapes.ts";
 const MAX_HEADERS = 16;
 const MAX_HEADER_BYTES = 4096;
 
-/** A token of RFC 9110 5.6.2. */
+/** A token, as defined in RFC 9110 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 /** Visible ASCII with spaces inside. Anything else would be sent as Latin-1, or would end the header. */
 const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Headers that are ours, hop-by-hop, framing, or set by the HTTP client. A receiver must be able to trust them. */
+/**
+ * Headers that we set ourselves, that the HTTP client sets, or that concern the connection or framing. A receiver must
+ * be able to trust them.
+ */
 const DENIED_HEADERS = new Set([
   "accept-encoding",
   "connection",
@@ -50,12 +53,12 @@ const DENIED_HEADERS = new Set([
 const DENIED_PREFIXES = ["proxy-", "x-webhookd-", "x-aws-ec2-metadata-", "x-aliyun-ecs-metadata-"];
 
 export interface HeaderFault {
-  /** Undefined if the fault is in the set as a whole. */
+  /** Undefined if the headers as a whole are at fault. */
   readonly name?: string;
   readonly detail: string;
 }
 
-/** `signatureHeader` is the configured name of our signature, which may not be registered either. */
+/** `signatureHeader` is the configured name of our signature header, which may not be registered either. */
 export function headerFaults(headers: Readonly<Record<string, unknown>>, signatureHeader: string): HeaderFault[] {
   const names = Object.keys(headers);
   const faults: HeaderFault[] = names.length > MAX_HEADERS ? [{ detail: `at most ${MAX_HEADERS} headers` }] : [];
@@ -107,7 +110,7 @@ function item(input: Record<string, unknown>, key: string): v.ObjectPathItem {
   return { type: "object", origin: "value", input, key, value: input[key] };
 }
 
-/** Names are compared without regard to case, so a header in `patch` replaces one that differs only in case. */
+/** Compares names without regard to case, so a header in `patch` replaces one that differs only in case. */
 export function mergeHeaders(before: Readonly<Record<string, string>>, patch: JsonObject): JsonObject {
   const named = new Set(Object.keys(patch).map((name) => name.toLowerCase()));
   const others = Object.entries(before).filter(([name]) => !named.has(name.toLowerCase()));

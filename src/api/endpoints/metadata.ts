@@ -1,4 +1,4 @@
-/** Metadata, a JSON object that the owner of an endpoint may store: how it is read, and how a change merges it. */
+/** Metadata is a JSON object that the owner of an endpoint may store. This file reads it and merges changes into it. */
 import * as v from "valibot";
 import type { JsonObject } from "../pipeline/body.ts";
 import { anObject } from "../pipeline/shapes.ts";
@@ -25,11 +25,11 @@ function keepsNumbers(value: unknown): boolean {
 }
 
 /**
- * Merges by RFC 7396: null removes a member, an object is merged into the existing one, and any other value replaces
+ * Merges as in RFC 7396: null removes a member, an object is merged into the existing one, and any other value replaces
  * it.
  */
 export function mergePatch(target: JsonObject, patch: JsonObject): JsonObject {
-  // A map, because `__proto__` is an ordinary key here.
+  // Use a map, because `__proto__` is an ordinary key here.
   const merged = new Map(Object.entries(target));
   for (const [name, value] of Object.entries(patch)) {
     const before = merged.get(name);

@@ -23,8 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const DEFAULTS: Partial<EndpointSettings> = DEFAULT_SETTINGS;
 
 /**
- * Returns the rules for an endpoint of `tenant`. Customers of a portal link never see the operator's settings, since
- * they cannot change them.
+ * Returns the rules for an endpoint of `tenant`. Customers of a portal link never see the operator's settings, which
+ * they cannot change.
  */
 export function rulesFor(
   { catalogue, config, urlPolicy }: ApiParts,
@@ -84,7 +84,7 @@ export function readReplacement(body: Uint8Array, rules: RegistrationRules): Rep
 }
 
 /**
- * Fields that the body leaves out get their default, except `enabled`: a deploy must not undo what an operator
+ * Fields that the body leaves out get their default, except `enabled`: deploying must not enable what an operator
  * disabled.
  */
 export function replaced(
@@ -157,7 +157,8 @@ export function changed(before: EndpointSettings, patch: EndpointPatch, rules: R
 }
 
 /**
- * Refuses a change that does not set every damaged part again: nobody knows the value of a part that cannot be read.
+ * Refuses a change that does not set every damaged part anew, because nobody knows the value of a part that cannot be
+ * read.
  */
 export function requireWhole(patch: EndpointPatch, { damaged, headerNames }: Endpoint): void {
   const missing = (damaged?.parts ?? []).filter((part) => !isMended(part, patch, headerNames));
@@ -194,7 +195,8 @@ function settingsOf(given: Fields): EndpointSettings {
 /** Header values are often credentials, so only a key with the scope `secrets` may set one. Null removes a header. */
 export function requireForValues(principal: Principal, headers: Readonly<Record<string, unknown>>): void {
   const faults = new Faults();
-  // A caller that sends back the masked value it read would lose the real one, and receivers would refuse every event.
+  // A caller that sends back the masked value it read would overwrite the real one, and receivers would refuse every
+  // event.
   for (const [name, value] of Object.entries(headers)) {
     const detail = `${MASKED} stands for a value that is not shown; give the value itself`;
     if (value === MASKED) faults.add(memberPointer("/headers", name), "invalid_header", detail);
@@ -204,13 +206,13 @@ export function requireForValues(principal: Principal, headers: Readonly<Record<
   throw new WebhookdError("forbidden", 'setting header values needs a key that also has the scope "secrets"');
 }
 
-/** An archived type is only for endpoints that had chosen it before. Throws `validation_failed`. */
+/** Only an endpoint that already chose an archived type may keep it. Throws `validation_failed`. */
 export function requireOffered({ catalogue }: ApiParts, events: readonly string[], before: readonly string[]): void {
   const fault = archivedFault(catalogue.types, events, before);
   if (fault !== null) throw fault;
 }
 
-/** Moving an endpoint to another host sends its header values there, so it takes the same scope as reading them. */
+/** Moving an endpoint to another host sends its header values there, so it needs the same scope as reading them. */
 export function requireForMove(principal: Principal, before: EndpointSettings, after: EndpointSettings): void {
   if (allows(principal, "secrets") || Object.keys(after.headers).length === 0) return;
   if (new URL(after.url).origin === URL.parse(before.url)?.origin) return;
@@ -219,7 +221,10 @@ export function requireForMove(principal: Principal, before: EndpointSettings, a
   throw new WebhookdError("forbidden", detail);
 }
 
-/** Uids are shared within a tenant: a key for some endpoints could try names to find out which ones others use. */
+/**
+ * All of a tenant's endpoints share one set of uids, so a key for some endpoints could try names to find out which ones
+ * the others use.
+ */
 export function requireSameUid(principal: Principal, before: EndpointSettings, uid: string | null): void {
   if (principal.endpoints === null || before.uid === uid) return;
   throw new WebhookdError("forbidden", "this key is limited to some endpoints, and cannot change their uid");
@@ -230,7 +235,7 @@ const CHANGED =
 const THERE = "the endpoint already exists: leave out If-None-Match to replace it";
 
 /**
- * Throws `precondition_failed`. `endpoint` is null if there is none. Call it where nothing can change the endpoint in
+ * Throws `precondition_failed`. `endpoint` is null if there is none. Call this where nothing can change the endpoint in
  * between.
  */
 export function requireMatch({ headers }: Call, endpoint: Endpoint | null): void {

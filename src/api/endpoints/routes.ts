@@ -55,7 +55,7 @@ const Match = textParameter(
   "must be 1 to 256 visible characters",
 );
 
-/** By host, most failures in a row, longest time without a success, latest failure. */
+/** By host, number of failures in a row, time since the last success, and latest failure. */
 const SORTS = ["host", "failing", "last_success", "last_failure"] as const;
 
 export function endpointRoutes(parts: ApiParts): Route[] {
@@ -150,7 +150,7 @@ async function registeredBefore({ store }: ApiParts, { principal, query }: Call,
   const target = await store.endpoints.target(id);
   if (endpoint === null || target === null) throw new WebhookdError("gone", `${id} has been deleted since`);
   if (isDamaged(target)) throw damagedEndpoint(target.damaged);
-  // The first answer showed version 1 of the secret to this key. Showing anything else takes the scope `secrets`.
+  // The first answer showed version 1 of the secret to this key. Showing anything else needs the scope `secrets`.
   const shown = principal.keyId === keyId && target.secretVersion === 1;
   if (!shown && !allows(principal, "secrets")) {
     const detail = `${id} is registered, but its secret has since been rotated or shown to another key: see GET secret`;
@@ -297,7 +297,7 @@ function givenOf(parts: ApiParts, { principal, body }: Call, tenant: string): Re
   return given;
 }
 
-/** Normalises the URL the way it is stored, so that a caller may search for it as it was given. */
+/** Normalises a URL as the store does, so that a caller may search for the URL that it registered. */
 function normalUrl(text: string | undefined): string | undefined {
   return text === undefined ? undefined : (URL.parse(text)?.href ?? text);
 }

@@ -26,7 +26,6 @@ const ROTATION = `${PATH}/rotate-secret`;
 const DAY_SECONDS = 86_400;
 const NOTHING = Buffer.from("{}");
 
-/** The overlap of a rotation, in seconds. */
 export const Overlap = (description: string) =>
   v.optional(
     described(
@@ -235,7 +234,7 @@ function onceOf({ request }: Call): Once<Rotation> | undefined {
   return request && { ...request, answer: ({ result }) => (result === "done" ? result : null) };
 }
 
-/** Secrets enter an answer only here. Receivers verify with what this shows. */
+/** Every secret in an answer passes through here. Receivers verify with what this shows. */
 export function presentSecrets({ current, next }: StoredSecrets) {
   const signing_secret = shownOf(current);
   if (next === null) return { signing_secret };

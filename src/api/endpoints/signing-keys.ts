@@ -21,7 +21,7 @@ import { Overlap } from "./secrets.ts";
 const PATH = "/v1/webhooks/keys";
 const ROTATION = `${PATH}/rotate`;
 const SET = `${PATH}/jwks.json`;
-/** Receivers may keep the set this long. It is short beside an overlap. */
+/** Receivers may keep the set for this long, which is short compared with an overlap. */
 const SET_SECONDS = 300;
 const NOTHING = Buffer.from("{}");
 
@@ -238,7 +238,7 @@ async function show(parts: ApiParts, call: Call): Promise<Reply> {
   return { ...json(200, keys === null ? { public_key: null, published: false } : presentKeys(keys)), tenant };
 }
 
-/** Anyone may ask, so a tenant that has published nothing looks like one that does not exist. */
+/** Anyone may ask, so a tenant that has published nothing must look like one that does not exist. */
 async function showSet(parts: ApiParts, tenant: string): Promise<Reply> {
   const keys = await keysOf(parts, tenant);
   if (keys === null || !keys.published) throw notFound();

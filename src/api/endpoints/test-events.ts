@@ -19,10 +19,11 @@ import { publicationText, publish } from "../publishing/routes.ts";
 import { sendTestEvent } from "./schemas.ts";
 
 /**
- * Time that an attempt may take beyond its own limit: waiting for its turn, reading the end of the body, the commit.
+ * The time that an attempt may take beyond its own limit, to wait for its turn, read the end of the body and be
+ * committed.
  */
 const SLACK_MS = 5000;
-/** The interval at which the store is asked for an attempt that another node makes. */
+/** How often to ask the store for an attempt that another node makes. */
 const LOOK_MS = 50;
 const Wait = flagParameter("wait", "Wait for the attempt, and answer with it.", false);
 
@@ -52,7 +53,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     const once = call.request && { ...call.request, answer: ([one]: readonly Publication[]) => one!.id };
     const [publication] = await publish(parts, [draft], { now }, once);
     const { id: event, fresh, waiting } = publication!;
-    // During a pause or an outage the attempt is made later, so there is nothing to wait for.
+    // During a pause or an outage the attempt is made later, so do not wait for it.
     if (wait && deliveries.halts.length === 0) {
       if (fresh.length > 0) await atMost(call, (enough) => deliveries.released(fresh[0]!, enough));
       // Another node owns the endpoint.
@@ -61,7 +62,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
     return asItIs(parts, event, wait);
   }
 
-  /** Waits until the attempt is recorded, the client is gone, or the attempt has taken too long. */
+  /** Waits until the attempt is recorded, the client is gone, or the attempt takes too long. */
   async function atMost({ whenGone }: Call, ended: (enough: AbortSignal) => Promise<void>): Promise<void> {
     const enough = new AbortController();
     const giveUp = () => enough.abort();
@@ -87,7 +88,7 @@ export function testEventRoutes(parts: ApiParts): Route[] {
   ];
 }
 
-/** By default the first name that matches a type of the catalogue decides. */
+/** By default the type is the first of the catalogue that one of the endpoint's names matches. */
 function sampled(
   given: string | undefined,
   events: readonly string[],
@@ -97,8 +98,7 @@ function sampled(
   const name = given ?? first ?? events[0]!;
   const type = types.get(name);
   if (type !== undefined) return type;
-  // Without a type in the body, the type is one that the endpoint subscribed to and that has left the configuration
-  // since.
+  // If the body names no type, the endpoint subscribes to one that has since left the configuration.
   const detail =
     given === undefined && isPattern(name)
       ? `is needed: ${events.join(", ")} matches no event type today; see GET /v1/webhooks/event-types`

@@ -1,6 +1,6 @@
 /**
- * The event types of a running daemon: those of the specification, of the configuration and of the store, as one map
- * that everyone holds. It is the only reader of the types in the store, and learns of the changes of other nodes.
+ * The event types of a running daemon: those of the specification, of the configuration and of the store, in one map
+ * that everyone holds. Only this class reads the store's types and learns of the changes of other nodes.
  */
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config.ts";
@@ -15,7 +15,10 @@ import type { DataCheck, DataFault, SingleChecks } from "./data-check.ts";
 
 const WHERE = "[[event_types]]";
 
-/** Between two looks for the changes of other nodes. Whoever names an unknown type waits for the next one. */
+/**
+ * The interval between checks for the changes of other nodes. A request that names an unknown type waits for the next
+ * check.
+ */
 const LOOK_EVERY_MS = 50;
 
 interface Parts {
@@ -31,17 +34,16 @@ type Wanted = Pick<Config, "eventTypes" | "events">;
 
 export class Catalogue {
   readonly #parts: Parts;
-  /** The same map for as long as the daemon runs. A change replaces its entries. */
+  /** Stays the same map for as long as the daemon runs. A change replaces its entries. */
   readonly types = new Map<string, KnownType>();
   /** Undefined unless some type is validated. */
   checkData: DataCheck | undefined;
-  /** True if some type is deprecated. */
   hasDeprecated = false;
   /** The revision of the types in the store when they were last read. */
   revision = 0;
   #usable: UsableTypes;
   #stored: ReadonlyMap<string, StoredType> = new Map();
-  /** Loaded with the first type that needs it. */
+  /** Loaded along with the first type that needs it. */
   #checks: SingleChecks | undefined;
   #look: Promise<void> | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -52,7 +54,7 @@ export class Catalogue {
     this.#rebuild();
   }
 
-  /** The configured types alone, unchecked, until others are read from the store. */
+  /** Returns only the configured types, unchecked, until the store's types have been read. */
   static unread({ eventTypes, events }: Wanted, parts: Parts): Catalogue {
     return new Catalogue(parts, { configured: eventTypes, validates: events.validate, checkData: undefined });
   }
@@ -69,12 +71,12 @@ export class Catalogue {
     return (this.#parts.store.ownership?.owns ?? null) !== null;
   }
 
-  /** Uses the wanted types. Throws a ConfigError, and changes nothing, if one of them cannot be used. */
+  /** Switches to the wanted types. Throws a ConfigError, and changes nothing, if one of them cannot be used. */
   async change(wanted: Wanted): Promise<void> {
     this.use(await this.check(wanted));
   }
 
-  /** Returns types to give to `use`. Throws a ConfigError for types that cannot be used, and changes nothing. */
+  /** Returns types to pass to `use`. Throws a ConfigError for types that cannot be used, and changes nothing. */
   async check(wanted: Wanted): Promise<UsableTypes> {
     const { endpoints, types } = this.#parts.store;
     const usable = await usableTypes(wanted);
@@ -105,7 +107,7 @@ export class Catalogue {
     }
   }
 
-  /** Throws `event_type_read_only`, what `change` throws, and what the store refuses. */
+  /** Throws `event_type_read_only`, the errors of `change`, and those of the store. */
   async put(
     name: string,
     change: (before: StoredType | null) => StoredType,
@@ -131,8 +133,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads the types again if another node has changed one. All who call it meanwhile share one look, and the looks keep
-   * a distance, so that nobody can make this node ask the store all the time.
+   * Reads the types again if another node has changed one. Concurrent callers share one check, and checks are spaced
+   * apart, so that nobody can make this node query the store all the time.
    */
   look(): Promise<void> {
     return (this.#look ??= this.#wait());
@@ -142,7 +144,7 @@ export class Catalogue {
     const { clock, store } = this.#parts;
     const left = this.#lookedAt + LOOK_EVERY_MS - clock.monotonic();
     await new Promise<void>((resolve) => void (left > 0 ? clock.after(left, resolve) : clock.nextTurn(resolve)));
-    // Whoever calls from here on may ask about a later change.
+    // A caller that arrives from here on may need a later change.
     this.#look = null;
     this.#lookedAt = clock.monotonic();
     if ((await store.types.revision()) !== this.revision) await this.#take(await store.types.list());
@@ -150,7 +152,7 @@ export class Catalogue {
 
   async #changed(revision: number, change: (stored: Map<string, StoredType>) => void): Promise<void> {
     if (revision <= this.revision) return;
-    // Another change came in between.
+    // Another change happened in between.
     if (revision > this.revision + 1) return this.#take(await this.#parts.store.types.list());
     const stored = new Map(this.#stored);
     change(stored);
@@ -163,14 +165,14 @@ export class Catalogue {
 
   async #takeStored(revision: number, stored: ReadonlyMap<string, StoredType>): Promise<void> {
     await this.#prepare([...stored.values()], this.#usable.validates);
-    // A later answer came first.
+    // A later answer arrived first.
     if (revision < this.revision) return;
     this.#stored = stored;
     this.revision = revision;
     this.#rebuild();
   }
 
-  /** Loads the validator, if some type needs it. */
+  /** Loads the validator if some type needs it. */
   async #prepare(stored: readonly StoredType[], validates: boolean): Promise<void> {
     const isChecked = ({ validation }: StoredType) => (validation ?? (validates ? "enforce" : "off")) !== "off";
     if (stored.some(isChecked)) await this.#loadChecks();
@@ -211,7 +213,7 @@ export interface UsableTypes {
   readonly checkData: DataCheck | undefined;
 }
 
-/** Checks the configured types by themselves, without regard to endpoints. Throws a ConfigError. */
+/** Checks the configured types on their own, without regard to endpoints. Throws a ConfigError. */
 export async function usableTypes({ eventTypes, events }: Wanted): Promise<UsableTypes> {
   const { validate: validates } = events;
   const types = catalogueOf({ configured: eventTypes, stored: [], validates });
@@ -242,7 +244,7 @@ function stillChosen({ type, endpoints, some }: TypeInUse): Mistake {
   };
 }
 
-/** Does the work again if it failed on a type that another node has just added or deleted. */
+/** Repeats the work if it failed because of a type that another node has just added or deleted. */
 export async function withLatestTypes<T>(catalogue: Catalogue, work: () => T | Promise<T>): Promise<T> {
   const seen = catalogue.revision;
   try {

@@ -1,15 +1,15 @@
-/** Checks the `data` of a publish against the schema of its type. Loaded only when needed. */
+/** Checks the `data` of a publish against the schema of its type. This file is loaded only when needed. */
 import type { DefinedError, ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FieldCode, FieldError } from "../../domain/errors.ts";
 import type { EventType, JsonSchema } from "../../domain/events/event-type.ts";
 import { LinearPattern, type Steps } from "../../domain/json/linear-pattern.ts";
 
-/** Returns the first fault, with a pointer relative to the data, or null if the data fits. */
+/** Returns the first fault, with a pointer relative to the data, or null if the data is valid. */
 export type DataCheck = (type: string, data: Uint8Array) => DataFault | null;
 
 export interface DataFault extends FieldError {
-  /** True if the event is accepted all the same. */
+  /** True if the event is accepted anyway. */
   readonly isWarning?: boolean;
 }
 
@@ -34,7 +34,7 @@ const MAX_STEPS = 100_000;
 /** Pointers are cut, because a caller's key may be as long as the body. */
 const MAX_POINTER = 256;
 
-/** Throws `UnusableType` for an invalid schema, and for a sample that does not fit its own schema. */
+/** Throws `UnusableType` for an invalid schema, and for a sample that is invalid by its own schema. */
 export function openDataCheck(types: Iterable<Checked>): DataCheck {
   const checker = new Checker();
   const validators = new Map<string, ValidateFunction>();
@@ -43,15 +43,15 @@ export function openDataCheck(types: Iterable<Checked>): DataCheck {
 }
 
 /**
- * Checks data of types that come and go. Each schema stands alone, and is compiled when it is first needed, because
- * compiling a thousand would stop everything else for seconds.
+ * Checks data of types that may change. Each schema stands alone, and is compiled when it is first needed, because
+ * compiling a thousand would block everything else for seconds.
  */
 export class SingleChecks {
   /** A schema's `$id` is not kept, so two types may have the same, and a type may be replaced. */
   readonly #checker = new Checker({ addUsedSchema: false });
   readonly #validators = new WeakMap<JsonSchema, ValidateFunction>();
 
-  /** Throws `UnusableType` as `openDataCheck` does. */
+  /** Throws `UnusableType` like `openDataCheck`. */
   require(type: Checked): void {
     this.#of(type);
   }

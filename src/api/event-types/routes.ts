@@ -78,7 +78,7 @@ export function eventTypeRoutes(parts: ApiParts): Route[] {
 function show({ catalogue: { types } }: ApiParts, { params: { id = "" } }: Call): Reply {
   const type = types.get(id);
   if (type !== undefined) return json(200, presentType(type));
-  // The names of types are no secret, so this may say which one is near.
+  // The names of types are no secret, so the error may suggest a similar one.
   throw new WebhookdError("not_found", `${JSON.stringify(id)} ${unknownType(id, types)}`, {
     errors: [{ pointer: "", code: "unknown_event_type", detail: unknownType(id, types) }],
   });

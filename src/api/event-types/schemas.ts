@@ -1,4 +1,4 @@
-/** The schemas of event types, and what the routes say of themselves. */
+/** The schemas of event types, and the descriptions of their routes. */
 import * as v from "valibot";
 import { MAX_STORED_TYPES, ORIGINS, VALIDATIONS, type KnownType } from "../../domain/events/catalogue.ts";
 import { BUILT_IN_TYPES } from "../../domain/events/event-type.ts";

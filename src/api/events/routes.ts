@@ -121,7 +121,7 @@ async function list(parts: ApiParts, call: Call): Promise<Reply> {
   const page: Page<EventSummary | EventView> = await (include === null
     ? store.reads.listEvents(asked, callerOf(call))
     : wholeEvents(parts, asked, callerOf(call)));
-  // A key for some endpoints only must name the endpoint.
+  // A key for only some endpoints must name the endpoint.
   const asking = { ...principal, endpoints: principal.endpoints && [asked.endpoint!] };
   const seen = await Promise.all(page.data.map((event) => partOf(store, asking, event)));
   const texts = seen.map((event) => eventText(event, include ?? WHOLE));
@@ -234,7 +234,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     const cancelled = await withdrawn(store.events.cancel(tenant, id, endpoint ?? null));
     if (cancelled === 0) await requireDelivery(store, tenant, id, endpoint);
     const reply = await asItIs(call, cancelled);
-    // Only the number is remembered. The publisher's id is stored in one place only, so that it can be erased.
+    // Remember only the number. The publisher's id is stored in one place only, so that it can be erased.
     if (call.request !== undefined) await store.idempotency.remember(call.request, String(cancelled));
     return reply;
   }
@@ -248,7 +248,7 @@ export function withdrawalRoutes({ store, deliveries }: ApiParts): Route[] {
     return NO_CONTENT;
   }
 
-  /** Answers only once no further attempt of the event can start. */
+  /** Answers only once no further attempt for the event can start. */
   async function withdrawn(done: Promise<Withdrawal>): Promise<number> {
     const withdrawal = await done;
     if (withdrawal.result === "not_found") throw notFound();

@@ -1,18 +1,18 @@
 /**
- * Pages of events with their data. They are read in parts: a hundred large events at once, for many callers, would fill
- * the memory.
+ * Pages of events with their data. They are read in parts, because a hundred large events at once, for many callers,
+ * would fill the memory.
  */
 import type { Caller, EventQuery, EventView, Page, Total } from "../../store/store.ts";
 import type { ApiParts } from "../parts.ts";
 
 /** The most bytes of data in a page. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** The longest time for all parts of a page together: as long as any page may take. */
+/** Limits the time for all parts of a page together to what any other page may take. */
 const PAGE_MS = 500;
 
 /**
  * Reads a page in parts. Each part has only as many events as would fit if all of them were as large as possible. A
- * search is one part: it looks at more events than it finds, and the next part would look at them again.
+ * search is read in one part: it examines more events than it finds, and the next part would examine them again.
  */
 export async function wholeEvents(
   { store, clock, config }: ApiParts,

@@ -9,7 +9,7 @@ import { line, rate, Count, described, titled } from "../pipeline/shapes.ts";
 
 const MAX_EVENTS = 1000;
 
-/** More deliveries than the store's steps take in a second. */
+/** The store's steps take fewer deliveries than this in a second. */
 const MAX_RATE = 500;
 const DEFAULT_RATE = 20;
 

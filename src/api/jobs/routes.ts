@@ -127,7 +127,7 @@ async function createdBefore({ store }: ApiParts, { principal, query }: Call, id
   return json(202, presentJob(job, principal), [["location", `${PATH}/${id}`]]);
 }
 
-/** Returns the tenant whose events a job looks at. An endpoint can only have missed events of its own tenant. */
+/** Returns the tenant whose events a job examines. An endpoint can only have missed events of its own tenant. */
 async function tenantOf(
   { store }: ApiParts,
   { missing, endpoint }: JobFilter,
@@ -173,7 +173,7 @@ function steer({ store }: ApiParts, to: "running" | "paused" | "cancelled"): Rou
   };
 }
 
-/** The scope `replay` does not allow cancelling deliveries, or sending an endpoint events that it never had. */
+/** The scope `replay` allows neither cancelling deliveries nor sending an endpoint events that it never had. */
 function requireMayDo(
   principal: Principal,
   { action, filter }: Pick<Job, "action"> & { filter: { missing: boolean } },
@@ -248,16 +248,19 @@ function unexpected(tenant: string | null): WebhookdError {
   return validationFailed([{ pointer: "/expect", code: "missing_field", detail }]);
 }
 
-/** The most open jobs of a tenant. They take turns with each other, and people must be able to tell them apart. */
+/**
+ * The maximum number of open jobs of a tenant. They take turns with each other, and people must be able to tell them
+ * apart.
+ */
 const MAX_OPEN = 50;
-/** The most open jobs of a tenant's portal links, which leaves half for the tenant's own keys. */
+/** The maximum number of open jobs of a tenant's portal links, which leaves half for the tenant's own keys. */
 const MAX_OPEN_FOR_LINKS = 25;
 /**
- * The most open jobs about the endpoints of a link that is for some endpoints only, which leaves capacity for other
- * links.
+ * The maximum number of open jobs about the endpoints of one link that is for some endpoints only, which leaves
+ * capacity for other links.
  */
 const MAX_OPEN_OF_SOME = 10;
-/** The most open jobs counted for a job of every tenant, which includes those of single tenants. */
+/** Limits how many open jobs are counted for a job of every tenant, which includes those of single tenants. */
 const MOST_LISTED = 1000;
 
 type Counted = Pick<Job, "id" | "tenant" | "filter">;
@@ -286,7 +289,7 @@ class OpenJobs {
 
   async #requireFew({ tenant }: Counted, before: readonly Counted[], asking: Principal): Promise<void> {
     const { data } = await this.#store.jobs.list({ tenant, limit: MOST_LISTED, order: "newest", isOpen: true });
-    // The store may list a job of `before` by now, so ids are counted once.
+    // The store may list a job of `before` by now, so count ids once.
     const all = new Map([...before, ...data].map((job) => [job.id, job]));
     const open = [...all.values()].filter((job) => job.tenant === tenant);
     const most = asking.isPortal ? MAX_OPEN_FOR_LINKS : MAX_OPEN;

@@ -59,15 +59,15 @@ function pageHeaders(policy: string): readonly Header[] {
 }
 
 const HTML = "text/html; charset=utf-8";
-/** Browsers keep it but ask each time, because an upgrade or new event types change it. */
+/** Browsers keep it but ask each time, because an upgrade or a new event type changes it. */
 const OPEN_CACHE = "no-cache";
 const CLOSED_CACHE = "private, no-cache";
 
-/** `routes` is called only once all routes are known, including these two. */
+/** `routes` is called only when all routes are known, including these two. */
 export function descriptionRoutes({ catalogue, config, version }: ApiParts, routes: () => readonly Route[]): Route[] {
   let made: { of: readonly EventType[]; answers: Promise<Record<Document, Kept>> } | undefined;
 
-  /** Makes the documents again if the event types have changed. Nothing else in them changes while the daemon runs. */
+  /** Rebuilds the documents if the event types have changed. Nothing else in them changes while the daemon runs. */
   const answers = () => {
     const of = [...catalogue.types.values()];
     if (made?.of.length !== of.length || of.some((type, index) => type !== made!.of[index])) {
@@ -76,7 +76,7 @@ export function descriptionRoutes({ catalogue, config, version }: ApiParts, rout
     return made.answers;
   };
 
-  /** Most processes are never asked, so the generator and its libraries are loaded only when needed. */
+  /** Most processes never get this request, so the generator and its libraries are loaded only when needed. */
   const make = async (): Promise<Record<Document, Kept>> => {
     const [{ openapi }, { page, KEY_PAGE, KEY_PAGE_POLICY, PAGE_POLICY }, { Representation }] = await Promise.all([
       import("./document.ts"),

@@ -1,4 +1,4 @@
-/** Makes the OpenAPI 3.1 description from the routes that answer and the schemas that validate. */
+/** Builds the OpenAPI 3.1 description from the routes that answer and the schemas that validate. */
 import type { EventType } from "../../domain/events/event-type.ts";
 import { idPattern } from "../../domain/id.ts";
 import { IDEMPOTENCY_KEY } from "../../domain/events/idempotency.ts";
@@ -144,7 +144,7 @@ function contentOf({ body, operation }: Route, schema: JsonObject): JsonObject {
   return Object.fromEntries(types.map((type) => [type, type === "application/x-ndjson" ? lines : { schema, example }]));
 }
 
-/** Parameters that several routes take are components. If two have the same name, one of them is shared. */
+/** Parameters that several routes take are components. Parameters of the same name share one. */
 function sharedParameters(routes: readonly Route[]): Map<string, Parameter> {
   const uses = Map.groupBy(routes.flatMap(parametersOf), (each) => each);
   return new Map([...uses].filter(([, { length }]) => length > 1).map(([each]) => [each.name, each]));

@@ -5,7 +5,7 @@ import type { GenericSchema } from "valibot";
 
 export type JsonObject = { [name: string]: unknown };
 
-/** Collects schemas with a title as components, so that each stands in the document once. */
+/** Collects schemas with a title as components, so that each appears in the document only once. */
 export class Schemas {
   readonly #components = new Map<string, JsonObject>();
 
@@ -37,7 +37,7 @@ export class Schemas {
   }
 
   /**
-   * Converts only places where JSON Schema expects a schema: the value of an `enum` or a `default` may look like one.
+   * Converts only where JSON Schema expects a schema, because the value of an `enum` or a `default` may look like one.
    */
   #inside(name: string, value: unknown): unknown {
     if (name === "properties") {

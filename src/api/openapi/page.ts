@@ -41,7 +41,7 @@ form.addEventListener("submit", async (event) => {
 });
 `;
 
-/** Shown instead of the description if that needs a key. */
+/** Shown instead of the description if reading it needs a key. */
 export const KEY_PAGE =
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>webhookd</title>` +
   `<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head><body><main><h1>webhookd</h1>` +
@@ -196,7 +196,7 @@ function link(id: string, text: string): string {
   return `<a href="#${escape(id)}">${escape(text)}</a>`;
 }
 
-// Pieces of the page take plain text and return escaped HTML.
+// Each piece of the page takes plain text and returns escaped HTML.
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
 function escape(value: unknown): string {

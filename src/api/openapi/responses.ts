@@ -52,7 +52,7 @@ const REPLY_HEADERS: Record<ReplyHeader, HeaderName> = {
   sunset: "Sunset",
 };
 
-/** Headers of answers to callers with a rate limit. */
+/** Headers of answers to callers that have a rate limit. */
 const LIMIT: readonly HeaderName[] = ["RateLimit-Policy", "RateLimit"];
 
 export class Responses {
@@ -237,7 +237,7 @@ export function problemsOf({ method, path, access, body, again, operation }: Rou
   if (body !== undefined)
     codes.push("invalid_json", "unsupported_media_type", "payload_too_large", "validation_failed");
   if (method === "POST") codes.push("validation_failed", "idempotency_mismatch");
-  // The answer of such a route holds a secret, so it is not stored, and a repeat cannot get it.
+  // The answer of such a route holds a secret, so it is not stored, and a repeat does not get it.
   if (method === "POST" && access === "secrets" && again === undefined) codes.push("already_created");
   if (body?.metered) codes.push("overloaded");
   if (path.includes(":") && operation.adds !== true) codes.push("not_found");

@@ -59,7 +59,7 @@ function delivery(
   };
 }
 
-/** Describes what each answer of a receiver leads to, with the delays of this daemon. */
+/** Describes the consequence of each answer of a receiver, with the delays of this daemon. */
 function answered({ delays, timeout }: Retries): JsonObject {
   const again =
     delays.length === 0

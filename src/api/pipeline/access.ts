@@ -1,6 +1,6 @@
 /**
- * Authenticates requests, by a bearer key in the `Authorization` header or by the unix socket, and decides what the
- * caller may do and for which tenant: the key's own or, for a key of `*`, the one that the request names.
+ * Authenticates requests by a bearer key in the `Authorization` header, or by the unix socket. Decides what the caller
+ * may do and for which tenant: the key's own, or for a key of `*` the one that the request names.
  */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -34,7 +34,7 @@ export interface Principal {
   /** One tenant's name, or `*`. */
   readonly tenant: string;
   readonly scopes: readonly Scope[];
-  /** True if the key is that of a portal link, which may not hand out anything further. */
+  /** True if the key belongs to a portal link. Such a key may not create further access. */
   readonly isPortal: boolean;
   /** The endpoints that the key is limited to (reach.ts). Null for all of the tenant's. */
   readonly endpoints: readonly string[] | null;
@@ -43,7 +43,7 @@ export interface Principal {
 }
 
 const NO_PORTAL = { isPortal: false, endpoints: null, account: null };
-/** The caller over the unix socket, whose mode is 0600, so the file system has allowed this caller everything. */
+/** The caller over the unix socket. Its mode is 0600, so the file system has already allowed this caller everything. */
 export const OPERATOR: Principal = { keyId: null, tenant: "*", scopes: ["admin"], ...NO_PORTAL };
 /** The caller of a route that needs no key. */
 export const ANYONE: Principal = { keyId: null, tenant: "", scopes: [], ...NO_PORTAL };
@@ -88,7 +88,7 @@ export class Authentication {
     const digest = this.#digestOf(req, header);
     const known = this.#known.get(digest);
     const key = known === undefined ? null : await this.#store.keys.get(known.keyId);
-    // A store that keeps keys in memory returns the same object, a database only equal bytes.
+    // A store that keeps keys in memory returns the same object; a database returns only equal bytes.
     const agrees = key !== null && (key.hash === known!.hash || Buffer.compare(key.hash, known!.hash) === 0);
     const opened = agrees ? key : await this.#open(header, digest);
     const now = this.#clock.now();
@@ -136,7 +136,7 @@ export function allows(principal: Principal, scope: Scope | "any" | "open"): boo
   return scope === "any" || scope === "open" || includesScope(principal.scopes, scope);
 }
 
-/** The text is the same for every reason, so nobody learns whether a key exists, is revoked or has expired. */
+/** Every reason gets the same text, so nobody learns whether a key exists, is revoked or has expired. */
 function unauthorized(): WebhookdError {
   return new WebhookdError("unauthorized", "send a valid key: Authorization: Bearer whk_…");
 }
@@ -158,7 +158,7 @@ export function tenantToWrite(principal: Principal, named: string | undefined): 
   throw new WebhookdError("forbidden", `${ALERT_TENANT} is reserved for the daemon's own events`);
 }
 
-/** Returns the one tenant that is meant, even if a key of `*` names none. */
+/** Returns the one tenant that the request means, even if a key of `*` names none. */
 export function oneTenantOf(principal: Principal, named: string | undefined): string {
   if (principal.tenant === EVERY_TENANT) return named ?? DEFAULT_TENANT;
   if (named !== undefined && named !== principal.tenant) {

@@ -1,8 +1,8 @@
 /**
  * Writes an audit entry for each authenticated call of an audited route, including refused ones, but not dry runs. The
  * entry is committed right after the act and before the answer is sent, so a caller never has an answer, let alone a
- * secret, that the log does not know of. Frequent calls of the same kind are counted in one entry (audit-fold.ts). If
- * the process dies between the two commits, the act stays without an entry, and without an answer.
+ * secret, that the log does not know about. Frequent calls of the same kind share an entry that counts them
+ * (audit-fold.ts). If the process dies between the two commits, the act has no entry, and its caller no answer.
  */
 import type { Clock } from "../../clock.ts";
 import { foldRuleOf, type FoldRule, REFUSED_ROWS } from "../../domain/audit-fold.ts";
@@ -29,16 +29,16 @@ export interface Act {
   readonly now: number;
 }
 
-/** When this many kinds are known, the oldest is forgotten. */
+/** Forget the oldest kind when there are this many. */
 const MAX_FOLDS = 10_000;
-/** The interval at which the counts of refused calls are written. */
+/** How often the counts of refused calls are written. */
 const WRITE_MS = 1000;
 
 /** Calls of one kind within its window. */
 interface Fold {
   readonly since: number;
   rows: number;
-  /** Resolves to the number of the last row that was written, or 0 if it could not be written. */
+  /** Resolves to the number of the last row that was written, or to 0 if it could not be written. */
   row: Promise<number>;
   /** Refused calls that are not in the row's count yet. */
   uncounted: number;
@@ -91,7 +91,9 @@ export class AuditTrail {
     await this.#add(fold, entry, now);
   }
 
-  /** Notes a refusal. A failure to write it is only logged, because the caller must still learn why it was refused. */
+  /**
+   * Records a refusal. A failure to write it is only logged, because the caller must still learn why it was refused.
+   */
   async #noteRefusal(entry: AuditEntry, now: number): Promise<void> {
     const rule = foldRuleOf(entry);
     const fold = this.#foldOf(rule, now);
@@ -129,7 +131,7 @@ export class AuditTrail {
 
   async #add(fold: Fold, entry: AuditEntry, now: number): Promise<void> {
     const adding = this.#store.audit.add(entry, now);
-    // Later calls wait for this row, and add their own if it could not be written.
+    // Later calls wait for this row, and add their own row if this one could not be written.
     fold.row = adding.catch(() => 0);
     fold.rows++;
     try {

@@ -1,6 +1,6 @@
 /**
- * Reads request bodies from Node's own stream (h3's `arrayBuffer()` uses web streams, at five times the cost), and
- * collects the faults of their fields, found by our readers or by valibot, into one `validation_failed`.
+ * Reads request bodies from Node's own stream (h3's `arrayBuffer()` uses web streams, at five times the cost). Collects
+ * the faults of their fields, found by our readers or by valibot, into one `validation_failed`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as v from "valibot";
@@ -33,8 +33,8 @@ const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 const UTF8 = /^charset\s*=\s*(?:utf-?8|"utf-?8"|'utf-?8')$/i;
 
 /**
- * Returns the media type in lower case. Throws unless it is in `known`, in UTF-8 and not compressed: any web page could
- * send a form or plain text without a preflight.
+ * Returns the media type in lower case. Throws unless it is in `known`, in UTF-8 and not compressed, because any web
+ * page could send a form or plain text without a preflight.
  */
 export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["application/json"]): string {
   const { "content-type": given = "", "content-encoding": encoding } = req.headers;
@@ -53,7 +53,7 @@ export function mediaTypeOf(req: IncomingMessage, known: readonly string[] = ["a
 
 export interface BodyRules {
   readonly maxBytes: number;
-  /** Called with the number of bytes before they are kept or refused, first with the declared length. May throw. */
+  /** Called with the number of bytes before they are kept or refused, beginning with the declared length. May throw. */
   readonly hold?: (bytes: number) => void;
   /** Resolves when more of a long body may be read. Null if it may be read at once. */
   readonly turn?: (bytes: number) => Promise<void> | null;
@@ -102,10 +102,10 @@ export function readBody(
       whole = null;
       reject(error);
     };
-    // The client may have disconnected while its key was looked up. No further event would be emitted then.
+    // The client may have disconnected while its key was being looked up. No further event would be emitted then.
     if (req.destroyed) return reject(new ClientGone());
-    // A request that fails is closed too, so "close" is enough. It is emitted for every request, and making an error is
-    // expensive, so the error is made only if needed.
+    // A request that fails is closed too, so "close" is enough. It is emitted for every request, and creating an error
+    // is expensive, so create it only if needed.
     req.on("close", () => req.readableEnded || giveUp(new ClientGone()));
     const joined = () => (chunks.length === 1 ? chunks[0]! : pour(chunks, size, Buffer.allocUnsafe(size)));
     req.on("end", () => {
@@ -132,7 +132,7 @@ const [TURN_BYTES, PIECE_COST] = [256 * 1024, 4096];
 /** Work up to SHORT_COST is short. SHORT_TURN_COST of short work starts at once in each turn. */
 const [SHORT_COST, SHORT_TURN_COST] = [16 * 1024, 256 * 1024];
 
-/** The cost of any other call in the same unit: four calls fill a turn. */
+/** The cost of any other call, in the same unit: four calls fill a turn. */
 export const CALL_COST = 64 * 1024;
 
 interface Step extends Waiting {
@@ -140,9 +140,9 @@ interface Step extends Waiting {
 }
 
 /**
- * Spreads the work on bodies and other calls over turns of the event loop, and takes tenants in turns, so that others
- * are served however much one of them sends. Short work starts at once, because a turn may last as long as the commit
- * of a long body.
+ * Spreads the work on bodies and other calls over turns of the event loop, and alternates between tenants, so that
+ * others are served however much one of them sends. Short work starts at once, because a turn may take as long as the
+ * commit of a long body.
  */
 export class BodyTurns {
   readonly #steps: TenantTurns<Step>;
@@ -156,7 +156,7 @@ export class BodyTurns {
     this.#nextTurn = nextTurn;
   }
 
-  /** Returns null if work on so many bytes may start at once, or a promise that resolves when it may. */
+  /** Returns null if work on this many bytes may start at once, or a promise that resolves when it may. */
   take(tenant: string, bytes: number): Promise<void> | null {
     const cost = bytes + PIECE_COST;
     this.#come();
@@ -191,7 +191,7 @@ export class BodyTurns {
   }
 }
 
-/** More faults would only make the answer long. */
+/** More faults would only make the answer longer. */
 const MAX_FAULTS = 20;
 const MAX_KEY = 100;
 
@@ -200,7 +200,7 @@ const DETAILS: Partial<Record<FieldCode, string>> = {
   unknown_field: "is not a field of this body",
 };
 
-/** The issues by which valibot reports the bounds of numbers. */
+/** The issues that valibot reports for numbers out of bounds. */
 const BOUNDS = new Set(["min_value", "max_value", "gt_value", "lt_value"]);
 
 export class Faults {
@@ -223,13 +223,13 @@ export class Faults {
   }
 }
 
-/** `errors` must not be empty. The first one makes the sentence. */
+/** `errors` must not be empty. The sentence comes from the first one. */
 export function validationFailed(errors: readonly FieldError[]): WebhookdError {
   const { pointer, detail } = errors[0]!;
   return new WebhookdError("validation_failed", pointer === "" ? detail : `${pointer} ${detail}`, { errors });
 }
 
-/** Makes a pointer of RFC 6901. The key is cut, because a caller's key may be as long as the body. */
+/** Builds an RFC 6901 pointer. The key is shortened, because a caller's key may be as long as the body. */
 export function memberPointer(parent: string, key: string): string {
   return `${parent}/${key.slice(0, MAX_KEY).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
@@ -306,7 +306,7 @@ const SIGNS = [
   ["<", "less than "],
 ] as const;
 
-/** Says that a name is in no catalogue, and suggests a similar one. */
+/** Returns the fault of a name that is in no catalogue, and suggests a similar one. */
 export function unknownType(name: string, types: ReadonlyMap<string, unknown>): string {
   const near = nearest(name, types.keys());
   return `is not a known event type; ${near === null ? "see GET /v1/webhooks/event-types" : `did you mean ${near}?`}`;

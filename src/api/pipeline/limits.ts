@@ -12,17 +12,17 @@ import { TokenBucket } from "../../domain/time/token-bucket.ts";
 import { peerOf } from "../server/connections.ts";
 import type { Header, Reply } from "./reply.ts";
 
-/** The buckets are thrown away when there are this many. */
+/** The buckets are discarded when there are this many. */
 const MAX_KEYS = 10_000;
 
-/** The part of a key's rate that the portal links made with it may use, so that the key itself stays usable. */
+/** The part of a key's rate that portal links made with it may use, so that the key itself stays usable. */
 const LINKS_PART = 3 / 4;
 /** The part of a key's rate that the links of one tenant may use, so that links of other tenants stay usable. */
 const TENANT_LINKS_PART = 1 / 2;
 
 /**
  * `[server] rate_limit`: the requests per second that each key may make, with one second's worth saved up. Each event
- * of a batch counts as one. Answers show what is left in the fields of draft-ietf-httpapi-ratelimit-headers.
+ * of a batch counts as one. Answers show the remainder in the fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export class RateLimit {
   readonly #perSecond: number;
@@ -44,8 +44,8 @@ export class RateLimit {
   }
 
   /**
-   * Counts the further events of a batch. They are accepted even beyond the limit, or a batch of more than one second's
-   * worth never could be. The key waits afterwards.
+   * Counts the further events of a batch. They are accepted even beyond the limit, or else a batch of more than one
+   * second's worth never could be. The key waits afterwards.
    */
   takeMore(account: Account, count: number, now: number): readonly Header[] {
     const allowances = this.#allowancesOf(account);
@@ -205,7 +205,7 @@ export class FailureThrottle {
     if (window === undefined || window.endsAt <= now) {
       window = { failures: 0, endsAt: now + WINDOW_MS };
       this.#windows.delete(peer);
-      // The map is in order of insertion, so the first window is the one that ends first.
+      // The map is in insertion order, so the first window is the one that ends first.
       if (this.#windows.size >= MAX_PEERS) this.#windows.delete(this.#windows.keys().next().value!);
       this.#windows.set(peer, window);
     }
@@ -223,14 +223,14 @@ export interface PaceRule {
   readonly atOnce: number;
   /** The rate of answers beyond that, for each address or key. */
   readonly perSecond: number;
-  /** The longest that this rate makes anyone wait. */
+  /** The longest that this rate makes anyone wait, in milliseconds. */
   readonly mostMs: number;
   /** The rate for all addresses and keys together, with one second's worth saved up. */
   readonly together: number;
 }
 
 export const OF_REFUSALS: PaceRule = { atOnce: 128, perSecond: 25, mostMs: 1500, together: 500 };
-/** Load balancers that ask for `/readyz` give up after a second. */
+/** Load balancers that request `/readyz` give up after a second. */
 export const OF_OPEN_ROUTES: PaceRule = { atOnce: 128, perSecond: 50, mostMs: 500, together: 500 };
 
 /** For long bodies that were read and then refused for their content. One unit is 128 KiB. */
@@ -239,12 +239,12 @@ export const OF_LONG_REFUSALS: PaceRule = { atOnce: 64, perSecond: 16, mostMs: 1
 /** Writing BYTES costs about as much as the rest of a request. An answer never counts as more than MOST requests. */
 const [BYTES, MOST] = [16 * 1024, 64];
 
-/** Returns the cost of an answer, where a short one costs 1. */
+/** Returns the cost of an answer, in units of a short one. */
 export function costOf(body: Reply["body"]): number {
   return body === null || body instanceof Readable ? 1 : Math.min(Math.max(1, body.length / BYTES), MOST);
 }
 
-/** The interval at which waiting answers are looked at. */
+/** How often waiting answers are checked. */
 const TICK_MS = 10;
 const EQUAL_SHARES: TenantShares = new Map();
 
@@ -253,8 +253,8 @@ interface Turn extends Waiting {
 }
 
 /**
- * Paces answers that need no good key: refusals and open routes. During a flood they are answered at a limited rate, in
- * turns by address, so that others do not wait for them.
+ * Slows down answers that need no valid key: refusals and open routes. During a flood they are sent at a limited rate,
+ * in turns by address, so that others do not wait for them.
  */
 export class Pace {
   readonly #clock: Clock;
@@ -320,7 +320,7 @@ export class Pace {
   }
 }
 
-/** The resources that are limited for everybody together. */
+/** The resources that everybody together can use only so much of. */
 export type Scarce = "publishes" | "bytes" | "reads" | "streams";
 
 class Amounts implements Record<Scarce, number> {
@@ -332,7 +332,7 @@ class Amounts implements Record<Scarce, number> {
 
 const SCARCE = Object.keys(new Amounts()) as Scarce[];
 
-/** Texts for a refusal: when everybody together has too many, and when one account has its share. */
+/** Texts for a refusal, when everybody together uses too much and when one account has its share. */
 const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfterSeconds: number]> = {
   publishes: ["publish requests are waiting for their commit", "publish requests waiting for their commit", 1],
   bytes: ["published bytes are waiting for their commit", "published bytes waiting for their commit", 1],
@@ -341,14 +341,14 @@ const WORDS: Record<Scarce, readonly [tooMany: string, enough: string, retryAfte
 };
 
 /**
- * An account that holds this many times what is free gets no more. With 3, one account alone may hold three quarters.
- * Streams stay open for hours: with 1, one account alone may hold half, and many others still get one.
+ * An account gets no more once it holds this many times what is free. With 3, one account alone may hold three
+ * quarters. Streams stay open for hours: with 1, one account alone may hold half, and many others still get one.
  */
 const TIMES_FREE: Record<Scarce, number> = { publishes: 3, bytes: 3, reads: 3, streams: 1 };
 
 /**
- * Limits the work in progress, for everybody together and for each account. Excess work is refused at once, so a burst
- * costs its sender a retry, but costs the daemon no memory and others no waiting.
+ * Limits the work in progress, for everybody together and for each account. Excess work is refused at once: its sender
+ * has to retry, but the daemon needs no memory for it and others do not wait.
  */
 export class Shares {
   readonly #most: Readonly<Record<Scarce, number>>;
@@ -379,7 +379,7 @@ function amountsOf(all: Map<string, Amounts>, name: string): Amounts {
 }
 
 /**
- * A refusal because too much is in progress: 503 if everybody together has too much, 429 if the account has its share.
+ * A refusal because too much is in progress: 503 if everybody together uses too much, 429 if the account has its share.
  */
 export class OverShare extends WebhookdError {}
 

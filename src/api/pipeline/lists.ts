@@ -47,7 +47,7 @@ const Total = flagParameter(
 /** The parameters that every list takes. */
 export const PAGE_PARAMETERS = pageParameters([]);
 
-/** The parameters of a list that is short enough to be sorted by more than its age. */
+/** The parameters of a list that is short enough to be sorted by something other than age. */
 export function pageParameters(sorts: readonly string[]): Parameter[] {
   return [TenantParameter, Limit, Cursor, Order, sorts.length === 0 ? Sort : sortParameter(sorts), Total];
 }
@@ -159,7 +159,7 @@ export function resultOf(query: Query): ResultFilter {
 }
 
 /**
- * Tags are between the publisher and the operator (`partOf`), so the key of a portal link may search only by
+ * Tags are private to the publisher and the operator (`partOf`), so the key of a portal link may search only by
  * publisher's id.
  */
 export function labelsOf(query: Query, { isPortal }: Pick<Principal, "isPortal">): LabelFilter & DataFilter {

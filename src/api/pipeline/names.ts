@@ -1,6 +1,6 @@
 /**
- * Checks that the names in a path, a filter or a body exist, since a typing error would otherwise look like an empty
- * list. Another tenant's things do not exist for the caller.
+ * Checks that the names in a path, a filter or a body exist, because a typing error would otherwise look like an empty
+ * list. For the caller, other tenants' objects do not exist.
  */
 import * as v from "valibot";
 import type { FieldCode } from "../../domain/errors.ts";
@@ -43,7 +43,7 @@ type NamedFilters = Omit<Names, "type"> & { readonly type?: string | readonly st
 type Parts = Pick<ApiParts, "store" | "catalogue">;
 
 /**
- * Returns null if everything named exists or once existed. A type that left the configuration still has its history.
+ * Returns null if everything named exists or existed once. A type that left the configuration still has its history.
  */
 export async function unknownName(
   { store, catalogue: { types } }: Parts,
@@ -51,7 +51,7 @@ export async function unknownName(
   { type, ...others }: NamedFilters,
 ): Promise<UnknownName | null> {
   for (const each of [type ?? []].flat()) {
-    // No text in PostgreSQL contains a NUL, and a query with one fails.
+    // In PostgreSQL no text contains a NUL, and a query with one fails.
     const mayBe = !each.includes("\0");
     const isKnown = types.has(each) || (mayBe && (await store.reads.unknownName(tenant, { type: each })) === null);
     if (!isKnown) return { name: "type", code: "unknown_event_type", detail: unknownType(each, types) };
@@ -76,7 +76,7 @@ export async function requireNames(parts: Parts, tenant: string | null, names: N
 const UID = "uid:";
 
 /**
- * Returns the id of the endpoint in the path, which is an id, or `uid:` and the registrant's own name. Throws
+ * Returns the id of the endpoint in the path, given as an id or as `uid:` and the name that its owner chose. Throws
  * `not_found` for an unknown uid.
  */
 export async function endpointId(

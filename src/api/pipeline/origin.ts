@@ -1,5 +1,5 @@
 /**
- * Checks the origin of a request before any key is looked at: its client and proxies, its host name, and the web page
+ * Checks where a request comes from before looking at any key: its client and proxies, its host name, and the web page
  * that sent it. Foreign pages and misconfigured proxies are refused here. Pages in `[server] allowed_origins` call with
  * a key that they hold, never with cookies (WHATWG Fetch 3.3).
  */
@@ -12,8 +12,8 @@ import { isAuthority, targetOf } from "../server/request-head.ts";
 import type { Header, Reply } from "./reply.ts";
 
 /**
- * True if the path has a dot segment. URL parsers resolve `..` and `%2e%2e`, so a proxy in front that does not would
- * let through a path that it should block. Nothing is served at such a path.
+ * True if the path has a dot segment. URL parsers resolve `..` and `%2e%2e`, so a proxy in front of us that does not
+ * would let through a path that it should block. We serve nothing at such a path.
  */
 export function hasDots(path: string): boolean {
   return /[/\\](?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path);
@@ -31,7 +31,7 @@ export function hostCheck(
   const loopback = isLoopback(listen.host);
   if (!loopback && allowedHosts.length === 0) return () => {};
   const known = new Set(["localhost", "127.0.0.1", "[::1]", bracketed(listen.host), ...allowedHosts.map(lower)]);
-  /** The name in the last request, because clients seldom change it. */
+  /** The name in the last request. Keep it, because clients seldom change it. */
   let last = "";
   const isOurs = (host: string) => {
     if (host !== "" && host === last) return true;
@@ -43,7 +43,7 @@ export function hostCheck(
   return (req, open) => {
     const forwarded = proxies.hostsOf(req);
     const authority = authorityOf(req);
-    // A load balancer that speaks HTTP/1.0 sends no Host. A browser, which this check is about, always sends one.
+    // A load balancer that speaks HTTP/1.0 sends no Host. Browsers, which this check is about, always send one.
     if (open && forwarded === null && authority === null && req.httpVersion === "1.0") return;
     if (forwarded === null ? isOurs(authority ?? "") : forwarded.every(isOurs)) return;
     throw new WebhookdError("misdirected", "this host name is not served here; see [server] allowed_hosts");
@@ -76,7 +76,7 @@ function lower(text: string): string {
 }
 
 /**
- * Finds the client of a request, and the host name it used, behind the operator's proxies. Only `[server]
+ * Finds the client of a request and the host name that it used, behind the operator's proxies. Only `[server]
  * trusted_proxies` are believed about `X-Forwarded-*`, because anybody can send these headers.
  */
 export class Proxies {
@@ -178,7 +178,7 @@ const ANSWER_HEADERS = [
   "Deprecation",
   "Sunset",
 ].join(", ");
-/** The browser asks again after this time, so that an origin that is removed is soon refused. */
+/** The browser asks again after this time, so that an origin is refused soon after it is removed. */
 const KNOWN_FOR_SECONDS = "600";
 
 /** Sent with every answer, since a cache must not give one page the answer for another. */
@@ -188,7 +188,7 @@ const VARY: Header = ["vary", "Origin"];
 export function preflight({ method, headers }: IncomingMessage): Reply | null {
   if (method !== "OPTIONS" || headers.origin === undefined) return null;
   if (headers["access-control-request-method"] === undefined) return null;
-  // The same for every path and method, so that a caller without a key learns nothing about the routes.
+  // Every path and method gets the same answer, so that a caller without a key learns nothing about the routes.
   const allowed: Header[] = [
     ["access-control-allow-methods", METHODS],
     ["access-control-allow-headers", REQUEST_HEADERS],

@@ -1,6 +1,6 @@
 /**
- * The pipeline that every request passes through. `#answer` has the order of the checks (`docs/interface.md` §2), and
- * every error becomes a problem document, wherever it is thrown.
+ * Every request passes through this pipeline. `#answer` has the order of the checks (`docs/interface.md` §2), and every
+ * error becomes a problem document, wherever it is thrown.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -149,14 +149,16 @@ export class Pipeline {
     };
   }
 
-  /** For an untrusted listener. Only metered routes, the ones that publishers use, are read as plain requests. */
+  /**
+   * For a listener that is not trusted. Only metered routes, the ones that publishers use, are read as plain requests.
+   */
   plain(): Plain {
     const isMetered = ({ methods }: Resource) => methods.get("POST")?.route.body?.metered === true;
     const paths = [...this.#fixed].flatMap(([path, resource]) => (isMetered(resource) ? [path] : []));
     return { paths: new Set(paths), now: () => this.#parts.clock.now(), handle: this.handler(false) };
   }
 
-  /** Returns a function that answers connections whose bytes never become a request. */
+  /** Returns a function that answers connections whose bytes do not form a request. */
   reject(): Reject {
     const turn = (socket: Socket) => {
       const { remoteAddress } = socket;
@@ -255,7 +257,7 @@ export class Pipeline {
     const shares = isTrusted ? this.#reserve : this.#shares;
     const holding = shares.of(principal.account);
     let isKept = false;
-    // The body of a publish until the store may read it: even after a failure the store may still be reading it.
+    // The body of a publish until the store may read it. Even after a failure the store may still be reading it.
     let unpublished: Uint8Array | null = null;
     try {
       if (route.body?.metered) this.#meter(principal, holding, isTrusted);
@@ -339,7 +341,7 @@ export class Pipeline {
     await this.#lines.wait(exchange, () => this.#turn(pace, who, cost));
   }
 
-  /** Nobody has to wait once the daemon is stopping. */
+  /** Once the daemon is stopping, nobody has to wait. */
   #turn(pace: Pace, who: string, cost = 1): Promise<void> | null {
     return this.#parts.phase.now === "serving" ? pace.turn(who, cost) : null;
   }
@@ -364,9 +366,7 @@ export class Pipeline {
     return problem(shown, exchange.requestId, headers);
   }
 
-  /**
-   * An unforeseen error appears only in the log, and in one line: a stack trace or a longer message could contain data.
-   */
+  /** Only the log names an unforeseen error, and in one line: a stack trace or a longer message could contain data. */
   #errorToShow(error: unknown, { req, requestId }: Exchange): WebhookdError {
     const { log } = this.#parts;
     const fields = { request_id: requestId, client: this.#proxies.clientOf(req) };
@@ -409,14 +409,14 @@ async function readTyped(
   let type = hasDeclaredBody(req) ? mediaTypeOf(req, route.body?.types) : "";
   const maxBytes = route.body?.maxBytes ?? BODILESS_MAX_BYTES;
   const hold = (bytes: number) => {
-    // A chunked request shows only by its first bytes that it has a body, and so needs a type.
+    // Only the first bytes of a chunked request show that it has a body, and so needs a type.
     if (bytes > 0) type ||= mediaTypeOf(req, route.body?.types);
     if (route.body?.metered) holding.take("bytes", bytes);
     exchange.bodyBytes += bytes;
   };
   const body = mayHaveBody(req) ? await readBody(req, res, { ...rules, maxBytes, hold }) : NO_BODY;
   if (route.body !== undefined || body.length === 0) return { body, type };
-  // Some clients send an empty object with every request but GET.
+  // Some clients send an empty object with every request except GET.
   if (route.method !== "GET" && saysNothing(body)) return { body: NO_BODY, type: "" };
   throw new WebhookdError("bad_request", "this route takes no body");
 }

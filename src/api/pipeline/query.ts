@@ -86,7 +86,7 @@ export function instantParameter(name: string, description: string): Parameter<n
   );
 }
 
-/** A plus sign in a query means a space. */
+/** In a query a plus sign means a space. */
 function plusHint(text: string): string {
   return parseInstant(text.replace(" ", "+")) === null ? "" : "; write the + of its offset as %2B";
 }
@@ -109,7 +109,7 @@ export function numberParameter(
   return parameter(name, description, schema, fault, parse);
 }
 
-/** Without a pattern any text is accepted, even a name that does not exist. `detail` says what the text must be. */
+/** Without a pattern, accepts any text, even a name that does not exist. `detail` describes what the text must be. */
 export function textParameter(name: string, description: string, pattern?: RegExp, detail = ""): Parameter<string> {
   const schema = { type: "string", ...(pattern !== undefined && { pattern: pattern.source }) };
   const parse = (text: string) => (pattern === undefined || pattern.test(text) ? text : undefined);

@@ -111,8 +111,8 @@ export function isJobWithin({ endpoints }: Principal, { filter }: Pick<Job, "fil
 }
 
 /**
- * Returns the part of an event that the key may see. A portal link sees no tags, which may say what an operator thinks
- * of a customer. A key for some endpoints only does not see the event's deliveries elsewhere.
+ * Returns the part of an event that the key may see. A portal link sees no tags, which may show what an operator thinks
+ * of a customer. A key for only some endpoints does not see the event's other deliveries.
  */
 export async function partOf<E extends EventSummary | EventView>(
   store: Pick<Store, "reads">,
@@ -126,7 +126,9 @@ export async function partOf<E extends EventSummary | EventView>(
   return "deliveries" in event ? { ...part, deliveries, deliveryCount: deliveries.length } : part;
 }
 
-/** Returns the endpoint that a body names. Throws `validation_failed` with `pointer` if the key is not for it. */
+/**
+ * Returns the endpoint that a body names. Throws `validation_failed` with `pointer` if it is beyond the key's reach.
+ */
 export function endpointWithin(
   { endpoints }: Principal,
   named: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Repeated requests with the same `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is sent again, and
- * nothing is done twice. Requests without a key skip this file.
+ * Handles repeated requests with the same `Idempotency-Key` (`docs/interface.md` §2): the first 2xx answer is sent
+ * again, and nothing is done twice. Requests without a key skip this file.
  */
 import { isIdempotencyKey, requestFingerprint } from "../../domain/events/idempotency.ts";
 import type { Store } from "../../store/store.ts";
@@ -14,7 +14,7 @@ export const REPLAYED: readonly Header[] = [["idempotency-replayed", "true"]];
 export class Repeats {
   readonly #store: Pick<Store, "idempotency">;
   readonly #keptForMs: number;
-  /** Promises by key. Each resolves when the request with that key that is in progress has been answered. */
+  /** Promises by key. Each resolves when the request in progress with that key has been answered. */
   readonly #underWay = new Map<string, Promise<void>>();
 
   constructor(store: Pick<Store, "idempotency">, keptForMs: number) {
@@ -30,7 +30,7 @@ export class Repeats {
     const { keyId, isPortal } = call.principal;
     const request = {
       tenant: oneTenantOf(call.principal, namedTenant(call.query)),
-      // A portal customer must not use up a key that the tenant's own requests will use, nor see their answers.
+      // A portal customer must not use up a key that the tenant's own requests will use, nor see the answers to them.
       key: isPortal ? `${keyId} ${key}` : key,
       fingerprint: requestFingerprint("POST", path, call.body),
       expiresAt: call.now + this.#keptForMs,

@@ -12,7 +12,7 @@ import { giveBack } from "../server/body-memory.ts";
 import type { Reject } from "../server/listener.ts";
 import { targetOf } from "../server/request-head.ts";
 
-/** A request, and what is known about it by the time it is answered. */
+/** A request, and everything known about it by the time it is answered. */
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -25,7 +25,7 @@ export interface Exchange {
   search: string;
   params: Readonly<Record<string, string>>;
   allow: string | undefined;
-  /** Headers that show what is left of the key's rate. */
+  /** Headers that show the remainder of the key's rate. */
   limit: readonly Header[] | undefined;
   /** The name of the caller's account. Null until its key is known, and for callers without an account. */
   caller: string | null;
@@ -33,9 +33,9 @@ export interface Exchange {
   object: string | undefined;
   /** The name of the route in metrics. */
   route: string | undefined;
-  /** The bytes of the body known so far: the declared length, or what has arrived. */
+  /** The number of body bytes known so far: the declared length, or what has arrived. */
   bodyBytes: number;
-  /** True once it has waited for its turn in a `Pace`. */
+  /** True once the request has waited for its turn in a `Pace`. */
   hasWaited: boolean;
 }
 
@@ -111,13 +111,13 @@ function cutUnlessTaken(res: ServerResponse, patienceMs: number): void {
   res.prependOnceListener("finish", () => res.setTimeout(0));
 }
 
-/** A refused body up to this length is read and thrown away, so that the connection can be used again. */
+/** A refused body up to this length is read and discarded, so that the connection can be reused. */
 const MAX_DRAINED = 64 * 1024;
-/** Time for the client to read the answer while it is still sending. */
+/** Gives a client that is still sending time to read the answer. */
 const LINGER_MS = 1000;
 
 /**
- * True if the rest of the body may be longer than what is drained, so it is not read after a refusal. The length of a
+ * True if the rest of the body may be longer than we would drain, so a refusal leaves it unread. The length of a
  * chunked body is unknown.
  */
 export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
@@ -126,13 +126,13 @@ export function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
 }
 
 /**
- * Ends the connection after this answer without reading the rest of the body. Node would read the body to its end
- * first, or reset the connection, and the reset could overtake the answer.
+ * Ends the connection after this answer without reading the rest of the body. Node would either read the body to its
+ * end first, or reset the connection, and the reset could overtake the answer.
  */
 function hangUpAfter(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
   res.shouldKeepAlive = false;
-  // Replaces the methods with which Node would read, and the one that it calls when the answer is sent.
+  // Replaces the methods that Node would read with, and the one that it calls when the answer is sent.
   Object.assign(req, { _dump: () => {}, _read: () => {} });
   socket.destroySoon = () => {
     const come = req.read() as Buffer | null;
@@ -183,7 +183,7 @@ export interface Reply {
   readonly tenant?: string;
   /** The `Cache-Control` value. Without one, nothing may be cached. */
   readonly cache?: string;
-  /** False if nothing was changed, so that an audited route leaves no entry. */
+  /** False if nothing changed, so that an audited route leaves no entry. */
   readonly isAudited?: boolean;
   /** The action for the audit log, if it is more specific than the route's. */
   readonly audit?: AuditAction;
@@ -208,7 +208,7 @@ export function word(status: number, text: string): Reply {
 
 export const NO_CONTENT: Reply = { status: 204, type: "", body: null };
 
-/** Seconds after which a caller may try again, for errors that do not say it themselves. */
+/** Seconds after which a caller may try again, for errors that do not say so themselves. */
 export const RETRY_AFTER: Partial<Record<ErrorCode, number>> = {
   rate_limited: 60,
   overloaded: 1,
@@ -249,8 +249,8 @@ export function erased(): WebhookdError {
 }
 
 /**
- * Answers requests that Node's parser refuses: bytes that are not HTTP, headers that are too long, requests that are
- * too slow. They get a problem document too.
+ * Answers requests that Node's parser refuses because they are not HTTP, too slow, or have headers that are too long.
+ * They get a problem document too.
  */
 export function rejection(newRequestId: () => string, turn: (socket: Duplex) => Promise<void> | null): Reject {
   // Node reports the error again with each chunk that arrives.
@@ -258,7 +258,7 @@ export function rejection(newRequestId: () => string, turn: (socket: Duplex) => 
   const rejected = new WeakSet<Duplex>();
   return function reject(error, socket) {
     if (rejected.has(socket)) return;
-    // Node's own handler does the same. There is no public property for the response in progress.
+    // Node's own handler does the same, because there is no public property for the response in progress.
     const current = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
     if (current?.req.complete) {

@@ -1,6 +1,6 @@
 /**
- * A body that is the same for every caller. It is compressed once and answers 304 to clients that have it, because
- * anyone may ask for it at any rate: RFC 9110, 8.8.3 (ETag), 12.5.3 (Accept-Encoding) and 13.1.2 (If-None-Match).
+ * A body that is the same for every caller. Anyone may request it at any rate, so it is compressed once and answers 304
+ * to clients that have it: RFC 9110, 8.8.3 (ETag), 12.5.3 (Accept-Encoding) and 13.1.2 (If-None-Match).
  */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -12,7 +12,7 @@ import type { Header, Reply } from "./reply.ts";
 const CODINGS = ["br", "gzip", "identity"] as const;
 export type Coding = (typeof CODINGS)[number];
 
-/** Takes a pool thread 15 ms for 300 KB. Level 11, the default, takes half a second and saves an eighth. */
+/** This level takes a pool thread 15 ms for 300 KB. Level 11, the default, takes half a second and saves an eighth. */
 const BROTLI_QUALITY = 9;
 
 export interface Caching {

@@ -4,9 +4,9 @@
  *
  * To add a route, write its rules and `handle` in `routes.ts` of its resource. Its `operation` and the schemas of its
  * body and answers belong in `schemas.ts` beside it, or in the same file if they are few. Parameters come from
- * query.ts. `/openapi.json` and `/docs` follow by themselves. `test/api/openapi/walk.test.ts` then asks for requests
- * that reach each described answer, and `vitest run test/api/openapi/published.test.ts --update` adds the route to
- * `docs/openapi.json`.
+ * query.ts. `/openapi.json` and `/docs` then include the route automatically. `test/api/openapi/walk.test.ts` then
+ * demands a request for each described answer, and `vitest run test/api/openapi/published.test.ts --update` adds the
+ * route to `docs/openapi.json`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type * as v from "valibot";
@@ -29,7 +29,10 @@ interface Reading {
 /** The rules of every route that writes something, even if only a row of the audit log. */
 interface Changing {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** The disk space that an allowed caller in a loop uses up. `test/api/pipeline/growth.test.ts` measures it. */
+  /**
+   * The disk space that an allowed caller uses up by repeating the call. `test/api/pipeline/growth.test.ts` measures
+   * it.
+   */
   readonly growth: Growth;
   /**
    * The action in the audit log. Every route that changes something or shows a secret has one, except publishes. The
@@ -51,9 +54,9 @@ interface Rules {
   readonly path: string;
   /** The scope that a key must have. `any` accepts every key, `open` needs none. */
   readonly access: Scope | "any" | "open";
-  /** The way in which a key for some endpoints only may use the route (reach.ts). If absent, it may not. */
+  /** How a key for only some endpoints may use the route (reach.ts). If absent, it may not. */
   readonly reach?: Reach;
-  /** The query parameters; any other is refused. `any` ignores the query. */
+  /** The query parameters; others are refused. `any` ignores the query. */
   readonly query?: readonly Parameter[] | "any";
   /** Absent if the route takes no body. */
   readonly body?: BodyRule;
@@ -61,14 +64,14 @@ interface Rules {
   /**
    * Answers a repeat of a POST with the same Idempotency-Key, from the text that its operation remembered (the `once`
    * made of `call.request`). If absent, the first answer is stored and sent again, so it must not contain a secret or
-   * an event's data. With "itself", `handle` does it.
+   * an event's data. With "itself", `handle` takes care of repeats.
    */
   readonly again?: "itself" | ((call: Call, remembered: string) => Reply | Promise<Reply>);
   handle(call: Call): Reply | Promise<Reply>;
 }
 
 /**
- * The relation of a route to endpoints, for keys that are for some of them only (reach.ts).
+ * How a route relates to endpoints, for keys that are for some of them only (reach.ts).
  *
  * - `endpoint`, `delivery`, `attempt`, `event`, `job`: the `:id` of the path is one of these.
  * - `filter`: `?endpoint=` must be one of the key's endpoints; a key for one endpoint need not name it.
@@ -83,7 +86,7 @@ export interface BodyRule {
   readonly schema?: v.GenericSchema;
   /** True if the body may be left out. */
   readonly optional?: boolean;
-  /** True if the body counts against `[limits]`: a published body stays in memory until it is durable. */
+  /** True if the body counts against `[limits]`, because a published body stays in memory until it is durable. */
   readonly metered?: boolean;
   /** The accepted media types. Only `application/json` if absent. */
   readonly types?: readonly string[];
@@ -113,7 +116,7 @@ export interface Call {
    * rate. Must be called before anyone else gets `body` or a view of it, because a refusal until then frees its memory.
    */
   carries(drafts: readonly { readonly tenant: string }[]): void;
-  /** Waits for a turn to work on so many bytes of the body. Null means at once. */
+  /** Waits for a turn to work on this many bytes of the body. Null means at once. */
   turn(bytes: number): Promise<void> | null;
   /** Does long work, whose pieces take about a millisecond each. */
   readonly inPieces: <T>(pieces: Generator<void, T>) => Promise<T>;
@@ -121,7 +124,7 @@ export interface Call {
   stream(): { leave(): void };
   /**
    * The origin at which the caller reached us, such as `https://hooks.example.com`. Null over the unix socket, and if
-   * the caller did not say.
+   * the request does not name it.
    */
   origin(): string | null;
   /** Sets the id in the audit entry, if the path names the object in another form. */
@@ -143,7 +146,7 @@ export interface Operation {
   readonly description?: string;
   /** The id prefix of each path parameter, `{ id: "ep" }`, or "" if it is not an id. */
   readonly params?: Readonly<Record<string, string>>;
-  /** True if what the path names is added unless it exists, so that the answer is never `not_found`. */
+  /** True if the route creates the object that the path names, so that the answer is never `not_found`. */
   readonly adds?: boolean;
   /** Descriptions of request headers by name. `Idempotency-Key` on POST is described automatically. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -198,11 +201,11 @@ export interface Served {
   readonly route: Route;
   /** The route's name in metrics. */
   readonly name: string;
-  /** The names of the query parameters. Null: the query is ignored. */
+  /** The names of the query parameters. Null ignores the query. */
   readonly parameters: readonly string[] | null;
 }
 
-/** Everything that is served at one path. */
+/** Everything served at one path. */
 export interface Resource {
   readonly methods: Map<string, Served>;
   /** True if it needs no key. */

@@ -1,6 +1,6 @@
 /**
- * Finds the resource at a path with parameters. It is a separate file because importing h3 makes Node load its fetch,
- * which takes a tenth of the start-up time and 4 MiB. Both wait for the first request that needs it.
+ * Finds the resource at a path with parameters. This is a separate file because importing h3 makes Node load its fetch,
+ * which takes a tenth of the start-up time and 4 MiB. Both wait for the first request that needs them.
  */
 import { H3, H3Event } from "h3";
 
@@ -25,7 +25,7 @@ export function createRouter<R>(resources: ReadonlyMap<string, R>): FindResource
   };
   for (const [path, resource] of resources) route(path, resource);
   route("/**", undefined);
-  // Only the path is passed: h3 would build a URL from the client's Host, and throw if it is invalid. The resource
-  // checks the method.
+  // Pass only the path: h3 would build a URL from the client's Host, and throw if that is invalid. The resource checks
+  // the method.
   return (path) => h3.handler(new H3Event({ method: "GET", url: path } as ServerRequest)) as Found<R>;
 }

@@ -10,7 +10,7 @@ export const Instant = v.pipe(v.string(), v.isoTimestamp());
 export const Tenant = v.pipe(v.string(), v.regex(TENANT));
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The name of an event type. The catalogue is read each time, because it changes while the daemon runs. */
+/** The name of an event type. Reads the catalogue each time, because it changes while the daemon runs. */
 export function typeName(types: ReadonlyMap<string, unknown>) {
   return v.pipe(
     v.string(),
@@ -86,8 +86,7 @@ export function pageSchema<const S extends v.GenericSchema>(item: S) {
 }
 
 /**
- * Control characters, line separators and invisible characters, bidi marks included, because labels are shown on
- * terminals.
+ * Control characters, line separators and invisible characters, including bidi marks, because terminals show labels.
  */
 const FORBIDDEN_TEXT = /[\p{Cc}\u2028\u2029]|(?!\p{Join_Control}|\ufe0e|\ufe0f)\p{Default_Ignorable_Code_Point}/u;
 /** Joiners and emoji variation selectors are meaningful only after a non-ASCII character. */
@@ -109,7 +108,7 @@ export function isPlainText(text: string): boolean {
   return !FORBIDDEN_TEXT.test(text) && !LOOSE_JOINER.test(text);
 }
 
-/** True for text without invisible characters. Names that are compared must not look the same and differ. */
+/** True for text without invisible characters, because names that look the same must be the same. */
 export function isSeenWhole(text: string): boolean {
   return !INVISIBLE.test(text);
 }
@@ -121,7 +120,7 @@ export function lengthOf(text: string): number {
 
 const LEAST_RATE = 0.001;
 
-/** Accepts a rate per second. Below the minimum it would look as if nothing were sent at all. */
+/** Accepts a rate per second. Below the minimum, it would look as if nothing were sent at all. */
 export function rate(maximum: number) {
   return v.pipe(
     v.number(),

@@ -1,5 +1,5 @@
 /**
- * Portal links open a page for a customer, with a key that lives for minutes or hours. The key is in the link's
+ * Portal links open a page for a customer, with a key that expires after minutes or hours. The key is in the link's
  * fragment, which browsers never send. As with any key, the pipeline decides what it may do.
  */
 import * as v from "valibot";
@@ -258,7 +258,7 @@ function abilityOf(principal: Principal): PortalScope[] {
   return PORTAL_SCOPES.filter((scope) => allows(principal, scope));
 }
 
-/** Throws `validation_failed` if one of them does not exist or belongs to another tenant. */
+/** Throws `validation_failed` if one of the endpoints does not exist or belongs to another tenant. */
 async function requireEndpoints({ store }: ApiParts, tenant: string, endpoints: readonly string[]): Promise<void> {
   if (tenant === EVERY_TENANT && endpoints.length > 0) {
     const detail = "cannot be combined with the tenant *: name the tenant that they belong to";
@@ -272,8 +272,8 @@ async function requireEndpoints({ store }: ApiParts, tenant: string, endpoints: 
 }
 
 /**
- * Returns the origin at which browsers reach this daemon: the configured one, or the caller's, or the one it listens
- * on.
+ * Returns the origin at which browsers reach this daemon: the configured one, else the caller's, else the one that it
+ * listens on.
  */
 function originFor({ portal }: ApiParts, call: Call): string {
   const { url, listening } = portal();

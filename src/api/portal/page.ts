@@ -7,8 +7,8 @@ import { type Call, IF_NONE_MATCH, type Operation, type Route, UNCHANGED } from 
 
 const PAGE = "/portal";
 /**
- * Redirects `/portal/`, where the page's relative links would break. It is relative, because a proxy may serve it under
- * a path.
+ * Redirects `/portal/`, where the page's relative links would break. The redirect is relative, because a proxy may
+ * serve the page under a path.
  */
 const TO_PAGE: Reply = { status: 308, type: "text/plain", body: "", headers: [["location", "../portal"]] };
 
@@ -53,7 +53,7 @@ export const readPortalFile: Operation = {
 
 export function portalPageRoutes(parts: ApiParts): Route[] {
   let loaded: Promise<ReadonlyMap<string, Representation>> | undefined;
-  /** Loaded when first requested, because most processes never serve the portal. */
+  /** Loaded at the first request, because most processes never serve the portal. */
   const load = async () => {
     const [{ portalFiles }, { Representation }] = await Promise.all([
       import("../../portal/files.ts"),

@@ -1,6 +1,6 @@
 /**
  * Turns the bytes of a publish into drafts. The bytes are scanned once, and `data` is never parsed, because it is
- * stored exactly as it arrived. Long work is done in pieces.
+ * stored exactly as it arrived. Long work is split into pieces.
  */
 import { WebhookdError } from "../../domain/errors.ts";
 import {
@@ -40,10 +40,10 @@ export interface DraftRules {
    */
   readonly tenantFor: (named: string | undefined, pointer: string) => string;
   readonly checkData?: DataCheck | undefined;
-  /** Takes what is wrong with data that is accepted all the same. */
+  /** Receives the faults of data that is accepted anyway. */
   readonly warnings?: Faults | undefined;
   readonly now: number;
-  /** When idempotency keys that are used now expire. */
+  /** The time at which idempotency keys that are used now expire. */
   readonly expiresAt: number;
   /** The trace context of the request, which each of its events gets. */
   readonly trace: TraceContext | undefined;
@@ -53,7 +53,7 @@ export interface DraftRules {
 interface Place {
   readonly pointer: string;
   readonly fields: ReadonlySet<string>;
-  /** The idempotency key of the request, if the event is its whole body. */
+  /** The idempotency key of the request, if its whole body is this event. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -166,7 +166,7 @@ function draftOf(
     const whose = fault.isWarning === true ? rules.warnings : faults;
     whose?.add(`${pointer}/data${fault.pointer}`, fault.code, fault.detail);
   }
-  // A view of the request's own buffer. The store copies it into the envelope, and nobody keeps it longer.
+  // This is a view of the request's own buffer. The store copies it into the envelope, and nothing keeps it for longer.
   const draft = {
     tenant: rules.tenantFor(tenant, `${pointer}/tenant`),
     type,

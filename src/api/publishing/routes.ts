@@ -89,12 +89,12 @@ function rulesFor({ catalogue, config }: ApiParts, { principal, query, headers, 
   return { types, maxEventBytes, tenantFor, checkData, warnings, now, expiresAt: now + idempotency, trace };
 }
 
-/** Returns the member of an answer that says what is wrong with data of types that only warn; "" if nothing is. */
+/** Returns the member of an answer that lists the faults of types that only warn, or "" if there are none. */
 function warningsText({ warnings }: DraftRules): string {
   return warnings?.some === true ? `,"warnings":${JSON.stringify(warnings.all)}` : "";
 }
 
-/** Tells publishers of deprecated types (RFC 9745 and RFC 8594); each link names one of the types. */
+/** Warns publishers of deprecated types (RFC 9745 and RFC 8594). Each link names one of the types. */
 function deprecationHeaders(
   { catalogue }: ApiParts,
   drafts: readonly EventDraft[],
@@ -126,7 +126,7 @@ async function inTurns<T>(call: Call, work: Pieces<T>): Promise<T> {
 }
 
 /**
- * Commits the events, and gives their deliveries to the senders in the same turn of the event loop, so that nobody has
+ * Commits the events, and passes their deliveries to the senders in the same turn of the event loop, so that nobody has
  * to read them again.
  */
 export async function publish(
@@ -150,7 +150,9 @@ export function publicationText(
   return `{${what},"delivery_count":${deliveries},"deliveries":${deliveries}${more}}`;
 }
 
-/** Node joins repeated headers with commas. That is a valid list for `tracestate`, and an invalid `traceparent`. */
+/**
+ * Node joins repeated headers with commas. The result is a valid list for `tracestate`, but an invalid `traceparent`.
+ */
 function traceOf({ traceparent, tracestate }: Call["headers"]): TraceContext | undefined {
   if (traceparent === undefined) return undefined;
   return traceContext(String(traceparent), tracestate === undefined ? undefined : String(tracestate));

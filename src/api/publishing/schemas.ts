@@ -1,6 +1,6 @@
 /**
- * The schemas of publishes and their answers. event-draft.ts reads the bodies with a scan instead, using the same field
- * names, because `data` must not be parsed. `test/api/openapi/described-drafts.test.ts` checks that the two agree.
+ * The schemas of publishes and their answers. event-draft.ts reads the bodies by scanning, with the same field names,
+ * because `data` must not be parsed. `test/api/openapi/described-drafts.test.ts` checks that the two agree.
  */
 import * as v from "valibot";
 import { MAX_TAGS, PUBLISHER_ID, TAG } from "../../domain/events/event.ts";

@@ -129,7 +129,7 @@ export function failureRoutes({ store }: ApiParts): Route[] {
 
 /**
  * The series ends at the next full minute, or full hour if a step is an hour or longer. The period may begin up to a
- * minute or an hour before the 24 steps; that time counts in the first step.
+ * minute or an hour before the 24 steps, and the first step includes that time.
  */
 function seriesOf(since: number, now: number): Parts {
   const stepOf = (unit: number) => Math.max(1, Math.ceil((now - since - unit) / PARTS / unit)) * unit;

@@ -42,7 +42,10 @@ export const streamChanges: Operation = {
 
 const HEARTBEAT_MS = 15_000;
 
-/** The most changes that may wait for a slow client, beyond those it missed. The feed keeps about as many anyway. */
+/**
+ * The maximum number of changes that may wait for a slow client, in addition to those it missed. The feed keeps about
+ * as many anyway.
+ */
 const MAX_WAITING = 10_000;
 const MISSED = "some changes on another node are not known";
 const GONE = "the messages since then are no longer kept";
@@ -102,7 +105,7 @@ function streamOf(
   { keyId, textOf }: { keyId: string | null; textOf: (batch: Batch) => string },
   last: number | null,
 ) {
-  /** The missed changes, then newer ones. They become text only as the client reads, because they may be many. */
+  /** The missed changes, then newer ones. They are formatted only as the client reads, because there may be many. */
   const waiting: (Batch | string)[] = [];
   let behind = 0;
   let reads = false;
@@ -126,7 +129,7 @@ function streamOf(
       seen = batch.number;
       waiting.push(batch);
       behind += batch.size;
-      // A failure ends this stream alone. The feed has other listeners to notify.
+      // A failure ends only this stream, because the feed has other listeners to notify.
       try {
         hand();
       } catch (error) {
@@ -162,7 +165,7 @@ export function messageText(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** A message without data: the client stores the id without telling its program. */
+/** Makes a message without data: the client stores the id without passing it to its program. */
 export function idText(life: string, number: number): string {
   return `id: ${life}-${number}\n\n`;
 }
@@ -173,7 +176,7 @@ export function parseLastId(life: string, id: string): number {
   return number?.[1] === life ? Number(number[2]) : -1;
 }
 
-/** The text of each change, made once for all clients. */
+/** The text of each change, formatted once for all clients. */
 const texts = new WeakMap<Owned<Change>, string>();
 
 export function changeText(owned: Owned<Change>): string {

@@ -1,13 +1,13 @@
 /**
- * The memory for request bodies. V8 counts it although it lies outside its heap, and runs a full collection, which
- * blocks everyone, whenever it has grown by about the size of the heap. So long bodies are freed explicitly or reused.
+ * The memory for request bodies. V8 counts it although it lies outside its heap. Whenever it has grown by about the
+ * size of the heap, V8 runs a full collection, which blocks everyone. So long bodies are freed explicitly or reused.
  */
 import type { Clock } from "../../clock.ts";
 
-/** Shorter bodies are quickly collected. */
+/** Shorter bodies are collected quickly. */
 const LONG_BYTES = 16 * 1024;
 
-/** Frees the memory of bytes that nobody will read again, unless they share it with others. */
+/** Frees the memory of bytes that nobody will read again, unless others share it. */
 export function giveBack(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes;
   if (byteLength > LONG_BYTES && byteLength === buffer.byteLength) (buffer as ArrayBuffer).transfer(0);
@@ -24,7 +24,7 @@ export function pour(chunks: Buffer[], end: number, whole: Buffer): Buffer {
 
 /** Memory that is unused for this long is freed. */
 const IDLE_MS = 5000;
-/** The most memory that is kept: as many bytes as may be in flight by default. */
+/** The maximum amount of memory that is kept: as many bytes as may be in flight by default. */
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /** The free buffers of one size. */
@@ -38,9 +38,7 @@ interface Kept {
 export class BodyMemory {
   readonly #clock: Clock;
   readonly #kept = new Map<number, Kept>();
-  /**
-   * The views that were handed out. A view that is returned twice must not free memory that another body uses by then.
-   */
+  /** The views that were handed out. Returning a view twice must not free memory that another body uses by then. */
   readonly #taken = new WeakSet<Uint8Array>();
   readonly #own = new WeakSet<ArrayBufferLike>();
   #bytes = 0;
@@ -67,7 +65,7 @@ export class BodyMemory {
     return body;
   }
 
-  /** Takes back a body that nobody will read again. It may come from elsewhere. */
+  /** Takes back a body that nobody will read again. It may also come from elsewhere. */
   giveBack(body: Uint8Array): void {
     const memory = body.buffer as ArrayBuffer;
     if (!this.#own.has(memory)) return giveBack(body);

@@ -10,7 +10,7 @@ export interface CertificateFiles {
   readonly keyFile: string;
 }
 
-/** A certificate and a key that belong together. */
+/** A certificate and the key that belongs to it. */
 export interface Certificate {
   /** PEM, beginning with the first block. */
   readonly cert: string;
@@ -22,7 +22,7 @@ export interface Certificate {
   readonly validUntil: number;
 }
 
-/** The files cannot be used. The message names the setting, the file and the fault. Exit code 2. */
+/** The files cannot be used. The message names the setting, the file and the fault. The exit code is 2. */
 export class CertificateError extends Error {
   override readonly name = "CertificateError";
   readonly exitCode = 2;
@@ -71,7 +71,7 @@ function readPem(setting: string, file: string): string {
   try {
     // PEM is ASCII, but the text around it may be in any encoding.
     const text = readFileSync(file, "latin1");
-    // Some tools write a description above the first block, and listhen would take such a text for a file name.
+    // Some tools write a description above the first block, and listhen would take such text for a file name.
     return text.slice(Math.max(0, text.indexOf("-----BEGIN")));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -105,7 +105,7 @@ function understood<T>(read: () => T, setting: string, fault: string): T {
   }
 }
 
-/** Throws a `CertificateError`. A certificate that is expired or not yet valid is used with a warning. */
+/** Throws a `CertificateError`. A certificate that has expired or is not yet valid is used, with a warning. */
 export function usableCertificate(files: CertificateFiles, { log, now }: { log: Log; now: number }): Certificate {
   const certificate = readCertificate(files);
   const dates = datesOf(certificate, now);

@@ -1,7 +1,7 @@
 /**
  * The connections of one server. This file closes them without cutting off a request, and stops listening without
- * cutting off newcomers: the kernel accepts connections before we do, with their requests, and closing the socket
- * resets the ones still in its queue. Node shows neither the queue nor its length. Only Linux shows them.
+ * cutting off newcomers: the kernel accepts connections, and their requests, before we do, and closing the socket
+ * resets those still in its queue. Node shows neither the queue nor its length, and among systems only Linux does.
  */
 import { readFileSync } from "node:fs";
 import type { Server as HttpServer, ServerResponse } from "node:http";
@@ -14,7 +14,7 @@ import { unawaited } from "../../domain/unawaited.ts";
 
 export type WebServer = HttpServer | HttpsServer;
 
-/** Does not test the class, because importing it would load all of TLS even if the server does not use it. */
+/** Avoids `instanceof`, because importing the class would load all of TLS even if the server does not use it. */
 export function speaksTls(server: object): server is HttpsServer {
   return "setSecureContext" in server;
 }
@@ -33,8 +33,8 @@ interface Connection {
 }
 
 /**
- * The limit on connections. Beyond `most`, one connection is dismissed for each newcomer, and `refused` counts those
- * refused.
+ * The limit on connections. Beyond `most`, one connection is closed for each newcomer. `refused` counts the newcomers
+ * that were refused.
  */
 export interface ConnectionLimit {
   readonly most: number;
@@ -57,7 +57,7 @@ export class Connections {
     this.#limit = room;
     // The callback of `close` is called as soon as the server stops listening, even while it is still answering.
     this.#closed = new Promise((resolve) => server.once("close", resolve));
-    // A TLS socket and its raw socket have no link to each other, but both have the same remote address and port.
+    // A TLS socket and its raw socket have no link to each other, but they share the remote address and port.
     const isTls = speaksTls(server);
     const keyOf = (socket: Socket) => (isTls ? `${socket.remoteAddress} ${socket.remotePort}` : socket);
     server.on("connection", (socket: Socket) => {
@@ -79,9 +79,9 @@ export class Connections {
   }
 
   /**
-   * Frees a connection for a newcomer. The peer with the most connections gives up one without a request yet or, if the
-   * newcomer is another peer, an idle one. Requests in progress are never cut off; without a connection to give up,
-   * only the peer with the most is refused.
+   * Frees a connection for a newcomer. The peer with the most connections gives up one that has no request yet or, if
+   * the newcomer is another peer, an idle one. Requests in progress are never cut off. If there is no connection to
+   * give up, only the peer with the most is refused.
    */
   #hasRoomFor(newcomer: string): boolean {
     const held = [...Map.groupBy(this.#open.values(), ({ peer }) => peer).values()];
@@ -98,8 +98,8 @@ export class Connections {
   }
 
   /**
-   * Ends each connection after its next answer. Resolves when clients have had time to send a request they were about
-   * to send.
+   * Ends each connection after its next answer. Resolves when clients have had time to send a request that they were
+   * about to send.
    */
   async leave(): Promise<void> {
     this.#leave();
@@ -113,7 +113,7 @@ export class Connections {
 
   /** Stops listening, waits for requests in progress, and cuts the remaining connections at the deadline. */
   async close(deadlineMs: number): Promise<void> {
-    // Runs synchronously: the caller has just checked that nothing is unread.
+    // This runs synchronously: the caller has just checked that nothing is unread.
     NetServer.prototype.close.call(this.#server);
     if (this.#isLeaving) this.#closeIdle();
     this.#leave();
@@ -123,7 +123,7 @@ export class Connections {
       unawaited(
         aWholeTurn().then(() => {
           this.#server.closeAllConnections();
-          // Node does not list connections that it never read from.
+          // Node does not list connections that it has never read from.
           for (const { socket } of this.#open.values()) socket.destroy();
         }),
       );
@@ -146,15 +146,15 @@ export class Connections {
 }
 
 /**
- * Resolves right after a turn of the event loop in which no server got a connection or a request. A caller that closes
- * synchronously then cuts off no unread request. After `mostTurns` it resolves in any case.
+ * Resolves right after a turn of the event loop in which no server got a connection or a request. A caller that then
+ * closes synchronously cuts off no unread request. Resolves after `mostTurns` in any case.
  */
 export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TURNS): Promise<void> {
   let came = true;
   const onCome = () => void (came = true);
   for (const server of servers) server.on("connection", onCome).on("request", onCome).on("plain", onCome);
-  // The scheduler rarely interrupts a process that has just slept. On a busy machine, others could otherwise run
-  // between the last check and the closing.
+  // The scheduler rarely interrupts a process that has just slept. On a busy machine, other processes could otherwise
+  // run between the last check and the closing.
   await wait(1);
   await aWholeTurn();
   for (let turns = 0; came && turns < mostTurns; turns++) {
@@ -164,30 +164,30 @@ export async function quiet(servers: readonly WebServer[], mostTurns = QUIET_TUR
   for (const server of servers) server.off("connection", onCome).off("request", onCome).off("plain", onCome);
 }
 
-/** Reads and answers whatever arrived while this process was busy. */
+/** Reads and answers everything that arrived while this process was busy. */
 export async function aWholeTurn(): Promise<void> {
   await turn();
   await turn();
 }
 
 const TRIES = 10;
-/** During a flood no turn is quiet, and nobody is accepted for long between tries. */
+/** During a flood no turn is quiet, and newcomers must not wait long between tries. */
 const CROWD_TURNS = 20;
 /** Node's default backlog. */
 const MANY = 511;
-/** A connection is accepted in each turn, but on a busy machine the kernel takes some turns to deliver ours. */
+/** We accept a connection in each turn, but on a busy machine the kernel takes some turns to deliver ours. */
 const IDLE_TURNS = 20;
 const FILLERS = 3;
 /**
- * The kernel sends its SYN-ACK to a half-connected client again after a second, and the client repeats its request
- * after a fifth of a second.
+ * The kernel repeats its SYN-ACK to a half-connected client after a second, and the client repeats its request after a
+ * fifth of a second.
  */
 const HALF_CONNECTED_MS = 1500;
 const LOOK_AGAIN_MS = 10;
 
 /**
- * Stops listening on a port, if possible while nobody is waiting. Meanwhile newcomers get no answer from the kernel and
- * try again after a second, perhaps with the next daemon. A unix socket would refuse them, so it is left alone.
+ * Stops listening on a port, if possible while nobody is waiting. Until then the kernel does not answer newcomers,
+ * which try again after a second, perhaps with the next daemon. A unix socket would refuse them, so it is left alone.
  */
 export async function stopListening(server: WebServer): Promise<void> {
   const bound = server.address();
@@ -195,8 +195,8 @@ export async function stopListening(server: WebServer): Promise<void> {
   const hurry = AbortSignal.timeout(HALF_CONNECTED_MS);
   const isLost = () => !hurry.aborted && waiting(bound)?.some(({ isHalfConnected }) => isHalfConnected);
   for (let tries = 0; tries < TRIES && server.listening; tries++) {
-    // A queue that is full from time to time loses half-connected clients, so newcomers are held off only in a crowd,
-    // and briefly.
+    // A queue that is full from time to time loses half-connected clients, so hold newcomers off only in a crowd, and
+    // briefly.
     admit(server, tries === 0 || isLost() ? MANY : 1);
     while (isLost()) await wait(LOOK_AGAIN_MS);
     await quiet([server], CROWD_TURNS);
@@ -206,8 +206,8 @@ export async function stopListening(server: WebServer): Promise<void> {
 }
 
 /**
- * Fills the queue with connections of our own, and closes when only the last of them is left. Clients that came earlier
- * were ahead of it and have been accepted. Nobody came later, because the queue was never less than full.
+ * Fills the queue with our own connections, and closes when only the last of them is left. Clients that came earlier
+ * were ahead of it and have been accepted. None came later, because the queue stayed full.
  */
 async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void> {
   const host = { "0.0.0.0": "127.0.0.1", "::": "::1" }[bound.address] ?? bound.address;
@@ -220,7 +220,7 @@ async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void>
   const onTaken = ({ remotePort }: Socket) => {
     idleTurns = 0;
     if (remotePort !== beforeLast.localPort) return;
-    // A client that got in between has taken the last one's place, or is half-connected because the queue was full.
+    // A client that got in between took the last one's place, or is half-connected because the queue was full.
     const left = waiting(bound);
     const isAlone = left === null || (left.length === 1 && left[0]?.port === last.localPort);
     if (last.readyState === "open" && isAlone) NetServer.prototype.close.call(server);
@@ -233,13 +233,13 @@ async function closeFilled(server: WebServer, bound: AddressInfo): Promise<void>
 }
 
 interface Waiting {
-  /** The client's own port. */
+  /** The port on the client's side. */
   readonly port: number;
-  /** True if the client believes that it is connected, but its handshake found the queue full. */
+  /** True if the client believes that it is connected, although its handshake found the queue full. */
   readonly isHalfConnected: boolean;
 }
 
-/** Returns the clients that the kernel has accepted and we have not, or null if the system does not tell. */
+/** Returns the clients that the kernel has accepted and we have not, or null if the system cannot tell. */
 export function waiting({ address, port }: AddressInfo): Waiting[] | null {
   let table: string;
   try {
@@ -256,7 +256,10 @@ export function waiting({ address, port }: AddressInfo): Waiting[] | null {
 }
 
 const HALF_CONNECTED = "03";
-/** Established, half-connected, or closed by the other side. Until they are accepted, they have no inode. */
+/**
+ * Connections that are established, half-connected, or closed by the other side. Until we accept them, they have no
+ * inode.
+ */
 const WAITS = new Set(["01", HALF_CONNECTED, "08"]);
 
 /** Sets the length of the queue. Linux keeps one more than it is given. Node offers no other way to change it. */
@@ -264,7 +267,7 @@ function admit(server: WebServer, count: number): void {
   (server as unknown as { _handle: { listen(backlog: number): number } | null })._handle?.listen(count - 1);
 }
 
-/** Returns the address that counts as one peer. For IPv6 that is the /64, because one host usually owns all of it. */
+/** Returns the address that stands for one peer. For IPv6 that is the /64, because one host usually owns all of it. */
 export function peerOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   return address.split("::")[0]!.split(":").slice(0, 4).join(":");

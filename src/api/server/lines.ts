@@ -8,12 +8,12 @@ import { peerOf } from "./connections.ts";
 import { PlainAnswer } from "./plain-requests.ts";
 
 /**
- * Private fields of Node's HTTP. While `_paused` is set it reads no more; a paused stream alone could be resumed by
+ * Private fields of Node's HTTP. While `_paused` is set, Node reads no more; a paused stream alone could be resumed by
  * Node at any time.
  */
 type NodeSocket = Socket & { _paused?: boolean; parser?: { resume(): void } | null };
 
-/** The sockets read by Node that are held here. */
+/** The sockets read by Node that this file holds. */
 const held = new WeakSet<Socket>();
 
 function hold({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer): void {
@@ -23,7 +23,7 @@ function hold({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer)
   socket.pause();
 }
 
-/** Does nothing if the connection is not held, or closes after this answer. */
+/** Does nothing if the connection is not held, or if it closes after this answer. */
 function release({ socket }: IncomingMessage, answer: ServerResponse | PlainAnswer): void {
   if (answer instanceof PlainAnswer) return answer.release();
   if (!held.has(socket) || !answer.shouldKeepAlive) return;
@@ -34,19 +34,19 @@ function release({ socket }: IncomingMessage, answer: ServerResponse | PlainAnsw
 }
 
 /**
- * The most requests of a connection that are started before the first is answered. Before a good key has come on the
- * connection it is one: a thousand requests sent ahead without a key would all be refused in one turn.
+ * The maximum number of requests of a connection that are started before the first is answered. It is one until a valid
+ * key has arrived on the connection: a thousand requests sent ahead without a key would all be refused in one turn.
  */
 const MOST_BEGUN = 64;
 /**
- * The most requests that wait behind others: per connection, more than fit into the 64 KiB that Node reads at once, and
- * in total.
+ * The maximum number of requests that wait behind others: per connection, more than fit into the 64 KiB that Node reads
+ * at once, and in total.
  */
 const MOST_BEHIND = 2500;
 const MOST_BEHIND_IN_ALL = 16 * 1024;
 /**
- * The most waiting connections of one peer. A proxy needs the rest for its other clients, so further requests are
- * answered at once.
+ * The maximum number of waiting connections per peer. A proxy needs the rest for its other clients, so further requests
+ * are answered at once.
  */
 const MOST_WAITING = 256;
 
@@ -54,15 +54,15 @@ type Turn = () => Promise<void> | null;
 
 /** The requests of one connection. */
 interface Line {
-  /** The most requests that may be in progress at once. */
+  /** The maximum number of requests in progress at a time. */
   most: number;
-  /** Requests that were started and not answered. */
+  /** Requests that were started and have not been answered. */
   begun: number;
-  /** Started requests that wait for their turn, one after the other. */
+  /** Started requests that are waiting for their turn, one after another. */
   waiting: number;
   /** Resolves when the last waiting request has had its turn. */
   tail: Promise<void>;
-  /** Requests that were not started yet, oldest first. */
+  /** Requests that have not been started yet, oldest first. */
   readonly behind: (() => void)[];
 }
 
@@ -99,7 +99,7 @@ export class Lines {
     else release(req, res);
   }
 
-  /** Called when a request with a good key came on the connection. */
+  /** Called when a request with a valid key arrived on the connection. */
   trust(socket: Socket): void {
     const line = this.#lineOf(socket);
     if (line.most === MOST_BEGUN) return;
@@ -144,12 +144,12 @@ export class Lines {
     line.waiting--;
   }
 
-  /** Waits for a turn on a connection whose bytes are not a request. */
+  /** Waits for a turn on a connection whose bytes do not form a request. */
   waitAlone(socket: Socket, turn: Turn): Promise<void> | null {
     return this.#turnOf(socket, turn);
   }
 
-  /** Returns null if no wait is needed, or if too many connections of its peer are waiting already. */
+  /** Returns null if no wait is needed, or if too many connections of the peer are already waiting. */
   #turnOf({ remoteAddress }: Socket, turn: Turn): Promise<void> | null {
     const peer = peerOf(remoteAddress ?? "");
     const waiting = this.#waiting.get(peer) ?? 0;

@@ -1,7 +1,7 @@
 /**
  * Listens for TCP connections. Only this file uses listhen, and works around its flaws: it turns port 0 and the ports
  * that browsers refuse into 3000, hides why a port failed, looks for a free port before it binds one, takes no options
- * for the server it makes, and does not catch a failed bind.
+ * for the server it creates, and does not catch a failed bind.
  */
 import diagnostics from "node:diagnostics_channel";
 import { createServer, Server as HttpServer } from "node:http";
@@ -22,7 +22,8 @@ import { type Listener, type ListenerParts, type NodeHandler, prepare } from "./
 
 export interface TcpListener extends Listener {
   /**
-   * Uses the certificate for new handshakes, and keeps open connections. Only for a listener that was opened with one.
+   * Uses the certificate for new handshakes, and keeps open connections. Only for a listener that was opened with a
+   * certificate.
    */
   renew(certificate: Certificate): void;
 }
@@ -39,7 +40,7 @@ export class ListenError extends Error {
 
 export interface Place {
   readonly host: string;
-  /** 0 means any free one. */
+  /** 0 means any free port. */
   readonly port: number;
 }
 
@@ -69,7 +70,7 @@ export async function openListener(
       await close(0);
       throw new ListenError(`cannot listen on ${text({ host, port })}: the HTTP server does not accept this address`);
     } catch (error) {
-      // With port 0, another process may take the free port between its choice and our bind.
+      // With port 0, another process may take the free port between its selection and our bind.
       if (port === 0 && race < RACES && codeOf(error) === "EADDRINUSE") continue;
       throw error instanceof ListenError ? error : await explained(error, { host, port });
     }
@@ -83,13 +84,13 @@ interface Started {
 
 /**
  * Starts listhen, but gets hold of the server earlier through Node's diagnostics channel. There are three reasons:
- * listhen's promise never settles if the bind fails, it passes no TLS options except the two texts, and Node reads the
- * interval of its timeout checks when the server begins to listen.
+ * listhen's promise never settles if the bind fails, it passes on no TLS options except the two PEM texts, and Node
+ * reads the interval of its timeout checks when the server begins to listen.
  */
 async function startListhen(handler: NodeHandler, { host, port }: Place, parts: TcpParts): Promise<Started> {
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let started: Started;
-  // A function of its own, which identifies its server if several start at the same time.
+  // A separate function object, which identifies the server if several start at the same time.
   const own: NodeHandler = handler.bind(undefined);
   const onListen = (message: unknown) => {
     const { server } = message as { server: object };
@@ -160,7 +161,7 @@ function text(place: Place | AddressInfo): string {
 
 /**
  * Serves on a TCP socket that another process opened and keeps open, so that connections wait in it during a restart.
- * Throws a `ListenError`, also if the socket is bound to another address than `[server] listen`.
+ * Throws a `ListenError`, also if the socket is bound to an address other than `[server] listen`.
  */
 export async function openInherited(
   handler: NodeHandler,

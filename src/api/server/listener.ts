@@ -20,8 +20,8 @@ export interface Listener {
   readonly url: string;
   readonly server: WebServer;
   /**
-   * Goes on serving, but closes each connection after its next answer. Called before `close`, which then has less to
-   * wait for.
+   * Keeps serving, but closes each connection after its next answer. Called before `close`, which then has less to wait
+   * for.
    */
   leave(): Promise<void>;
   /** Stops listening, waits for requests in progress, and cuts the remaining connections at the deadline. */
@@ -31,7 +31,7 @@ export interface Listener {
 export interface ListenerParts {
   readonly log: Log;
   readonly reject: Reject;
-  /** The requests that skip Node's HTTP parser. None if absent. Over TLS, all requests use Node's. */
+  /** The requests that skip Node's HTTP parser. None if absent. Over TLS, all requests use Node's parser. */
   readonly plain?: Plain;
   /** Set only by tests. */
   readonly bounds?: Partial<Bounds>;
@@ -45,12 +45,12 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
     plain === undefined || speaksTls(server)
       ? null
       : new PlainRequests(server, plain, bounds.connectionsCheckingInterval);
-  // Node would answer these by itself, without a body. This way they reach the pipeline, like all requests.
+  // Node would answer these itself, without a body. This way they reach the pipeline like all other requests.
   Object.assign(server, { requireHostHeader: false });
   server.on("checkExpectation", (req, res) => server.emit("request", req, res));
-  // The client is asked to continue only after its headers were accepted.
+  // Ask the client to continue only after its headers were accepted.
   server.on("checkContinue", (req, res) => server.emit("request", req, res));
-  // A connection may be reset at any time, even when nobody handles its errors: Node detaches a socket that asks for
+  // A connection may be reset at any time, even when nobody handles its errors. Node detaches a socket that asks for
   // CONNECT, and an unhandled error would end the process.
   for (const event of ["connection", "secureConnection"])
     server.on(event, (socket: Socket) => socket.on("error", () => {}));
@@ -58,7 +58,8 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
   // After a failed TLS handshake, no HTTP answer can be sent.
   server.removeAllListeners("tlsClientError").on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("clientError", reject);
-  // Makes Node cache the remote address. After the connection is lost it could not be read, and the log would lack it.
+  // Makes Node cache the remote address. After the connection is lost it could no longer be read, and the log would
+  // lack it.
   server.on(speaksTls(server) ? "secureConnection" : "connection", (socket: Socket) => socket.remoteAddress);
   const dismiss = (socket: Socket) => {
     // Before the handshake is complete, no answer can be sent.
@@ -69,7 +70,7 @@ export function prepare(server: WebServer, { log, reject, plain, bounds: given }
   return new Connections(server, plainOnes, { most: bounds.maxConnections - spare, dismiss, refused });
 }
 
-/** The error code of a connection that was dismissed for a newcomer. */
+/** The error code of a connection that was closed to admit a newcomer. */
 export const NO_ROOM = "NO_ROOM";
 
 /**
@@ -91,7 +92,7 @@ export async function closeAll(
 
 const DROPS_PER_LINE = 1000;
 
-/** Timeouts are only as exact as `connectionsCheckingInterval`, the interval of Node's checks. */
+/** Timeouts are only as precise as `connectionsCheckingInterval`, the interval of Node's checks. */
 const BOUNDS = {
   /** Also limits the TLS handshake. */
   headersTimeout: 10_000,
@@ -126,7 +127,7 @@ function bound(server: WebServer, log: Log, bounds: Bounds): () => void {
 
 /** Limits TLS handshakes. Node's own limit is two minutes without a byte, and listhen offers no way to change it. */
 function boundHandshakes(server: TlsServer, limitMs: number): void {
-  // A TLS socket and its raw socket have no link to each other, but both have the same remote address and port.
+  // A TLS socket and its raw socket have no link to each other, but they share the remote address and port.
   const pending = new Map<string, Socket>();
   const peer = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on("connection", (socket: Socket) => {

@@ -2,7 +2,9 @@
 
 const MAX_HEAD_BYTES = 4096;
 const FIRST_LINE = /^POST (([\w/-]+)(?:\?[\w.~=&-]*)?) HTTP\/1\.1\r\n/;
-/** Stricter than Node's parser: no folding, no empty values, no white space that someone might trim, only ASCII. */
+/**
+ * Stricter than Node's parser: no folding, no empty values, no white space that another parser might trim, only ASCII.
+ */
 const HEADER = /([\w-]+): ([!-~](?:[\t -~]*[!-~])?)\r\n/y;
 const CONNECTION = /^(?:keep-alive|close)$/i;
 const LENGTH = /^[1-9]\d{0,5}$/;
@@ -26,7 +28,7 @@ export class PlainHead {
   readonly bytes: Buffer;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values alternately. */
+  /** Names and values, alternating. */
   readonly rawHeaders: string[];
   readonly bodyBytes: number;
   /** True if no request follows on the connection. */

@@ -1,7 +1,7 @@
 /**
  * Reads plain publishes without Node's HTTP parser, which costs more than all our checks of them. A plain request is
- * understood to the last byte. At anything else, the connection goes to Node for good, together with its unread bytes.
- * So no request is ever understood in another way than Node would, and Node handles slow, hostile and unusual clients.
+ * understood to the last byte. Anything else sends the connection to Node for good, together with its unread bytes. So
+ * we never understand a request differently from Node, and Node handles slow, hostile and unusual clients.
  */
 import { type IncomingMessage, type Server as HttpServer, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -13,7 +13,7 @@ import { unawaited } from "../../domain/unawaited.ts";
 export interface Plain {
   /** The paths of plain POST requests. */
   readonly paths: ReadonlySet<string>;
-  /** Returns epoch milliseconds, for the `Date` of an answer. */
+  /** Returns epoch milliseconds for the `Date` of an answer. */
   readonly now: () => number;
   /** The handler of Node's server. It gets only those parts of Node's request and response that it uses. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => void;
@@ -49,7 +49,7 @@ export class PlainRequest implements Pick<
   }
 }
 
-/** The parts of Node's response that the API uses. It writes the same bytes as Node. */
+/** The parts of Node's response that the API uses. Writes the same bytes as Node would. */
 export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "headersSent" | "writableFinished"> {
   shouldKeepAlive: boolean;
   headersSent = false;
@@ -68,7 +68,7 @@ export class PlainAnswer implements Pick<ServerResponse, "shouldKeepAlive" | "he
     return this.#connection.socket.destroyed;
   }
 
-  /** `headers` has names and values alternately. They are not checked, because they are our own. */
+  /** `headers` has names and values alternately. They are not checked, because we set them ourselves. */
   writeHead(status: number, headers: readonly string[]): void {
     this.headersSent = true;
     let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
@@ -120,7 +120,7 @@ class PlainConnection {
   #isEnding = false;
   #isHeld = false;
   #isLeft = false;
-  /** The number of ticks since the last byte. */
+  /** The number of calls of `turn` since the last byte. */
   #turns = 0;
 
   constructor(socket: Socket, requests: PlainRequests) {
@@ -202,7 +202,7 @@ class PlainConnection {
   release(): void {
     if (!this.#isHeld || this.#isLeft) return;
     this.#isHeld = false;
-    // Unread bytes go to Node first, and a client that does not read our answers is not read from.
+    // Unread bytes go to Node first. Do not read from a client that does not read our answers.
     if (this.#unread !== null) return;
     if (this.socket.writableNeedDrain) this.socket.once("drain", () => this.#isHeld || this.socket.resume());
     else this.socket.resume();
@@ -219,7 +219,7 @@ class PlainConnection {
     if (unread.length > 0) socket.unshift(unread);
     this.#requests.giveToNode(socket);
     socket.resume();
-    // Node has parsed the bytes by then, and copied what it needs.
+    // By then Node has parsed the bytes and copied what it needs.
     setImmediate(() => socket.readableLength === 0 && giveBack(unread));
   }
 
@@ -244,7 +244,7 @@ export class PlainRequests {
   readonly #now: () => number;
   readonly #handle: Plain["handle"];
   readonly #intervalMs: number;
-  /** Node's own handler of connections. */
+  /** Node's own connection handler. */
   readonly #node: (socket: Socket) => void;
   #isWatching = false;
   #dateLine = "";
@@ -266,7 +266,10 @@ export class PlainRequests {
     });
   }
 
-  /** Announces a request as "plain" to other listeners. listhen listens to "request" and expects Node's own objects. */
+  /**
+   * Announces a request as "plain" to other listeners, because listhen listens to "request" and expects Node's own
+   * objects.
+   */
   take(request: PlainRequest, answer: PlainAnswer): void {
     this.server.emit("plain", request, answer);
     this.#handle(request as object as IncomingMessage, answer as object as ServerResponse);

@@ -1,5 +1,5 @@
 /**
- * Checks the head of a request before anything else is done with it: its framing, its Host and its target. All of it is
+ * Checks the head of a request before anything else happens with it: its framing, its Host and its target. All of it is
  * outside text, so nothing here throws, and no later step builds a URL from unchecked text.
  */
 import type { IncomingMessage } from "node:http";
@@ -26,9 +26,7 @@ export function targetOf(text: string): Target {
     : { path: text.slice(0, end), search: text.slice(end), authority };
 }
 
-/**
- * Returns a sentence that says what is wrong and how to write it, or null. Over the unix socket, any Host is accepted.
- */
+/** Returns a sentence about what is wrong and how to write it, or null. Over the unix socket, any Host is accepted. */
 export function headFault(head: Head, isTrusted: boolean): string | null {
   const { httpVersion, headers } = head;
   const doubled = doubledHeader(head);
@@ -45,9 +43,7 @@ export function headFault(head: Head, isTrusted: boolean): string | null {
  * content-length by itself.
  */
 const SINGLE = ["host", "authorization", "content-type", "content-encoding", "origin"];
-/**
- * Most headers have another length than these. Comparing names would take longer than all the rest of this function.
- */
+/** Most headers differ in length from these. Comparing names would take longer than all the rest of this function. */
 const SINGLE_LENGTHS = new Set(SINGLE.map(({ length }) => length));
 
 function doubledHeader({ rawHeaders }: Head): string | null {
@@ -66,7 +62,7 @@ function doubledHeader({ rawHeaders }: Head): string | null {
 
 const AUTHORITY = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i;
 
-/** True for a host with an optional port that URLs accept, so not for `256.1.1.1` or `a:99999`. */
+/** True for a host with an optional port that URLs accept, so false for `256.1.1.1` or `a:99999`. */
 export function isAuthority(text: string): boolean {
   return AUTHORITY.test(text) && URL.canParse(`http://${text}`);
 }

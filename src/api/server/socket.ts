@@ -18,9 +18,9 @@ interface SocketPlace {
 const MAX_SOCKET_BYTES = 107;
 
 /**
- * The caller holds the lock of the data directory, so an existing socket is stale. It runs with umask 077, so nobody
- * can connect before `mode` is set. Returns the reason for a path that cannot be used, because the daemon can serve
- * without it.
+ * The caller holds the lock of the data directory, so an existing socket is stale. The process runs with umask 077, so
+ * nobody can connect before `mode` is set. For an unusable path this returns the reason, because the daemon can serve
+ * without the socket.
  */
 export async function openSocket(
   handler: NodeHandler,
@@ -58,7 +58,7 @@ function removeStale(path: string): void {
 /** Node cannot ask the name service, so a group that is not in this file must be given as a number. */
 function groupId(group: string): number {
   if (/^\d+$/.test(group)) return Number(group);
-  // Compares bytes, because two names that are not UTF-8 would decode to the same text.
+  // Compare bytes, because two names that are not UTF-8 would decode to the same text.
   const lines = readFileSync("/etc/group", "latin1").split("\n");
   const bytes = Buffer.from(group).toString("latin1");
   const id = lines.find((line) => line.startsWith(`${bytes}:`))?.split(":")[2];
@@ -68,7 +68,7 @@ function groupId(group: string): number {
 
 export interface Peer {
   readonly uid: number;
-  /** The login name in /etc/passwd, because Node cannot ask the name service. Null if the file does not have it. */
+  /** The login name from /etc/passwd, because Node cannot ask the name service. Null if the file does not list it. */
   readonly user: string | null;
 }
 
@@ -82,14 +82,14 @@ interface PeersParts {
 }
 
 const DECLARATION = "int getsockopt(int fd, int level, int option, _Out_ int32_t *value, _Inout_ uint32_t *length)";
-/** The values on Linux for x64 and arm64. */
+/** These values are for Linux on x64 and arm64. */
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;
 
 /**
- * Identifies callers on the unix socket. The kernel keeps the uid that a process had when it connected, and returns it
- * from getsockopt(SO_PEERCRED). Node cannot call that, but koffi can on Linux. It is loaded when somebody first changes
- * something over the socket.
+ * Identifies callers on the unix socket. The kernel keeps the uid that a process had when it connected, and
+ * getsockopt(SO_PEERCRED) returns it. Node cannot call that, but on Linux koffi can. It is loaded when somebody first
+ * changes something over the socket.
  */
 export class Peers {
   readonly #parts: PeersParts;
@@ -104,7 +104,7 @@ export class Peers {
     this.#trouble = `only the Linux kernel says who is calling, and this is ${parts.platform}`;
   }
 
-  /** Says why there is no uid. Null if none is known to be missing. */
+  /** Describes why there is no uid. Null if none is known to be missing. */
   get trouble(): string | null {
     return this.#trouble;
   }
@@ -125,7 +125,7 @@ export class Peers {
     try {
       return this.#parts.loadKoffi().load(null).func(DECLARATION) as GetSockOpt;
     } catch (error) {
-      // For a missing module, Node adds lines about who required it.
+      // For a missing module, Node adds lines about the modules that required it.
       this.#trouble = (error instanceof Error ? error.message : String(error)).split("\n", 1)[0]!;
       this.#parts.log.warn({ err: error }, "the audit log cannot record the uid of callers over the unix socket");
       return null;
