@@ -1,4 +1,4 @@
-/** Sends more carefully after a process has died, because one of its deliveries may be what kills it. */
+/** Sends more carefully after a process has died, because one of its deliveries may have killed it. */
 import type { Clock } from "../clock.ts";
 import { deadly, type Outcome } from "../domain/deliveries/attempt.ts";
 import type { Claim, Send } from "../domain/deliveries/delivery.ts";
@@ -13,7 +13,7 @@ import type { Executor } from "./executor.ts";
 import type { Sending } from "./send/sender.ts";
 
 /**
- * Marks each delivery on the disk before it is dialled, so that a process that dies leaves a record of what was on the
+ * Marks each delivery on the disk before connecting, so that a process that dies leaves a record of what was on the
  * wire. Marking costs a commit for each hand-over, so it is done only after two deaths in quick succession.
  */
 export class CarefulSending implements Sending {
@@ -21,9 +21,9 @@ export class CarefulSending implements Sending {
   readonly #store: { readonly recovery: Pick<RecoveryStore, "markStarted"> };
   readonly #onFault: (error: unknown) => void;
   /**
-   * Sends that are not handed over yet: the store could not mark them (a full disk), or they arrived while sending was
-   * paused. Nothing is marked during a pause, because a death then must not count against deliveries that nobody
-   * dialled.
+   * Sends that have not been handed over: the store could not mark them (a full disk), or they arrived while sending
+   * was paused. Nothing is marked during a pause, because a death then must not count against deliveries that were not
+   * being sent.
    */
   #unmarked: Send[] = [];
   #paused = false;
@@ -126,10 +126,10 @@ export interface TrialParts {
 }
 
 /**
- * After deaths of the process, sends what was on the wire first and one by one, so that another death names the guilty
- * delivery. At three deaths its attempt counts as failed, and everything else goes on. The trial ends after the first
- * minute of the process; otherwise a thousand suspects of a receiver that hangs would keep all others waiting for
- * hours. Suspects that were not tried by then are sent with the others.
+ * After the process has died, sends what was on the wire first and one by one, so that another death identifies the
+ * guilty delivery. At three deaths its attempt counts as failed, and everything else goes on. The trial ends after the
+ * first minute of the process. Otherwise a thousand suspects of a receiver that hangs would keep all others waiting for
+ * hours. Suspects not tried by then are sent with the others.
  */
 export class Trial {
   readonly #parts: TrialParts;
@@ -169,7 +169,7 @@ export class Trial {
     this.#withdrawn.clear();
   }
 
-  /** Called when the process has outlived its first minute. */
+  /** Called when the process has survived its first minute. */
   end(): void {
     this.#over.abort();
   }

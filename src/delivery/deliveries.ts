@@ -1,4 +1,4 @@
-/** The interface of delivery to the rest of the daemon. The dispatcher implements it. */
+/** The interface that delivery offers to the rest of the daemon. The dispatcher implements it. */
 import type { Claim } from "../domain/deliveries/delivery.ts";
 import type { Halt } from "../domain/deliveries/pause.ts";
 import type { DisabledReason } from "../domain/endpoints/endpoint.ts";
@@ -19,8 +19,8 @@ export interface Deliveries {
   accept(handover: Handover): void;
   /**
    * Reads the endpoint's settings and secrets again. Resolves once nothing is sent with the old ones. If the endpoint
-   * is disabled now, nothing but tests is started for it from then on; attempts on the wire are still recorded.
-   * `isHeard` is true if another node made the change and has notified the watchers.
+   * is now disabled, only tests are started for it from then on; attempts on the wire are still recorded. `isHeard` is
+   * true if another node made the change and has notified the watchers.
    */
   refresh(endpoint: string, isHeard?: boolean): Promise<void>;
   /** Does the same for each of these endpoints. */
@@ -36,30 +36,33 @@ export interface Deliveries {
   readonly inFlight: number;
   /** True while an operator has paused all sending. */
   readonly paused: boolean;
-  /** Every reason why nothing is sent, or less than could be; empty when there is none. */
+  /** Every reason why nothing is sent, or less than could be. Empty if there is none. */
   readonly halts: readonly Halt[];
-  /** This process's deliveries, since the start, that a wrong clock had put off for longer than their ladder allows. */
+  /**
+   * How many of this process's deliveries, since the start, a wrong clock had put off for longer than their ladder
+   * allows.
+   */
   readonly putOff: number;
   /** Resolves once no attempt starts any more, including tests and attempts requested by hand. */
   pause(): Promise<void>;
   resume(): void;
   /**
-   * The due time of the oldest delivery that is due by `now` and has had no attempt recorded since; null if there is
+   * The due time of the oldest delivery that is due by `now` and has had no attempt recorded since. Null if there is
    * none.
    */
   oldestDueAt(now: number): number | null;
-  /** The endpoints with more due than is attempted at a time, the longest wait first. */
+  /** The endpoints with more deliveries due than can be attempted at a time, the longest wait first. */
   queues(now: number): readonly Queue[];
   /**
-   * The number of attempts that the endpoint may have on the wire at a time, given how fast it answers; null if another
+   * The number of attempts that the endpoint may have on the wire at a time, given how fast it answers. Null if another
    * node sends.
    */
   atOnce(endpoint: string): number | null;
   /** Makes the one attempt of this delivery, outside the ladder, that the store has noted. */
   attempt(requested: EventDelivery): void;
   /**
-   * Takes back deliveries that were cancelled or erased. Resolves once none of them is started any more and memory
-   * holds none of their data. Attempts on the wire are still recorded. `isHeard` is as in `refresh`.
+   * Takes back deliveries that were cancelled or erased. Resolves once no more of them are started and memory holds
+   * none of their data. Attempts on the wire are still recorded. `isHeard` is as in `refresh`.
    */
   withdraw(deliveries: readonly WithdrawnDelivery[], isHeard?: boolean): Promise<void>;
 }
@@ -79,7 +82,7 @@ export interface DeliveryWatcher {
   disabled?(endpoint: string, reason: DisabledReason): void;
 }
 
-/** Reading thousands of endpoints at once would make everything else wait for them. */
+/** Reading thousands of endpoints at once would make everything else wait. */
 const REFRESHED_AT_ONCE = 100;
 
 /** Calls `refresh` for each endpoint. Resolves once nothing is sent with their old settings and secrets. */

@@ -1,6 +1,6 @@
 /**
- * Decides which deliveries come next. Everything that happens is an input to the core (`core/`), which changes memory
- * and returns effects; the executor carries them out.
+ * Decides which deliveries come next. Every event is an input to the core (`core/`), which changes memory and returns
+ * effects. The executor carries them out.
  */
 import type { Clock } from "../clock.ts";
 import type { AddressRules } from "../domain/network/address.ts";
@@ -22,9 +22,9 @@ import type { AutoDisableRules, Memory, Queue } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 import { unawaited } from "../domain/unawaited.ts";
 
-/** If the process dies after this long, that is not taken for the effect of a deadly delivery. */
+/** A process that dies after this long is not assumed to have died of a deadly delivery. */
 const YOUNG_MS = 60_000;
-/** The most steps of the store in one run; the next run, ten seconds later, does more. */
+/** The maximum number of steps of the store in one run. The next run, ten seconds later, does more. */
 const HASTENED_AT_ONCE = 20;
 
 export interface DispatcherParts {
@@ -33,15 +33,15 @@ export interface DispatcherParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly ladder: Ladder;
-  /** The most milliseconds by which a receiver may postpone its next attempt. Default: 0. */
+  /** The longest time, in milliseconds, by which a receiver may postpone its next attempt. Default: 0. */
   readonly maxRetryAfter?: number;
   /** The time limit of an attempt. */
   readonly timeoutMs: number;
-  /** Bytes of bodies that memory may hold. */
+  /** The number of body bytes that memory may hold. */
   readonly loadedBytes: number;
   /** The conditions under which endpoints are disabled automatically. Default: never. */
   readonly autoDisable?: AutoDisableRules;
-  /** Returns why this host's resolvers are of no use, or null. Default: they answer. */
+  /** Returns why this host's resolvers are of no use, or null. By default they are assumed to answer. */
   readonly askResolvers?: () => Promise<string | null>;
   /** Called for an error that is our bug: the daemon must end rather than go on with wrong state. */
   readonly onFault: (error: unknown) => void;
@@ -54,7 +54,7 @@ export class Dispatcher implements Deliveries {
   readonly #memory: Memory;
   readonly #executor: Executor;
   readonly lease: Lease;
-  /** Null unless the last process died in a way that asks for care. */
+  /** Null unless the last process died in a way that calls for care. */
   #careful: CarefulSending | null = null;
   readonly #trial: Trial;
   readonly #sweep: HorizonSweep;
@@ -108,7 +108,7 @@ export class Dispatcher implements Deliveries {
   }
 
   /**
-   * Called every second: retries what could not be recorded, frees memory if nobody has published, and reads what is
+   * Called every second. Retries what could not be recorded, frees memory if nobody has published, and reads what is
    * due.
    */
   tick(): void {
@@ -126,9 +126,9 @@ export class Dispatcher implements Deliveries {
     this.#makeRoom();
   }
 
-  /** Called every minute: finds deliveries that memory has lost, and has them sent. There must be none. */
+  /** Called every minute. Finds deliveries that memory has lost, and has them sent. There should be none. */
   async sweep(): Promise<void> {
-    // Before everything is taken up, a delivery that is missing from memory is not lost.
+    // Until everything has been taken over, a delivery that is missing from memory is not lost.
     if (!this.#tookUp || !this.lease.hasFoundAll) return;
     const failed = (error: unknown) => this.#executor.failed(error);
     const repaired = await this.#sweep.run().catch(failed);
@@ -137,7 +137,7 @@ export class Dispatcher implements Deliveries {
   }
 
   /**
-   * Called every ten seconds: gives deliveries that a wrong clock had put off for longer than their ladder allows a due
+   * Called every ten seconds. Gives deliveries that a wrong clock put off for longer than their ladder allows a due
    * time within it.
    */
   async hasten(): Promise<void> {
@@ -170,7 +170,7 @@ export class Dispatcher implements Deliveries {
     return all;
   }
 
-  /** Deliveries that sweeps have found lost since the start. Anything but 0 is our bug. */
+  /** The number of deliveries that sweeps have found lost since the start. Anything but 0 is our bug. */
   get lost(): number {
     return this.#sweep.found;
   }
@@ -201,8 +201,8 @@ export class Dispatcher implements Deliveries {
     if (this.#isElsewhere(endpoint)) return isHeard ? undefined : store.ownership.untilNotified([endpoint]);
     const target = await this.#executor.lookUp(endpoint);
     if (target === null) return this.drop(endpoint, isHeard);
-    // Disabling an endpoint cancels the attempts requested before it. If it was enabled again, only those that the
-    // store still has are made.
+    // Disabling an endpoint cancels the attempts that were requested earlier. If it was enabled again, make only those
+    // that the store still has.
     const taken = manual.takenFor(endpoint);
     const isRequested = await Promise.all(
       taken.map(({ delivery }) => target.enabled && store.deliveries.requestedAttempt(delivery)),
@@ -293,9 +293,9 @@ export class Dispatcher implements Deliveries {
     await this.lease.end();
   }
 
-  /** Ends what is in flight as `interrupted`; `stop` then resolves soon. */
+  /** Ends what is in flight as `interrupted`, so that `stop` soon resolves. */
   abort(): void {
-    // Otherwise the interrupted attempts would be taken for a shortage and made again when that is over.
+    // Otherwise the interrupted attempts would be taken for a shortage and made again when it is over.
     this.#startNothing();
     this.#executor.sending.abort();
   }
@@ -306,7 +306,7 @@ export class Dispatcher implements Deliveries {
     this.#executor.stopTimers();
   }
 
-  /** Takes up what the last process left, if the disk was too full for that at the start. */
+  /** Takes over what the last process left, if the disk was too full for that at the start. */
   async #takeUp(): Promise<void> {
     if (!(await this.#parts.store.recovery.takeUp())) return;
     this.#tookUp = true;
@@ -318,13 +318,13 @@ export class Dispatcher implements Deliveries {
     return this.#memory.elsewhere?.(endpoint) === true;
   }
 
-  /** Resolves once none of them is loaded except those that have started. */
+  /** Resolves once none of them is loaded, except those that have started. */
   async #withdraw(deliveries: readonly EventDelivery[]): Promise<void> {
     const endpoints = withdrawn(this.#memory, deliveries);
     await Promise.all([...endpoints].map((endpoint) => this.#executor.sift(endpoint)));
   }
 
-  /** While memory is full, unloads the unstarted deliveries of the endpoint with the most, until there is capacity. */
+  /** While memory is full, unloads unstarted deliveries of the endpoint with the most, until there is capacity. */
   #makeRoom(): void {
     const { windows } = this.#memory;
     if (!windows.isFull || this.#makesRoom) return;
@@ -334,7 +334,7 @@ export class Dispatcher implements Deliveries {
       await new Promise<void>((resolve) => this.#parts.clock.nextTurn(resolve));
       for (let most = windows.fullest(); windows.isFull && most !== null; most = windows.fullest()) {
         const before = windows.loaded;
-        // From now on, new commits of this endpoint queue behind what is unloaded.
+        // From now on, new commits of this endpoint queue behind the unloaded deliveries.
         windows.of(most).overflow();
         await this.#executor.park(await this.#executor.takeBack(most));
         if (windows.loaded >= before) break;

@@ -7,9 +7,9 @@ import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
 import { unawaited } from "../domain/unawaited.ts";
 
-/** The least that a read costs, in rows. It limits the number of reads in one turn of the event loop. */
+/** The minimum cost of a read, in rows. It limits the number of reads in one turn of the event loop. */
 const READ_COST = 8;
-/** A read of first attempts alone may look at many more rows than it finds. */
+/** A read of only first attempts may look at many more rows than it returns. */
 const AHEAD_COST = 128;
 
 export interface DueReaderParts {
@@ -51,7 +51,7 @@ export class DueReader {
   }
 
   /**
-   * Asks for all pages in one turn, so that a store may read them together; their limits add up to that of one read.
+   * Requests all pages in one turn, so that a store may read them together; their limits add up to that of one read.
    * Returns the cost of the reads, in rows. Windows without capacity are planned again when they have some.
    */
   async *#read(some: readonly Window[]): AsyncGenerator<DueStep, number, void> {
@@ -83,7 +83,7 @@ export class DueReader {
       return cost;
     } finally {
       for (const window of left) {
-        // The window was taken out of the plan; without this the next pass would not find it.
+        // The window was taken out of the plan, so without this the next pass would not find it.
         window.cancelRead();
         windows.plan(window);
       }
@@ -123,7 +123,7 @@ export class DueReader {
   }
 }
 
-/** A tick comes every second, so only what falls due before the next one gets a timer of its own. */
+/** A tick comes every second, so only deliveries due before the next one get their own timer. */
 const TICK_MS = 1000;
 
 export interface WakerParts {
@@ -146,7 +146,7 @@ export class Waker {
   #stopped = false;
   #cancelTimer: (() => void) | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
-  /** When the last pass began. */
+  /** The time at which the last pass began. */
   #passedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: WakerParts) {
@@ -165,14 +165,14 @@ export class Waker {
   }
 
   /**
-   * Sets a timer for the next due time if that comes before the next tick. The tick retries what a pass left unread.
+   * Sets a timer for the next due time, if that comes before the next tick. The tick retries what a pass left unread.
    */
   arm(): void {
     if (this.#stopped || this.#passing) return;
     const at = this.#parts.nextDueAt();
     const now = this.#parts.clock.now();
     if (at >= now + TICK_MS || at >= this.#timerAt) return;
-    // The last pass could not read it, and neither can one now.
+    // The last pass could not read it, and another one now could not either.
     if (at <= Math.min(this.#passedAt, now)) return;
     this.#disarm();
     this.#timerAt = at;

@@ -1,6 +1,6 @@
 /**
- * Carries out what the core decides, and passes the results back to the core. This is where delivery awaits the store,
- * and where the sender, the timers and the store report.
+ * Carries out what the core decides, and passes the results back to the core. Delivery awaits the store here, and the
+ * sender, the timers and the store report here.
  *
  *   published ──send──► sender ──ended──► record ──► store ──recorded──► released
  *       └──waiting──► disk ──readDue──► send               └──retry──► disk
@@ -34,7 +34,7 @@ export interface ExecutorParts extends QuestionsParts {
   readonly sending: (onEnded: (batch: readonly Ended[]) => void) => Sending;
   /** Called for an error that is our bug: the daemon must end rather than go on with wrong state. */
   readonly onFault: (error: unknown) => void;
-  /** Called when the daemon disabled an endpoint: nothing more may be started for it. */
+  /** Called when the daemon disabled an endpoint, for which nothing more may be started. */
   readonly onDisabled: (endpoint: string) => Promise<void>;
   readonly watchers: readonly DeliveryWatcher[];
 }
@@ -116,7 +116,7 @@ export class Executor {
     this.#waker.wake();
   }
 
-  /** As `Deliveries.released`. */
+  /** See `Deliveries.released`. */
   released({ endpoint, delivery }: Claim, enough?: AbortSignal): Promise<void> {
     if (this.memory.windows.find(endpoint, delivery) === undefined) return Promise.resolve();
     this.memory.watched.add(delivery);
@@ -124,7 +124,7 @@ export class Executor {
     return new Promise((resolve) => this.#onReleased.set(delivery, resolve));
   }
 
-  /** Returns the endpoint as it is now, once the sender knows it; null if there is none. */
+  /** Returns the current state of the endpoint once the sender knows it, or null if there is no such endpoint. */
   async lookUp(endpoint: string): Promise<KnownEndpoint | null> {
     try {
       const { effects, target } = await this.#questions.lookUp(endpoint);
@@ -135,18 +135,20 @@ export class Executor {
     }
   }
 
-  /** The endpoint was deleted, so the result of a look-up that is under way no longer counts. */
+  /** The endpoint was deleted, so ignore the result of a look-up that is under way. */
   forgetEndpoint(endpoint: string): void {
     this.#questions.forget(endpoint);
   }
 
-  /** Has the sender give back what it has not started of the endpoint. All of that is still loaded. */
+  /** Makes the sender give back the endpoint's deliveries that it has not started. All of them are still loaded. */
   async takeBack(endpoint: string): Promise<Claim[]> {
     const given = await this.sending.forget(endpoint);
     return given.flatMap((delivery) => this.memory.windows.find(endpoint, delivery) ?? []);
   }
 
-  /** Resolves once nothing more is started for the endpoint that was withdrawn, or that it must not get now. */
+  /**
+   * Resolves once the endpoint's deliveries that were withdrawn, or that it must not get now, can no longer be started.
+   */
   async sift(endpoint: string): Promise<void> {
     const effects = givenBack(this.memory, await this.takeBack(endpoint));
     const parks = effects.park.splice(0);
@@ -155,7 +157,7 @@ export class Executor {
   }
 
   /**
-   * Resolves once these claims are no longer loaded. Never rejects: claims that a full disk does not take stay loaded.
+   * Resolves once these claims are no longer loaded. Never rejects: claims that do not fit on a full disk stay loaded.
    */
   async park(claims: readonly Claim[]): Promise<void> {
     const { clock, onFault, store } = this.#parts;
@@ -172,7 +174,7 @@ export class Executor {
     this.rest();
   }
 
-  /** The next tick retries after a known error, such as a full disk; anything else is our bug. */
+  /** The next tick retries after a known error, such as a full disk. Any other error is our bug. */
   failed(error: unknown): void {
     if (!(error instanceof WebhookdError)) this.#parts.onFault(error);
   }
@@ -200,13 +202,13 @@ export class Executor {
     this.#questions.cancel();
   }
 
-  /** Results that cannot be recorded from now on are dropped: their attempts are made again after the next start. */
+  /** From now on, drops results that cannot be recorded. Their attempts are made again after the next start. */
   recordForTheLastTime(): void {
     this.#givesUp = true;
     this.do(recordAgain(this.memory, this.now()));
   }
 
-  /** Nothing more will be released, so everybody who waits for it may go on. */
+  /** Nothing more will be released, so let everybody who waits for a release go on. */
   endReleases(): void {
     for (const delivery of this.memory.watched) this.#tellReleased(delivery);
   }

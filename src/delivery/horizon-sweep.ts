@@ -1,9 +1,9 @@
 /**
  * Checks once a minute that memory has lost nothing that still waits on the disk (`Window` states the invariant). It
- * must find nothing. A lost delivery is a bug of ours: it is logged as an error and repaired, so that the event is
- * still sent. The one exception by design is a commit that was made although its answer was lost. A commit and its
- * hand-over to memory are two steps, and a check may fall between them, so a delivery counts as lost only if two
- * checks, a second apart, both miss it.
+ * should find nothing. A lost delivery is our bug: it is logged as an error and repaired, so that the event is still
+ * sent. The one exception by design is a commit that succeeded although its answer was lost. A commit and its hand-over
+ * to memory are two steps, and a check may fall between them, so a delivery counts as lost only if two checks, a second
+ * apart, both miss it.
  */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
@@ -11,7 +11,7 @@ import type { DeliveryStore, EndpointStore, EventDelivery, PendingDelivery, Reco
 import type { Memory } from "./memory/memory.ts";
 import type { Window } from "./memory/windows.ts";
 
-/** The rows or endpoints that one turn of the event loop looks at. */
+/** The number of rows or endpoints to check in one turn of the event loop. */
 const CHUNK = 500;
 const CONFIRM_MS = 1000;
 
@@ -33,8 +33,7 @@ export interface HorizonSweepParts {
 }
 
 /**
- * The deliveries that memory has lost, by id. If a million are lost at once, only the first 500 of each endpoint are
- * counted.
+ * The deliveries that memory has lost, by id. If a million are lost at once, only the first 500 of each endpoint count.
  */
 interface Lost {
   readonly waiting: Map<string, PendingDelivery>;
@@ -42,7 +41,7 @@ interface Lost {
 }
 
 export class HorizonSweep {
-  /** Lost deliveries found since the start. */
+  /** The number of lost deliveries found since the start. */
   found = 0;
   readonly #parts: HorizonSweepParts;
   #running: Promise<Iterable<string>> | null = null;
@@ -53,12 +52,14 @@ export class HorizonSweep {
     this.#parts = parts;
   }
 
-  /** True if a commit was made since the last run whose caller had been told that it failed. */
+  /** True if, since the last run, a commit succeeded whose caller had been told that it failed. */
   get isWanted(): boolean {
     return this.#parts.store.recovery.doubt.madeLate > this.#knownLate;
   }
 
-  /** Returns the endpoints that may have changed. Their deliveries must be read again, whatever memory knew of them. */
+  /**
+   * Returns the endpoints that may have changed. Their deliveries must be read again, whatever memory knew about them.
+   */
   run(): Promise<Iterable<string>> {
     return (this.#running ??= this.#run().finally(() => (this.#running = null)));
   }
@@ -110,12 +111,12 @@ export class HorizonSweep {
     }
   }
 
-  /** Reads only what lies at or below the horizon. If nothing is wrong, that is exactly what memory has loaded. */
+  /** Reads only up to the horizon. If nothing is wrong, that is exactly what memory has loaded. */
   async #lookAt(window: Window): Promise<{ missed: readonly PendingDelivery[]; rows: number }> {
     const { endpoint } = window;
     let after = { dueAt: Number.NEGATIVE_INFINITY, event: "" };
     for (let rows = 0; ;) {
-      // One row more than are loaded: that row should be the first one above the horizon.
+      // Read one row more than are loaded: that row should be the first one above the horizon.
       const limit = Math.min(CHUNK, window.loaded.size + 1);
       const page = await this.#parts.store.deliveries.waiting(endpoint, after, limit);
       rows += page.length;
@@ -174,8 +175,8 @@ export class HorizonSweep {
 }
 
 /**
- * Finds the endpoints with deliveries waiting, and the attempts that were requested by hand. Endpoints that were known
- * before are read again.
+ * Finds the endpoints with waiting deliveries, and the attempts that were requested by hand. Endpoints that are already
+ * known are read again.
  */
 export async function findPending(
   { clock, store }: Pick<HorizonSweepParts, "clock" | "store">,
@@ -206,7 +207,7 @@ async function* endpointsWithPending(store: Pick<SweptStore, "deliveries">): Asy
   }
 }
 
-/** The deliveries that both checks found lost, at the same due time. */
+/** Returns the deliveries that both checks found lost, at the same due time. */
 function both(
   first: ReadonlyMap<string, PendingDelivery>,
   second: ReadonlyMap<string, PendingDelivery>,

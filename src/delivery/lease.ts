@@ -1,6 +1,6 @@
 /**
  * Keeps this process's right to send, by renewing its lease on the store. When the lease may have run out, nothing is
- * started. If several nodes share a store, it also takes and gives up endpoints, and polls for what other nodes have
+ * started. If several nodes share a store, this also takes and gives up endpoints, and polls for what other nodes have
  * committed for them.
  */
 import type { Clock } from "../clock.ts";
@@ -16,14 +16,14 @@ import { unawaited } from "../domain/unawaited.ts";
 
 /** Sending stops this long before the lease ends, because an attempt starts a little after it is handed to a sender. */
 const MARGIN_MS = 1000;
-/** The interval between two polls for what other nodes have committed. */
+/** How often to poll for what other nodes have committed. */
 const NEWS_MS = 50;
-/** Every tenth poll also checks whether all sending is paused. */
+/** Every so many polls, also check whether all sending is paused. */
 const BRAKE_EVERY = 10;
 const LEAVE_MS = 1000;
-/** The time that the end of a stop waits for the store. */
+/** The longest time that the end of a stop waits for the store. */
 const END_MS = 2000;
-/** The node that owns this slot does what only one node should do for all. */
+/** The node that owns this slot does the work that only one node should do for all. */
 const FIRST_SLOT = 0;
 
 export interface LeaseParts {
@@ -43,7 +43,7 @@ export class Lease {
   /** Monotonic milliseconds: when the lease ends, and when sending stopped because it could not be renewed. */
   #endsAt = Number.POSITIVE_INFINITY;
   #lapsedAt: number | null = null;
-  /** The slots whose deliveries were looked up; null unless nodes share the store. */
+  /** The slots whose deliveries have been looked up. Null unless nodes share the store. */
   #found: OwnedSlots["owned"] | null = null;
   /** The slots that this process owns, as of the last renewal. */
   #owned: OwnedSlots["owned"] = new Set();
@@ -66,12 +66,12 @@ export class Lease {
     if (owns !== null) parts.executor.memory.elsewhere = (endpoint) => !owns(endpoint);
   }
 
-  /** True if this process does what one node does for all: remove old data and run jobs. */
+  /** True if this process does the work that one node does for all: it removes old data and runs jobs. */
   get isFirst(): boolean {
     return this.#found === null || this.#found.has(FIRST_SLOT);
   }
 
-  /** True if the deliveries of all owned slots were looked up. */
+  /** True if the deliveries of all owned slots have been looked up. */
   get hasFoundAll(): boolean {
     return this.#found === null || this.#found.size === this.#owned.size;
   }
@@ -90,8 +90,8 @@ export class Lease {
   }
 
   /**
-   * Starts nothing more. Other nodes get each endpoint as soon as none of its attempts is on the wire; those are still
-   * recorded here.
+   * Starts nothing more. Other nodes get each endpoint as soon as none of its attempts is on the wire. Those attempts
+   * are still recorded here.
    */
   stop(): void {
     if (this.#stopped) return;
@@ -102,7 +102,7 @@ export class Lease {
     if (!this.#isForGood) this.#leaveMore();
   }
 
-  /** Resolves once nothing is being handed to other nodes any more, or the store does not answer. */
+  /** Resolves once nothing is being handed to other nodes any more, or if the store does not answer. */
   end(): Promise<void> {
     this.#ended = true;
     this.#cancelLeaving();
@@ -140,14 +140,14 @@ export class Lease {
       .catch((error: unknown) => (store.ownership.comeback?.isDue === true ? this.#comeBack() : Promise.reject(error)));
     if (this.#stopped) return;
     this.#cancelLapse();
-    // The answer may arrive when the lease that it grants has already run out.
+    // When the answer arrives, the lease that it grants may have run out already.
     const left = begun + holdsForMs - MARGIN_MS - clock.monotonic();
     const lapse = () => {
       this.#lapsedAt ??= clock.monotonic();
       halts.begin("lease", "the lease on the database could not be renewed in time", clock.now());
       unawaited(sending.pause());
     };
-    // Until then, what stopped sending for the lease before stands.
+    // Until then, the time at which the last lease stopped sending still holds.
     if (left > 0) [this.#endsAt, this.#lapsedAt] = [begun + holdsForMs, null];
     if (left <= 0) lapse();
     else if (halts.end("lease")) sending.resume();
@@ -157,7 +157,7 @@ export class Lease {
     if (endpoints === "everything") return;
     this.#cancelAgain();
     if (endpoints.againInMs !== null) {
-      // If this fails, the next second's renewal does it.
+      // If this fails, the next renewal, a second later, does it.
       this.#cancelAgain = clock.after(endpoints.againInMs, () => unawaited(this.renew().catch(() => {})));
     }
     this.#beginToShare(endpoints);
@@ -195,9 +195,9 @@ export class Lease {
     return ownership;
   }
 
-  /** Does not hold up the lease. If this fails, the next renewal tries again. */
+  /** Runs without holding up the lease. If it fails, the next renewal tries again. */
   #beginToShare(endpoints: OwnedSlots): void {
-    // A slot that left and came back may have been another node's meanwhile, and its due times were forgotten.
+    // A slot that left and came back may have belonged to another node in between, and its due times were forgotten.
     this.#owned = endpoints.owned;
     const stays = (slot: number) => endpoints.owned.has(slot);
     this.#found = new Set([...(this.#found ?? [])].filter(stays));
@@ -214,19 +214,19 @@ export class Lease {
     this.#finding = new Set([...owned].filter((slot) => !found.has(slot)));
     if (this.#finding.size > 0) {
       await findPending(this.#parts, executor.memory);
-      // Before `listen`, at a start, it is not yet known whether all sending is paused.
+      // Before `listen`, at a start, it is not known yet whether all sending is paused.
       if (this.#listens) executor.wake();
       this.#found = new Set([...this.#found!, ...this.#finding]);
     }
     if (leaving.size === 0) return;
     const busy = await this.#leave();
-    // At the end of a stop everything is given up at once.
+    // At the end of a stop, give up everything at once.
     if (!this.#ended) await store.ownership.give(busy);
   }
 
   /**
-   * Repeats every second of a stop. An attempt still on the wire keeps its endpoint here, because the next owner would
-   * send it again.
+   * Repeats every second of a stop. An attempt that is still on the wire keeps its endpoint here, because the next
+   * owner would send it again.
    */
   #leaveMore(): void {
     const { clock, store } = this.#parts;
@@ -239,7 +239,7 @@ export class Lease {
     if (!this.#ended) this.#cancelLeaving = clock.after(LEAVE_MS, () => this.#leaveMore());
   }
 
-  /** Gives endpoints that go to other nodes back to the disk. Returns those that still have started attempts. */
+  /** Returns endpoints that go to other nodes to the disk. Resolves to those that still have started attempts. */
   async #leave(): Promise<ReadonlySet<string>> {
     const { executor } = this.#parts;
     const { elsewhere, endpoints, windows } = executor.memory;
@@ -286,7 +286,7 @@ export class Lease {
     const { deliveries, store } = this.#parts;
     const wasOn = deliveries.paused;
     const isOn = (await store.operations.getPause()) !== null;
-    // If `paused` changed during the query, the operator's request came here and is newer than the answer.
+    // If `paused` changed during the query, an operator's request arrived here, which is newer than the answer.
     if (deliveries.paused !== wasOn || isOn === wasOn) return;
     if (isOn) await deliveries.pause();
     else deliveries.resume();

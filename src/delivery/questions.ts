@@ -14,7 +14,7 @@ import type { Memory } from "./memory/memory.ts";
 import type { Sending } from "./send/sender.ts";
 import { unawaited } from "../domain/unawaited.ts";
 
-/** The limit for all of this host's resolvers together, however many there are. */
+/** Limits the time for all of this host's resolvers together, however many there are. */
 const PATIENCE_MS = 3000;
 
 export interface QuestionsParts {
@@ -25,9 +25,9 @@ export interface QuestionsParts {
 }
 
 export interface LookedUp {
-  /** The endpoint as it is now, which the sender knows too; null if there is none. */
+  /** The current state of the endpoint, which the sender knows too. Null if there is none. */
   readonly target: KnownEndpoint | null;
-  /** Null if the answer does not count, because the endpoint was looked up again or deleted since. */
+  /** Null if the answer does not count, because the endpoint was looked up again or deleted in the meantime. */
   readonly effects: Effects | null;
 }
 
@@ -45,7 +45,7 @@ export class Questions {
     this.#sending = sending;
   }
 
-  /** The look-up that is under way, if there is one. */
+  /** Returns the look-up in progress, if there is one. */
   lookUpOf(endpoint: string): Promise<KnownEndpoint | null> | undefined {
     return this.#latest.get(endpoint);
   }
@@ -65,7 +65,7 @@ export class Questions {
     }
   }
 
-  /** The endpoint was deleted, so the result of a look-up that is under way no longer counts. */
+  /** The endpoint was deleted, so ignore the result of a look-up in progress. */
   forget(endpoint: string): void {
     this.#latest.delete(endpoint);
   }

@@ -17,7 +17,7 @@ export function endpointKnown(memory: Memory, endpoint: string, target: KnownEnd
   return effects;
 }
 
-/** The store could not answer; the next tick hands over again what waits for the endpoint. */
+/** The store could not answer. The next tick again hands over what waits for the endpoint. */
 export function endpointUnknown(memory: Memory, endpoint: string): void {
   memory.refused = [...memory.refused, ...memory.endpoints.forget(endpoint)];
 }
@@ -26,7 +26,7 @@ export function endpointUnknown(memory: Memory, endpoint: string): void {
 export function endpointReadable({ windows }: Memory, endpoint: string): Effects {
   const effects = new Effects();
   const window = windows.of(endpoint);
-  // Read what was held meanwhile first.
+  // First read what was held in the meantime.
   if (window.nextDueAt < Number.POSITIVE_INFINITY) window.overflow();
   windows.plan(window);
   effects.readDue = true;
@@ -58,7 +58,8 @@ export function endpointDropped(memory: Memory, endpoint: string, given: readonl
 }
 
 /**
- * Deliveries were cancelled or erased. Returns the endpoints whose deliveries the sender must give back, to be sifted.
+ * Deliveries were cancelled or erased. Returns the endpoints for which the sender must give back deliveries, to be
+ * sifted.
  */
 export function withdrawn(memory: Memory, deliveries: readonly EventDelivery[]): ReadonlySet<string> {
   const endpoints = new Set<string>();
@@ -72,7 +73,7 @@ export function withdrawn(memory: Memory, deliveries: readonly EventDelivery[]):
   return endpoints;
 }
 
-/** The sender gave these claims back unstarted; those that may still be sent are handed over again. */
+/** The sender gave these claims back unstarted. Those that may still be sent are handed over again. */
 export function givenBack(memory: Memory, claims: readonly Claim[]): Effects {
   const effects = new Effects();
   handOver(memory, claims, effects);

@@ -5,7 +5,7 @@ import type { Memory } from "../memory/memory.ts";
 import type { Window } from "../memory/windows.ts";
 import { Effects, handOver, release } from "./effects.ts";
 
-/** The most rows of one read. */
+/** The maximum number of rows in one read. */
 export const READ_LIMIT = 256;
 const AGAIN_MS = 1000;
 
@@ -26,7 +26,7 @@ export interface Read {
 export function beginRead(memory: Memory, window: Window, now: number, limit = READ_LIMIT): Read | null {
   const { capOf, endpoints, windows } = memory;
   if (memory.elsewhere?.(window.endpoint) === true) {
-    // When the endpoint comes back, its deliveries are looked up again; an old due time would only be in the way.
+    // When the endpoint comes back, its deliveries are looked up again, so an old due time would only be in the way.
     window.nextDueAt = Number.POSITIVE_INFINITY;
     return null;
   }
@@ -41,7 +41,7 @@ export function beginRead(memory: Memory, window: Window, now: number, limit = R
 export function endRead(memory: Memory, { window, until, limit }: Read, page: DuePage, now: number): Effects {
   const effects = new Effects();
   if (page.cancelling) {
-    // The endpoint's deliveries are being cancelled; new events go on meanwhile.
+    // The endpoint's deliveries are being cancelled, while new events still go out.
     window.cancelRead();
     window.nextDueAt = now + AGAIN_MS;
     memory.windows.plan(window);
@@ -65,7 +65,7 @@ export function requestAnswered(memory: Memory, wanted: EventDelivery, claim: Cl
   return effects;
 }
 
-/** The process may have died of this delivery, so it is sent alone, or not sent again. */
+/** This delivery may have killed the process, so it is sent alone or not at all. */
 export function tried(memory: Memory, claim: Claim, isSent: boolean): Effects {
   const effects = new Effects();
   memory.manual.tried(claim.delivery);
@@ -80,8 +80,8 @@ function load(memory: Memory, claim: Claim, effects: Effects): void {
 }
 
 /**
- * These claims are on the disk again, and wait there as `waiting` says. A fresh one would be read only after a restart,
- * so its window overflows.
+ * These claims are on the disk again, where they wait as `waiting` says. A fresh one would be read only after a
+ * restart, so its window overflows.
  */
 export function parked(memory: Memory, claims: readonly Claim[], waiting: readonly Waiting[]): Effects {
   const effects = new Effects();
@@ -90,14 +90,16 @@ export function parked(memory: Memory, claims: readonly Claim[], waiting: readon
     release(memory, endpoint, delivery, effects);
     if (fresh) windows.of(endpoint).overflow();
   }
-  // The due times on disk may differ from those that were read, if the clock was set since.
+  // If the clock was set since, the due times on disk may differ from those that were read.
   for (const each of waiting) windows.noteWaiting(each);
   // If nothing of the endpoint is on the wire, no attempt will end and cause the next read; plan it here.
   for (const endpoint of new Set(claims.map((claim) => claim.endpoint))) windows.plan(windows.of(endpoint));
   return effects;
 }
 
-/** The disk did not take these claims (it is full). They stay loaded, and the next tick hands them over again. */
+/**
+ * The disk did not take these claims, because it is full. They stay loaded, and the next tick hands them over again.
+ */
 export function notParked(memory: Memory, claims: readonly Claim[]): void {
   memory.refused = [...memory.refused, ...claims];
 }

@@ -1,5 +1,5 @@
 /**
- * The effects that a transition can ask for. The list is closed. The executor carries an effect out, and its result is
+ * The effects that a transition can ask for, as a closed list. The executor carries an effect out, and its result is
  * the input of the next transition. At the end of each transition, every loaded delivery goes to the sender or back to
  * the disk, or memory releases it.
  */
@@ -21,28 +21,28 @@ export class Effects {
   readonly askFor: EventDelivery[] = [];
   /** Disable these endpoints. */
   readonly disable: Disabling[] = [];
-  /** Memory has released these deliveries, and somebody waits for that. */
+  /** Memory has released these deliveries, and somebody is waiting for that. */
   readonly released: string[] = [];
   readonly alarms: AlarmChange[] = [];
-  /** Something on disk is due, or memory can take more of it now. → `beginRead` */
+  /** Something on disk is due, or memory now has capacity for more of it. → `beginRead` */
   readDue = false;
   /** Start one attempt although all sending is paused. → `ended` */
   probe = false;
   /** Find out whether this host's resolvers answer. → `resolversAsked` */
   askResolvers = false;
-  /** Make the sender stop starting attempts, or go on. */
+  /** Make the sender stop or resume starting attempts. */
   sending: "pause" | "resume" | null = null;
 }
 
 export interface Disabling {
   readonly endpoint: string;
-  /** The URL that failed; the endpoint may have a different one by now. */
+  /** The URL that failed. The endpoint may have a different one by now. */
   readonly url: string;
   /** With `failing`, the endpoint is disabled only if it has failed for long enough. */
   readonly reason: DisabledReason;
 }
 
-/** Lasting trouble, to be logged when it begins and when it is over. */
+/** An alarm to log when lasting trouble begins and when it is over. */
 export interface AlarmChange {
   readonly alarm: "unreachable" | "shortage";
   readonly over: boolean;
@@ -57,7 +57,7 @@ export interface AlarmChange {
 const WHEREVER = 0;
 
 /**
- * Hands claims to the sender if their endpoint may be sent them now, and back to the disk if not. Claims of an unknown
+ * Hands claims to the sender if their endpoint may get them now, and otherwise back to the disk. Claims of an unknown
  * endpoint wait until it is looked up.
  */
 export function handOver(memory: Memory, claims: readonly Claim[], effects: Effects): void {

@@ -1,6 +1,6 @@
 /**
- * Takes a delivery through memory: it is published and sent, its attempts end, and their results are recorded. Here it
- * is decided whose fault a failure was, and what the ladder makes of it.
+ * Takes a delivery through memory: it is published and sent, its attempts end, and their results are recorded. This
+ * decides who is to blame for a failure, and what it means on the ladder.
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
 import { settle } from "../../domain/deliveries/delivery.ts";
@@ -10,14 +10,14 @@ import type { DecidedAttempt, Memory } from "../memory/memory.ts";
 import type { EndedClaim, Judgement } from "../memory/reachability.ts";
 import { Effects, handOver, release } from "./effects.ts";
 
-/** Deliveries were committed: the fresh ones are sent at once, the others wait on disk and are due. */
+/** Deliveries were committed. The fresh ones are sent at once; the others are due, and wait on the disk. */
 export function published(memory: Memory, { fresh, waiting }: Handover, now: Now): Effects {
   const effects = new Effects();
   const { windows } = memory;
   for (const each of waiting) {
     // The node that owns the endpoint is notified of it.
     if (memory.elsewhere?.(each.endpoint) === true) continue;
-    // It was due at once. If that is in the future now, the clock was set back during the commit.
+    // It was due at once. If its due time is now in the future, the clock was set back during the commit.
     if (each.dueAt > now.wall) memory.dueMoves.begin(null, now, [each.endpoint]);
     windows.noteWaiting(each);
   }
@@ -71,7 +71,7 @@ export function resolversAsked(memory: Memory, why: string | null, now: Now): Ef
   return effects;
 }
 
-/** A timer of the reachability or of the shortage (`wakeAt`) has run out. */
+/** A timer of reachability or of the shortage (`wakeAt`) has run out. */
 export function timePassed(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   const { reachability, shortage } = memory;
@@ -85,7 +85,7 @@ export function timePassed(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** The daemon is stopping: nothing more is started, and results that are not judged yet are recorded as they are. */
+/** The daemon is stopping. Start nothing more, and record results that have not been judged yet as they are. */
 export function stopping(memory: Memory, now: Now): Effects {
   const effects = new Effects();
   memory.halts.begin("stopping", "the daemon is stopping", now.wall);
@@ -95,7 +95,7 @@ export function stopping(memory: Memory, now: Now): Effects {
   return effects;
 }
 
-/** The results were recorded. `results` says for each attempt where its delivery waits now, if it does. */
+/** The results were recorded. `results` says, for each attempt, where its delivery waits now, if it does. */
 export function recorded(
   memory: Memory,
   attempts: readonly DecidedAttempt[],
@@ -117,10 +117,7 @@ export function recorded(
   return effects;
 }
 
-/**
- * Nothing may be started until the results are recorded: an attempt that cannot be recorded would be made again and
- * again.
- */
+/** Start nothing until the results are recorded: an attempt that cannot be recorded would be made again and again. */
 export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[], now: Now): Effects {
   const effects = new Effects();
   memory.unrecorded = [...memory.unrecorded, ...attempts];
@@ -131,8 +128,8 @@ export function notRecorded(memory: Memory, attempts: readonly DecidedAttempt[],
 }
 
 /**
- * Records again what the store did not take. Due times are computed again, because the clock may have been set
- * meanwhile.
+ * Records again what the store did not take. Due times are computed again, because the clock may have been set in the
+ * meantime.
  */
 export function recordAgain(memory: Memory, now: Now): Effects {
   const effects = new Effects();
@@ -199,7 +196,7 @@ function act(memory: Memory, judgement: Judgement, now: Now, effects: Effects): 
   effects.askResolvers ||= judgement.askResolvers;
 }
 
-/** The failure is our own fault, so the attempt is made again in a second and uses no rung. */
+/** The failure is our own fault, so repeat the attempt in a second, without using up a rung. */
 function rest(memory: Memory, { claim, ended: { outcome } }: EndedClaim, now: Now, effects: Effects): void {
   const { detail } = outcome;
   memory.shortage.wait(claim, detail, now);

@@ -1,4 +1,4 @@
-/** Reads a receiver's response with llhttp, Node's own parser, as undici has compiled it for WebAssembly. */
+/** Reads a receiver's response with llhttp, Node's own parser, in undici's WebAssembly build. */
 import { isUtf8 } from "node:buffer";
 import type { Outcome, ResponseFault } from "../../domain/deliveries/attempt.ts";
 import { utf8Of } from "../../domain/utf8.ts";
@@ -9,7 +9,7 @@ import { MalformedHeadReader, MAX_HEAD_BYTES, Unreadable } from "./malformed-hea
 
 export const MAX_BODY_BYTES = 16 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** A receiver that keeps sending bytes that never complete a header or a body is cut off here. */
+/** This limit cuts off a receiver that keeps sending bytes without ever completing a header or a body. */
 const MAX_BYTES = 1024 * 1024;
 const SUCCESS_KEPT_BYTES = 256;
 /** RFC 9110 sets no limit. */
@@ -21,24 +21,23 @@ const NO_BODY = new Uint8Array(0);
  * request needs time to arrive.
  */
 const ON_THE_WAY_MS = 2000;
-/** The longest that a connection stays idle. */
+/** The longest time that a connection stays idle. */
 export const IDLE_MS = 2000;
 const KEEP_ALIVE_TIMEOUT = /(?:^|,)[\t ]*timeout=(\d+)/i;
 
-/** One final response: what has been read of it so far. */
+/** One final response, as far as it has been read. */
 export class Answer {
-  /** True once a byte has arrived, if only of an informational response. */
+  /** True once a byte has arrived, even if only of an informational response. */
   began = false;
   /** Null until the final header block is complete. */
   status: number | null = null;
   headers: Outcome["responseHeaders"] = {};
-  /** Faults in its head, or in those of the informational responses before it, that were forgiven. */
+  /** Forgiven faults in its head, or in those of the informational responses before it. */
   faults: readonly ResponseFault[] = [];
-  /** True once nothing of it is missing. */
+  /** True once the whole response has arrived. */
   isComplete = false;
-  /** Milliseconds for which its connection may stay idle afterwards; 0 if it must not be used again. */
+  /** Milliseconds for which its connection may stay idle afterwards. 0 if it must not be reused. */
   restMs = 0;
-  /** The number of body bytes that have arrived. */
   seen = 0;
   #kept: Uint8Array[] = [];
 
@@ -52,10 +51,10 @@ export class Answer {
     return this.#kept[0] ?? NO_BODY;
   }
 
-  /** Takes more of its body, of which `limit` bytes may be kept in all. */
+  /** Takes more of the body, of which at most `limit` bytes are kept in total. */
   add(bytes: Uint8Array, from: number, to: number, limit: number): void {
     const end = Math.min(to, from + limit - this.seen);
-    // A copy, because the next read overwrites this memory. (A Buffer's own `slice` makes none.)
+    // Copy the bytes, because the next read overwrites this memory. (A Buffer's own `slice` does not copy.)
     if (end > from) this.#kept.push(Uint8Array.prototype.slice.call(bytes, from, end));
     this.seen += to - from;
   }
@@ -67,7 +66,7 @@ const GO_ON = 0;
 const HAS_NO_BODY = 1;
 const STOP = -1;
 const NOT_HTTP = "the answer is not HTTP";
-/** The part of llhttp's memory into which bytes are copied for it to read. */
+/** The part of llhttp's memory from which it reads. */
 const WINDOW_BYTES = 64 * 1024;
 
 interface Llhttp {
@@ -91,7 +90,7 @@ let llhttp: Llhttp | null = null;
 let windowAt = 0;
 /** The instance's memory, which moves when it grows. */
 let memory = Buffer.alloc(0);
-/** Parsers that are not reading now. */
+/** Parsers that are not in use. */
 const spare: number[] = [];
 /** The reader that llhttp calls back. A callback never runs other code, so there is only one at a time. */
 let reading: AnswerReader;
@@ -126,14 +125,14 @@ const KEPT_BYTES = 256;
 /** Reads one response, piece by piece. It copies what it needs of a piece. */
 export class AnswerReader {
   readonly answer = new Answer();
-  /** The reason why it cannot be read any further. */
+  /** The reason that it cannot be read any further. */
   fault: Fault | null = null;
   readonly #llhttp: Llhttp;
   #parser: number;
   readonly #keepsAll: boolean;
   #informational = 0;
   #bytes = 0;
-  /** The size of this header block, counting only names and values; later that of the trailers. */
+  /** The size of this header block, counting only names and values. Later, that of the trailers. */
   #headerBytes = 0;
   #name = "";
   #value = "";
@@ -242,7 +241,7 @@ export class AnswerReader {
     else this.#head = [];
   }
 
-  /** The receiver will send no more, which ends a body whose length it did not state. */
+  /** The receiver will send no more, which ends a body whose length was not stated. */
   finish(): void {
     if (this.answer.status === null || this.fault !== null) return;
     turnTo(this);
@@ -307,7 +306,7 @@ export class AnswerReader {
 
   onMessageComplete(): number {
     if (this.answer.status !== null) this.answer.isComplete = true;
-    // Also after an informational response, because another head follows it.
+    // Stop here even after an informational response, because another head follows it.
     return LLHTTP_PAUSED;
   }
 
@@ -336,7 +335,7 @@ export class AnswerReader {
 
   #restMs(status: number): number {
     const { "content-length": length = "0", "transfer-encoding": coding, "keep-alive": keepAlive = "" } = this.#framing;
-    // It has no body but states a body length, so what comes next may be that body.
+    // Such a response has no body. If it states a length all the same, what comes next may be that body.
     if ((status === 204 || status === 304) && (Number(length) !== 0 || coding !== undefined)) return 0;
     const timeout = KEEP_ALIVE_TIMEOUT.exec(keepAlive);
     if (timeout === null) return IDLE_MS;
@@ -359,8 +358,8 @@ function headerText(bytes: string): string {
 }
 
 /**
- * Remembers the last response that arrived whole in one piece. Many receivers send the same bytes every time, and then
- * need no parsing.
+ * Remembers the last response that arrived in one piece. Many receivers send the same bytes every time, so that no
+ * parsing is needed.
  */
 export class LatestAnswer {
   #bytes: Buffer = Buffer.alloc(0);

@@ -46,8 +46,8 @@ export class Connections {
   }
 
   /**
-   * The whole response was read. After anything but a clean 2xx the connection is closed, because a receiver that sends
-   * a success after its error would make the next event count as delivered.
+   * The whole response was read. After anything but a clean 2xx the connection is closed, because if a receiver sent a
+   * success after its error, the next event would count as delivered.
    */
   release(connection: Connection, isClean: boolean, now: number): void {
     const keeps = isClean && !this.#closed && connection.isReusable(now);
@@ -92,8 +92,8 @@ export class Connections {
 }
 
 /**
- * The read buffer of all sockets of a thread. Only one reads at a time, and a new buffer for each read would cost more
- * than the read.
+ * The read buffer of all sockets of a thread. Only one socket reads at a time, and a new buffer for each read would
+ * cost more than the read.
  */
 const landing = Buffer.allocUnsafeSlow(64 * 1024);
 
@@ -101,7 +101,7 @@ const landing = Buffer.allocUnsafeSlow(64 * 1024);
 export interface Carried {
   readonly keepsAll: boolean;
   write(socket: Socket, to: Destination): void;
-  /** Called when more of the response was read; it may be complete. */
+  /** Called when more of the response was read, which may now be complete. */
   onProgress(answer: Answer, now: number): void;
   /**
    * Called when all of it was read. `isClean` is true if it was a 2xx, nothing followed it, and its connection may be
@@ -114,9 +114,12 @@ export interface Carried {
 
 /** One connection to one endpoint: one socket, opened once, that carries one request at a time. */
 export class Connection extends Timed {
-  /** The opening of the socket, under way or done. */
+  /** The opening of the socket, whether in progress or done. */
   opening: Opening | null = null;
-  /** When it became idle, on the monotonic clock; null while it carries a request, and before the first one. */
+  /**
+   * The time at which it became idle, on the monotonic clock. Null while it carries a request, and before the first
+   * one.
+   */
   restingSince: number | null = null;
   #address: string | null | undefined;
   readonly #connections: Connections;
@@ -136,8 +139,8 @@ export class Connection extends Timed {
   }
 
   /**
-   * The remote address once it is open; null if that is not a public one. Addresses that the operator allowed have no
-   * limit.
+   * The remote address once the connection is open. Null if it is not a public one. Addresses that the operator allowed
+   * have no limit.
    */
   get address(): string | null {
     if (this.#address !== undefined) return this.#address;
@@ -168,7 +171,6 @@ export class Connection extends Timed {
     this.opening.start();
   }
 
-  /** Writes the request that it carries. */
   write(): void {
     const socket = this.#socket!;
     if (this.#carried === null || socket.destroyed) return;
@@ -231,7 +233,7 @@ export class Connection extends Timed {
     this.#socket!.destroy();
   };
 
-  /** Reports how much of the response is known now. `more` is true if the bytes were not exactly one response. */
+  /** Reports how much of the response is known. `more` is true if the bytes were not exactly one response. */
   #go(answer: Answer, more: boolean, now: number): void {
     const carried = this.#carried!;
     carried.onProgress(answer, now);
@@ -260,10 +262,11 @@ export class Connection extends Timed {
 }
 
 /**
- * Decides whether an endpoint's connections may carry more than one request. Bytes that belong to no request cannot be
- * told from a response once the next request is out. So the receiver must first be seen to keep silent: one connection
- * stays idle after a 2xx and is watched, and until it has been idle for long enough each of the others carries a single
- * request. Bytes that arrive while no request is out prove that the receiver strays, and that counts for ten minutes.
+ * Decides whether an endpoint's connections may carry more than one request. Once the next request is out, stray bytes
+ * cannot be told apart from its response. So the receiver must first prove that it stays silent: one connection stays
+ * idle after a 2xx and is watched, and until it has been idle for long enough each of the others carries a single
+ * request. Bytes that arrive while no request is out prove that the receiver strays, which counts against it for ten
+ * minutes.
  *
  *   unknown ──a connection stayed silent while idle──► silent
  *      └──────── a stray byte ────────┬────────────────────┘
@@ -283,7 +286,7 @@ class Silence {
     this.#silent = restMs === 0;
   }
 
-  /** Returns true if a connection is worth keeping beside `others` that are idle already. */
+  /** Returns true if a connection is worth keeping in addition to `others` that are already idle. */
   keeps(others: number): boolean {
     return this.#silent || (others === 0 && this.#clock.monotonic() >= this.#straysUntil);
   }
@@ -299,7 +302,9 @@ class Silence {
     this.#straysUntil = this.#clock.monotonic() + STRAYING_MS;
   }
 
-  /** If this process stood still, stray bytes may not be read yet; after two turns of the event loop they are. */
+  /**
+   * If this process stood still, stray bytes may not have been read yet. After two turns of the event loop they have.
+   */
   #confirm(): void {
     const before = this.#straysUntil;
     const { nextTurn } = this.#clock;

@@ -3,7 +3,10 @@ import { connect, isIPv6, type OnReadOpts, type Socket } from "node:net";
 import type { Clock } from "../../clock.ts";
 import { Fault, faultOf } from "./fault.ts";
 
-/** Starts to connect to an address (never a name) and returns at once. `onread` may receive what the socket reads. */
+/**
+ * Starts to connect to an address (never a name) and returns at once. The bytes that the socket reads may go to
+ * `onread`.
+ */
 export type Dial = (ip: string, port: number, onread?: OnReadOpts) => Socket;
 
 export const dialTcp: Dial = (ip, port, onread) =>
@@ -15,16 +18,15 @@ export interface Dialled {
 }
 
 /**
- * The time that an address may stay silent before the next one is tried in parallel (RFC 8305, Connection Attempt
- * Delay).
+ * How long an address may stay silent before the next one is tried in parallel (RFC 8305, Connection Attempt Delay).
  */
 const NEXT_AFTER_MS = 250;
 /** A name with a thousand addresses must not make us dial a thousand hosts. */
 const MAX_CALLS = 8;
 
 /**
- * Dials one address after another, the next after 250 ms or an error. The first connection wins; the others are
- * dropped.
+ * Dials one address after another, each 250 ms or an error after the one before. The first connection wins; the others
+ * are dropped.
  */
 export class DialRace {
   readonly #clock: Clock;
@@ -70,7 +72,7 @@ export class DialRace {
     const socket = this.#dial(ip, this.#port);
     this.#calling.add(socket);
     socket.once("connect", () => this.#won(socket, ip));
-    // This listener stays for the socket's life: an error while the socket changes owner would end the process.
+    // Keep this listener for the socket's life: an error while the socket changes owner would end the process.
     socket.on("error", (error) => this.#lost(socket, error));
     if (this.#waiting.length > 0) this.#cancelTimer = this.#clock.after(NEXT_AFTER_MS, () => this.#callNext());
   }
@@ -89,7 +91,10 @@ export class DialRace {
   }
 }
 
-/** IPv4 first: hosts with half-working IPv6 are common, and each of their new connections would wait 250 ms. */
+/**
+ * Alternates, beginning with IPv4: hosts with half-working IPv6 are common, and each of their new connections would
+ * wait 250 ms.
+ */
 function alternate(ips: readonly string[]): string[] {
   const v4 = ips.filter((ip) => !isIPv6(ip));
   const v6 = ips.filter((ip) => isIPv6(ip));
@@ -101,7 +106,7 @@ function worse(known: Fault | null, fault: Fault): Fault {
   return known === null || weight(fault) > weight(known) ? fault : known;
 }
 
-/** Ranks the faults to report: an answer of the receiver first, then our own trouble, then a missing route. */
+/** Ranks the faults to report: a response of the receiver first, then our own trouble, then a missing route. */
 function weight(fault: Fault): number {
   if (fault.error === "unreachable") return 0;
   return fault.error === "interrupted" ? 1 : 2;

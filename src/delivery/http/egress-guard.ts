@@ -12,11 +12,11 @@ import { Egress, type EgressSettings } from "./egress.ts";
 import { Fault, faultOf } from "./fault.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** An endpoint's host and port, made once from its URL. */
+/** An endpoint's host and port, derived once from its URL. */
 export class Destination {
   /** Formatted for the `host` header. */
   readonly host: string;
-  /** Without brackets, and without the dot at the end of a fully qualified name. */
+  /** Has no brackets, and no dot at the end of a fully qualified name. */
   readonly hostname: string;
   readonly port: number;
   readonly secure: boolean;
@@ -43,13 +43,13 @@ const REFUSALS: Readonly<Record<AddressFault, string>> = {
   address_self: "the host's address is one of this machine's own",
 };
 
-/** Opens one connection: look up, vet, dial, check, secure. Ends once, with a socket or a fault. */
+/** Opens one connection: look up, vet, dial, check, secure. Ends once, with a socket or with a fault. */
 export class Opening {
   /** Monotonic milliseconds at which each step was done. */
   resolvedAt: number | null = null;
   connectedAt: number | null = null;
   securedAt: number | null = null;
-  /** The address that accepted; until one does, the last one that was dialled. */
+  /** The address that accepted. Until one does, the last one that was dialled. */
   remoteAddress: string | null = null;
   readonly #called: string[] = [];
   readonly #egress: Egress;
@@ -59,7 +59,7 @@ export class Opening {
   #hangUp: (() => void) | null = null;
   #ended = false;
 
-  /** @param onread may get what the socket reads, instead of its `data` event */
+  /** @param onread may receive what the socket reads, instead of its `data` event */
   constructor(egress: Egress, destination: Destination, onEnd: (result: Socket | Fault) => void, onread?: OnReadOpts) {
     this.#egress = egress;
     this.#destination = destination;
@@ -74,7 +74,7 @@ export class Opening {
     else this.#egress.opening.do(() => this.#dial([hostname]));
   }
 
-  /** Describes what is still missing, for an error message. */
+  /** Describes what it is still waiting for, for an error message. */
   get waitingFor(): string {
     if (this.#ended) return `an answer from ${this.remoteAddress}`;
     if (this.connectedAt !== null) return `a TLS handshake with ${this.remoteAddress}`;
@@ -98,7 +98,7 @@ export class Opening {
   #dial(ips: readonly string[]): void {
     if (this.#ended) return;
     for (const ip of ips) {
-      // One bad address refuses them all: a name that points inside is not to be trusted with its other addresses.
+      // One bad address refuses them all: if a name points inside, its other addresses cannot be trusted either.
       if (this.#refuses(this.#egress.policy.check(this.#callTo(ip)))) return;
     }
     const { clock } = this.#egress;
@@ -144,7 +144,7 @@ export class Opening {
     const socket = connectTls({
       socket: raw,
       host: hostname,
-      // No server name for a literal address (RFC 6066, section 3).
+      // Send no server name for a literal address (RFC 6066, section 3).
       ...(isIP(hostname) === 0 && { servername: hostname }),
       ...(session !== undefined && { session }),
       secureContext: this.#egress.secureContext,
@@ -180,7 +180,7 @@ function handshakeFault(error: Error): Fault {
   return fault.error === "connection_closed" ? new Fault("connection_closed", CLOSED_IN_HANDSHAKE) : fault;
 }
 
-/** Returns one spelling for an address, because a URL and the kernel write some IPv6 addresses differently. */
+/** Returns one spelling of an address, because a URL and the kernel write some IPv6 addresses differently. */
 function canonical(ip: string | undefined): string | undefined {
   const family = ip === undefined ? 0 : isIP(ip);
   return family === 6 ? new SocketAddress({ address: ip!, family: "ipv6" }).address : ip;
@@ -189,16 +189,14 @@ function canonical(ip: string | undefined): string | undefined {
 export interface Probed {
   readonly address: string;
   readonly durationMs: number;
-  /** When the receiver's certificate expires, in epoch milliseconds; null without TLS. */
+  /** The time at which the receiver's certificate expires, in epoch milliseconds. Null without TLS. */
   readonly certificateUntil: number | null;
 }
 
 /** A fault's message is a sentence. */
 export type Probe = (url: URL, tenant: string) => Promise<Probed | Fault>;
 
-/**
- * Opens a connection to a receiver exactly as a delivery does, up to where the request would be written, and closes it.
- */
+/** Opens a connection to a receiver exactly as a delivery does, but closes it where the request would be written. */
 export function createProbe(settings: EgressSettings, clock: Clock): Probe {
   const egress = new Egress(settings, clock);
   return (url, tenant) => probe(egress, new Destination(url, tenant), settings.timeoutMs);

@@ -15,7 +15,7 @@ export interface EgressSettings {
   readonly timeoutMs: number;
   readonly addresses: AddressRules;
   readonly resolver: "c-ares" | "system";
-  /** A PEM file of further authorities to trust; "" for none. */
+  /** A PEM file of additional authorities to trust. "" for none. */
   readonly caFile: string;
 }
 
@@ -28,20 +28,20 @@ export interface Network {
   readonly secureContext?: SecureContext;
   /** The time that a body may take after its header block. */
   readonly bodyMs?: number;
-  /** The time that a receiver must have been silent before its connections are used again; 0 for no wait. */
+  /** How long a receiver must have been silent before its connections are reused. 0 for no wait. */
   readonly restMs?: number;
 }
 
-/** A receiver that answers twice mostly does so at once, and hardly ever later than this. */
+/** A receiver that answers twice usually does so at once, and hardly ever later than this. */
 const REST_MS = 250;
 const BODY_MS = 1000;
-/** No connection is kept idle for this long after a shortage, because attempts need the sockets. */
+/** For this long after a shortage no connection stays idle, because attempts need the sockets. */
 const SHORT_MS = 5000;
 
 /** The state that connections to all endpoints share. Proxies named in the environment are ignored. */
 export class Egress {
   readonly clock: Clock;
-  /** Replaced as a whole when the rules change, so that a connection keeps the policy it was vetted by. */
+  /** Replaced as a whole when the rules change, so that a connection keeps the policy that vetted it. */
   policy: AddressPolicy;
   readonly resolve: Resolve;
   readonly dial: Dial;
@@ -49,20 +49,20 @@ export class Egress {
   readonly secureContext: SecureContext;
   /** The number of idle connections that are kept. */
   resting = 0;
-  /** The most idle connections. */
+  /** The maximum number of idle connections. */
   restRoom = Number.POSITIVE_INFINITY;
-  /** The most idle connections to one address. `restingAt` counts them by address. */
+  /** The maximum number of idle connections to one address. `restingAt` counts them by address. */
   restRoomAt = Number.POSITIVE_INFINITY;
   readonly restingAt = new Map<string, number>();
-  /** When sockets or files last ran out, on the monotonic clock; null if they never did. */
+  /** The last time that sockets or files ran out, on the monotonic clock. Null if they never did. */
   shortAt: number | null = null;
   /**
-   * Spreads the opening of connections over time: each costs more than a request, and as much again on the other side.
+   * Spreads the opening of connections over time, because each costs more than a request here, and again on the other
+   * side.
    */
   readonly opening: Crowd;
   readonly attempts: Deadlines;
   readonly bodies: Deadlines;
-  /** The idle connections. */
   readonly idle: Deadlines;
   #unwritten: { write(): void }[] = [];
   readonly #policyOf: (rules: AddressRules) => AddressPolicy;
@@ -82,7 +82,7 @@ export class Egress {
     this.secureContext = network.secureContext ?? trust(caFile);
   }
 
-  /** Counts an idle connection in or out. */
+  /** Adds an idle connection to the counts, or removes one. */
   countResting(address: string | null, by: 1 | -1): void {
     this.resting += by;
     if (address === null || this.restRoomAt === Number.POSITIVE_INFINITY) return;
@@ -100,7 +100,7 @@ export class Egress {
 
   /**
    * Writes a request once everything that has arrived by now was read. Otherwise stray bytes would pass for the
-   * response to a request that is on the wire.
+   * response to it.
    */
   writeSoon(kept: { write(): void }): void {
     if (this.#unwritten.push(kept) > 1) return;
@@ -135,12 +135,12 @@ export abstract class Timed {
   abstract expire(): void;
 }
 
-/** If a timer is this late, the process itself stood still. */
+/** A timer that is this late means that the process itself stood still. */
 const STALLED_MS = 100;
 
 /**
  * A time limit that many entries share. They become due in the order in which they were added, so a linked list and one
- * timer do the work of a timer each; an entry that ends in time leaves nothing behind.
+ * timer replace a timer for each. An entry that ends in time leaves nothing behind.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -186,7 +186,7 @@ export class Deadlines {
   readonly #ring = (): void => {
     this.#cancelTimer = null;
     const now = this.#clock.monotonic();
-    // After a stall, responses that arrived in time still lie in the socket: read them first, and let them count.
+    // After a stall, responses that arrived in time still lie in the socket. Read them first, so that they count.
     if (this.#first !== null && now - this.#first.dueAt > STALLED_MS)
       this.#cancelTimer = this.#clock.after(1, this.#expire);
     else this.#expire();
@@ -209,9 +209,9 @@ export class Deadlines {
 const TRUSTING = ["NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"];
 
 /**
- * Trusts the public authorities, and those of a PEM file if one is named; TLS 1.2 or later. Authorities added by the
- * environment count only when run from a checkout; the executable follows its configuration alone. Costs 25 ms, so call
- * it once.
+ * Trusts the public authorities, and those of a PEM file if one is named, with TLS 1.2 or later. Authorities added by
+ * the environment count only in a checkout; the executable follows its configuration alone. Costs 25 ms, so call it
+ * once.
  */
 export function trust(caFile = ""): SecureContext {
   const named = caFile === "" ? [] : [readFileSync(caFile)];
@@ -221,9 +221,7 @@ export function trust(caFile = ""): SecureContext {
   return createSecureContext({ minVersion: "TLSv1.2", ...(ca !== undefined && { ca }) });
 }
 
-/**
- * Makes policies from rules that may change. This is the one place that combines the rules with this host's addresses.
- */
+/** Makes policies from rules that may change. Only this function combines the rules with this host's addresses. */
 export function addressPolicies(
   clock: Pick<Clock, "monotonic">,
   ownAddresses: () => readonly string[] = readOwnAddresses(clock),
@@ -231,10 +229,10 @@ export function addressPolicies(
   return (rules) => new AddressPolicy(rules, ownAddresses);
 }
 
-/** A new address of this host is noticed within a second; asking the kernel at each dial would cost too much. */
+/** A new address of this host is noticed within a second. Asking the kernel at each dial would cost too much. */
 const FRESH_MS = 1000;
 
-/** Returns this host's own addresses. No endpoint may have one of these, unless the configuration names it exactly. */
+/** Returns this host's own addresses. No endpoint may have one of these unless the configuration names it exactly. */
 export function readOwnAddresses(
   clock: Pick<Clock, "monotonic">,
   interfaces: typeof networkInterfaces = networkInterfaces,
@@ -249,13 +247,13 @@ export function readOwnAddresses(
     try {
       addresses = read();
     } catch {
-      // No file descriptor is left to ask with, so the last known addresses stay.
+      // No file descriptor is left to read the addresses with, so keep the last known ones.
     }
     return addresses;
   };
 }
 
-/** The most files this process may have open at once; null if the system does not say. */
+/** Returns the number of files that this process may have open at a time, or null if the system does not say. */
 export function openFilesLimit(): number | null {
   try {
     return softLimitOf(readFileSync("/proc/self/limits", "utf8"));

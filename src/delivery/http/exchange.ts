@@ -17,9 +17,9 @@ import { bodyErrorOf, Fault, faultOf, isReset } from "./fault.ts";
 export interface SignedRequest {
   readonly method: "POST";
   readonly path: string;
-  /** Alternating names and values, in the order and case of the wire. */
+  /** Names and values alternate, in the order and case of the wire. */
   readonly headers: string[];
-  /** The signed bytes. Content-length is taken from this same buffer. */
+  /** The signed bytes. Content-length is computed from this same buffer. */
   readonly body: Uint8Array;
   /** True for a test, whose response is kept whole even if it succeeded. */
   readonly keepsAll: boolean;
@@ -31,8 +31,8 @@ export class Exchange {
   readonly #connections: Connections;
   readonly #headers = new KeptHeaders();
   /**
-   * The order has no meaning; each attempt knows its index. A Set with this much churn keeps removed members alive for
-   * the garbage collector.
+   * The order has no meaning, and each attempt knows its index. A Set with this much churn would keep removed members
+   * alive for the garbage collector.
    */
   readonly #inFlight: Attempt[] = [];
   #onDrained: (() => void) | null = null;
@@ -54,12 +54,12 @@ export class Exchange {
     });
   }
 
-  /** Ends everything on the wire now; attempts that are not decided yet become `interrupted`. */
+  /** Ends everything on the wire now. Attempts that have not been decided become `interrupted`. */
   abort(): void {
     for (const attempt of this.#inFlight.slice()) attempt.interrupt();
   }
 
-  /** Waits for the attempts on the wire, and closes the connections. */
+  /** Waits for the attempts on the wire, then closes the connections. */
   async close(): Promise<void> {
     this.#connections.close();
     if (this.#inFlight.length > 0) await new Promise<void>((resolve) => (this.#onDrained = resolve));
@@ -78,7 +78,7 @@ export class Exchange {
 const ENOUGH = new Fault("connection_closed", "the attempt has ended");
 
 /**
- * One POST under way. The final header block decides its outcome. The body comes after it, is limited in bytes and
+ * One POST in progress. The final header block decides its outcome. The body comes after it, is limited in bytes and
  * time, and changes nothing. Whatever happens after the end is ignored.
  */
 class Attempt extends Timed implements Carried {
@@ -165,7 +165,7 @@ class Attempt extends Timed implements Carried {
     this.#connection.close(ENOUGH);
   }
 
-  /** On shutdown, a decided attempt counts; any other failed through our own fault. */
+  /** On shutdown, a decided attempt counts. Any other failed through our own fault. */
   interrupt(): void {
     if (this.#answer === null) this.#fail(new Fault("interrupted", "webhookd was stopped during the attempt"));
     else this.#conclude(null);
@@ -173,8 +173,8 @@ class Attempt extends Timed implements Carried {
   }
 
   /**
-   * A kept connection that closes just as it is used again lost a race. The receiver never saw the request and is not
-   * to blame.
+   * A kept connection that closes just as it is reused lost a race. The receiver never saw the request and is not to
+   * blame.
    */
   #maySendAgain(error: Error): boolean {
     return this.#connection.opening === this.#kept && this.#firstByteAt === null && isReset(error);
@@ -246,7 +246,7 @@ class Attempt extends Timed implements Carried {
   }
 }
 
-/** The buffer in which a request is put together, so that it takes one write. */
+/** The buffer in which a request is assembled, so that it takes one write. */
 let sheet = Buffer.alloc(0);
 const SHEET_BYTES = 16 * 1024;
 
@@ -263,18 +263,18 @@ function writeRequest(socket: Socket, to: Destination, { method, path, headers, 
     return;
   }
   if (sheet.length === 0) sheet = Buffer.allocUnsafeSlow(SHEET_BYTES);
-  // TLS holds on to its input for a while, so it gets a buffer of its own.
+  // TLS holds on to its input for a while, so it gets its own buffer.
   const request = to.secure ? Buffer.allocUnsafe(length) : sheet.subarray(0, length);
   request.write(head, 0, "latin1");
   request.set(body, head.length);
   socket.write(request);
-  // The kernel did not take everything, and the remainder is still read from this buffer.
+  // The kernel did not take everything, and the remainder will still be read from this buffer.
   if (!to.secure && socket.writableLength > 0) sheet = Buffer.alloc(0);
 }
 
 const KEPT = ["content-type", "content-encoding", "retry-after", "server", "date", "location"] as const;
 
-/** Reuses the last object of kept headers as long as a receiver's responses repeat them, which saves memory. */
+/** Saves memory by sharing one object of kept headers as long as a receiver's responses repeat them. */
 class KeptHeaders {
   #last: Outcome["responseHeaders"] = {};
 

@@ -1,7 +1,7 @@
 /** Translates errors of sockets, TLS and DNS into an attempt's errors. */
 import { evidenceOf, type AttemptError, type BodyError, type Evidence } from "../../domain/deliveries/attempt.ts";
 
-/** Carries an attempt's error through sockets. Its message is a sentence for people, free of outside text. */
+/** Carries an attempt's error through sockets. Its message is a sentence for people, without outside text. */
 export class Fault extends Error {
   readonly error: AttemptError;
   readonly evidence: Evidence;
@@ -46,7 +46,7 @@ const TLS_CODE = /^(ERR_SSL_|ERR_TLS_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIG
 export function faultOf(error: Error): Fault {
   if (error instanceof Fault) return error;
   const code = codeOf(error);
-  // A host without IPv6 reports these for every IPv6 address. That is neither a shortage of ours nor an outage.
+  // A host without IPv6 reports these codes for every IPv6 address. That is neither a shortage of ours nor an outage.
   if ((code === "EADDRNOTAVAIL" || code === "ENETUNREACH") && isIPv6Error(error)) {
     return new Fault("unreachable", "this host has no route to the receiver's IPv6 address");
   }
@@ -56,12 +56,12 @@ export function faultOf(error: Error): Fault {
   return new Fault("connection_closed", `the exchange failed (${code === "" ? "no code" : code})`);
 }
 
-/** The same for an error after the final header block had decided the attempt. */
+/** Does the same for an error after the final header block has decided the attempt. */
 export function bodyErrorOf(error: Error): BodyError {
   switch (faultOf(error).error) {
     case "bad_response":
       return "bad_response";
-    // Only trailers can be too large here, so it is a body that would not end.
+    // Only trailers can be too large here, so the body would not end.
     case "response_headers_too_large":
     case "timeout":
       return "timeout";
@@ -70,12 +70,12 @@ export function bodyErrorOf(error: Error): BodyError {
   }
 }
 
-/** True if a connection ended, as opposed to one that could not be made or that carried invalid data. */
+/** True if the connection ended, rather than failing to open or carrying invalid data. */
 export function isReset(error: Error): boolean {
   return faultOf(error).error === "connection_closed";
 }
 
-/** The error's code if it looks like one; never text from outside. */
+/** Returns the error's code if it looks like one, and never text from outside. */
 export function codeOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" && /^[A-Z0-9_]{1,64}$/.test(code) ? code : "";

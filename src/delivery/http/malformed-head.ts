@@ -1,7 +1,7 @@
 /**
- * Reads the head of a response that llhttp refuses, for its status. Some receivers have written such heads for decades,
- * and their status lines are still valid; refusing a 200 for such a fault would send the event again for a day. Only
- * the faults below are forgiven. The end of such a response may be unclear, so its connection carries no other request.
+ * Reads the head of a response that llhttp refuses, to find its status. Some receivers have written such heads for
+ * decades, with valid status lines, and refusing a 200 for such a fault would repeat the event for a day. Only the
+ * faults below are forgiven. Such a response may end at an unclear place, so its connection carries no other request.
  */
 import type { ResponseFault } from "../../domain/deliveries/attempt.ts";
 
@@ -11,10 +11,10 @@ export type Header = readonly [name: string, value: string];
 
 export interface MalformedHead {
   readonly status: number;
-  /** The headers in their order. Names are in lower case; values have one character for each byte. */
+  /** The headers in order. Names are in lower case; values have one character for each byte. */
   readonly headers: readonly Header[];
   readonly faults: readonly ResponseFault[];
-  /** The header that states how its body ends, without repetition; "" if only the end of the connection does. */
+  /** The header that states how the body ends, given once. "" if only the end of the connection does. */
   readonly framing: string;
 }
 
@@ -36,7 +36,7 @@ const HEADER = /^([!#$%&'*+\-.^_`|~\dA-Za-z]+)([\t ]*):([^]*)$/;
 /** All control characters except HTAB. */
 const CONTROL = /[\x00-\x08\x0a-\x1f\x7f]/;
 
-/** Reads by lines, so that it makes no difference in which pieces a head arrives. */
+/** Reads line by line, so that it makes no difference in which pieces a head arrives. */
 export class MalformedHeadReader {
   #line = "";
   #bytes = 0;

@@ -1,4 +1,4 @@
-/** Notices when the wall clock was set, and keeps the due times that must move with it. */
+/** Detects when the wall clock was set, and tracks the due times that must move with it. */
 import type { Position } from "../../domain/deliveries/delivery.ts";
 import type { ClockChange, Ladder } from "../../domain/deliveries/due-time.ts";
 
@@ -9,12 +9,13 @@ export interface Now {
 }
 
 const SLACK_MS = 2000;
-/** A slewed clock drifts slowly. A new measurement this often keeps the drift from adding up to a step. */
+/** A slewed clock drifts slowly. Measuring this often keeps the drift from adding up to a step. */
 const SLEW_MS = 60_000;
 
 /**
- * Notices when the wall clock was set. Due times are instants of the wall clock, so without this a retry planned before
- * a step would be early or late by the size of the step. A suspended machine is no step, because time really passed.
+ * Detects when the wall clock was set. Due times are instants of the wall clock, so without this a retry planned before
+ * a step would be early or late by the size of the step. Suspending the machine is not a step, because time really
+ * passed.
  */
 export class ClockSteps {
   readonly #uptimeNow: () => number;
@@ -22,8 +23,8 @@ export class ClockSteps {
   #uptime: number;
 
   /**
-   * `uptime` returns the milliseconds that the machine has been up, including suspended time. The call is costly, and
-   * its result coarse.
+   * `uptime` returns the milliseconds since the machine started, including suspended time. The call is costly, and its
+   * result coarse.
    */
   constructor(now: Now, uptime: () => number) {
     this.#uptimeNow = uptime;
@@ -32,12 +33,13 @@ export class ClockSteps {
   }
 
   /**
-   * Returns the milliseconds by which the clock was set forward (negative: back) since the last check; 0 if it was not.
+   * Returns the milliseconds by which the clock was set forward (or, if negative, back) since the last check. 0 if it
+   * was not set.
    */
   check(now: Now): number {
     const passed = now.monotonic - this.#last.monotonic;
     const apart = now.wall - this.#last.wall - passed;
-    // This is called often, so read the costly uptime only if the clocks disagree.
+    // This runs often, so read the costly uptime only if the clocks disagree.
     if (Math.abs(apart) <= SLACK_MS) {
       if (passed > SLEW_MS) this.#restart(now);
       return 0;
@@ -55,21 +57,21 @@ export class ClockSteps {
   }
 }
 
-/** One setting of the clock, for every endpoint that memory knew then. */
+/** One setting of the clock, for every endpoint that memory knew at the time. */
 export interface Move {
   readonly epoch: number;
   readonly change: ClockChange;
   /** The events, by endpoint, whose due times were already computed with the new clock. */
   readonly settled: Map<string, Set<string>>;
-  /** The endpoints still to be moved. `from` is the position reached in the first of them. */
+  /** The endpoints that are still to be moved. `from` is the position reached in the first of them. */
   readonly endpoints: string[];
   from: Position | null;
 }
 
 /**
  * Moves due times after the wall clock was set, so that a retry still comes one rung after the attempt before it,
- * neither early nor late. Until an endpoint's deliveries are moved, none of them is read. A longer wait that a receiver
- * asked for may be cut to its rung by this, because a row does not say which of the two it waits for.
+ * neither early nor late. An endpoint's deliveries are not read until they have been moved. This may cut a longer wait
+ * that a receiver asked for to its rung, because a row does not say which of the two it waits for.
  */
 export class DueMoves {
   /** Counts how often the clock was set. A due time belongs to the epoch in which it was computed. */
@@ -82,14 +84,14 @@ export class DueMoves {
     this.#ladder = ladder;
   }
 
-  /** `by` is in milliseconds, negative for back; null if the clock was set back by an unknown amount. */
+  /** `by` is in milliseconds, and negative for back. Null if the clock was set back by an unknown amount. */
   begin(by: number | null, { wall: at }: Now, endpoints: Iterable<string>): void {
     this.epoch++;
     const change = { by, at, ladder: this.#ladder };
     this.pending.push({ epoch: this.epoch, change, settled: new Map(), endpoints: [...endpoints], from: null });
   }
 
-  /** The first move has reached `next` in the first of its endpoints; null means the end. */
+  /** The first move has reached `next` in the first of its endpoints. Null means the end. */
   advance(next: Position | null): void {
     const move = this.pending[0]!;
     move.from = next;
@@ -102,7 +104,7 @@ export class DueMoves {
   }
 
   /**
-   * A due time that was computed in `epoch` is about to be written; later moves still apply to it. Call this before the
+   * A due time that was computed in `epoch` is about to be written. Later moves still apply to it. Call this before the
    * write, because a move may share its commit.
    */
   noteWrite({ endpoint, event }: { endpoint: string; event: string }, epoch: number): void {
@@ -110,7 +112,7 @@ export class DueMoves {
   }
 }
 
-/** The events of the endpoint that the move must leave alone. */
+/** Returns the events of the endpoint that the move must leave alone. */
 export function settledOf({ settled }: Move, endpoint: string): Set<string> {
   let events = settled.get(endpoint);
   if (events === undefined) settled.set(endpoint, (events = new Set()));

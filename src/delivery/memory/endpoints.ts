@@ -7,21 +7,21 @@ export type KnownEndpoint = Target | DamagedTarget;
 
 export class Endpoints {
   readonly #known = new Map<string, KnownEndpoint>();
-  /** The endpoints that are being looked up, each with the deliveries that wait for that. */
+  /** The endpoints that are being looked up, each with the deliveries that wait for the result. */
   readonly #awaited = new Map<string, Claim[]>();
   readonly #damaged = new Set<string>();
 
-  /** Undefined until the first look-up has ended, and during each further one. */
+  /** Undefined until the first look-up has ended, and during every later one. */
   get(endpoint: string): KnownEndpoint | undefined {
     return this.#known.get(endpoint);
   }
 
-  /** True if the sender knows the endpoint and may be given its deliveries. */
+  /** True if the sender knows the endpoint and may get its deliveries. */
   isOpen(endpoint: string): boolean {
     return this.#known.get(endpoint)?.enabled === true;
   }
 
-  /** True if it was damaged when it was last looked up. */
+  /** True if the last look-up found it damaged. */
   isDamaged(endpoint: string): boolean {
     return this.#damaged.size > 0 && this.#damaged.has(endpoint);
   }
@@ -31,7 +31,7 @@ export class Endpoints {
     return this.#known.get(endpoint)?.tenant ?? null;
   }
 
-  /** Begins a look-up and forgets what was known before. Returns false if one is under way already. */
+  /** Begins a look-up and forgets what was known before. Returns false if one is already in progress. */
   lookUp(endpoint: string): boolean {
     if (this.#awaited.has(endpoint)) return false;
     this.#known.delete(endpoint);
@@ -45,7 +45,7 @@ export class Endpoints {
   }
 
   /**
-   * The look-up has ended; `target` is null if there is no such endpoint. Returns the deliveries that waited for it.
+   * The look-up has ended. `target` is null if there is no such endpoint. Returns the deliveries that waited for it.
    */
   known(endpoint: string, target: KnownEndpoint | null): Claim[] {
     const waited = this.forget(endpoint);

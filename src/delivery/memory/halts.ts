@@ -1,9 +1,9 @@
-/** Keeps the reasons why no attempt may start, or fewer than could. */
+/** Tracks the reasons why no attempt may start, or fewer than could. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Halt, HaltReason } from "../../domain/deliveries/pause.ts";
 import type { Now } from "./clock.ts";
 
-/** The reasons why no attempt may start. Each begins and ends independently; sending goes on once none is left. */
+/** The reasons why no attempt may start. Each begins and ends independently. Sending resumes once none is left. */
 export class Halts {
   /**
    * True while deliveries that may have killed the process are sent alone. Nothing else is handed to the sender then.
@@ -33,30 +33,34 @@ export class Halts {
     this.#reasons.set(reason, { reason, since, detail });
   }
 
-  /** Returns true if this was the last reason, so that sending goes on. */
+  /** Returns true if this was the last reason, so that sending resumes. */
   end(reason: HaltReason): boolean {
     return this.#reasons.delete(reason) && this.#reasons.size === 0;
   }
 }
 
 const AGAIN_MS = 1000;
-/** A shortage is over after this long without another failure. It is longer than an attempt waits to be made again. */
+/**
+ * A shortage is over after this long without another failure. This is longer than an attempt waits to be made again.
+ */
 const QUIET_MS = 3000;
 
 /**
  * Handles attempts that fail through our own fault, because this process or host ran out of something. Such an attempt
- * is made again in a second and uses no rung; meanwhile the sender starts fewer at once.
+ * is repeated in a second and uses no rung. Until the shortage is over, the sender starts fewer attempts at a time.
  */
 export class Shortage {
   /** Null unless there is a shortage now. */
   halt: Halt | null = null;
   #waiting: Claim[] = [];
-  /** When `timePassed` has something to do, in monotonic milliseconds; Infinity when nothing waits and it is over. */
+  /**
+   * The monotonic time at which `timePassed` has something to do. Infinity if nothing waits and the shortage is over.
+   */
   wakeAt = Number.POSITIVE_INFINITY;
   #againAt = Number.POSITIVE_INFINITY;
   #overAt = Number.POSITIVE_INFINITY;
 
-  /** The attempt failed, but not through the receiver's fault; its delivery waits to be sent again. */
+  /** The attempt failed, but not through the receiver's fault. Its delivery waits to be sent again. */
   wait(claim: Claim, detail: string, now: Now): void {
     this.halt = { reason: "shortage", since: this.halt?.since ?? now.wall, detail };
     this.#againAt = Math.min(this.#againAt, now.monotonic + AGAIN_MS);
@@ -78,7 +82,7 @@ export class Shortage {
     return { again, isOver };
   }
 
-  /** The deliveries that wait are on the disk as well. */
+  /** The waiting deliveries are on the disk as well. */
   stop(): void {
     this.wakeAt = this.#againAt = this.#overAt = Number.POSITIVE_INFINITY;
   }
@@ -89,15 +93,16 @@ export type Reach = "clear" | "open" | "out";
 const HOSTS = 3;
 /** Attempts that began together end a little apart, so a verdict against the receivers waits this much longer. */
 const GRACE = 1 / 10;
-/** A host that says it is cut off is believed this long after the last sign of any receiver. */
+/** When this host says that it is cut off, believe it once no receiver has given a sign for this long. */
 const CUT_OFF_MS = 5000;
-/** The most silent hosts that are remembered. */
+/** The maximum number of silent hosts to remember. */
 const SILENT_LIMIT = 10_000;
 
 /**
- * Decides whether nothing at all can be reached, which is our own fault and uses nobody's rung. There are two proofs:
- * - for as long as an attempt may take, no look-up and no connection to any of at least three hosts got an answer (a
- *   refusal is one, and so is "there is no such name");
+ * Decides whether nothing at all can be reached, which is our own fault and uses up no rung. There are two proofs:
+ * - for as long as an attempt may take, at least three hosts were tried, and no look-up and no connection to any of
+ *   them got
+ *   an answer (a refusal is one, and so is "there is no such name");
  * - this host itself says that it is cut off (it has no route, or no resolver), and no receiver has given a sign for a
  *   moment.
  *
@@ -107,22 +112,22 @@ const SILENT_LIMIT = 10_000;
  *     └◄────────────────────────a sign of anybody────────────────┘
  *
  * While it is open, nobody knows yet whose fault the failures are. A host that is known to be silent proves nothing by
- * being silent again: three dead customers, alone in a quiet night, must come to the end of their ladders. Neither does
- * a host prove anything that seemed cut off while others could be reached, because it may lie in a network of its own.
- * Times are monotonic milliseconds.
+ * being silent again: three dead customers, alone in a quiet night, must reach the end of their ladders. Nor does a
+ * host that seemed cut off while others could be reached, because it may lie in a network of its own. Times are
+ * monotonic milliseconds.
  */
 export class Outage {
   reach: Reach = "clear";
-  /** When the silence began. It has no meaning while `clear`. */
+  /** The time at which the silence began. It has no meaning while `clear`. */
   since = 0;
   readonly #afterMs: number;
   #lastSignAt = Number.NEGATIVE_INFINITY;
   #outUntil = Number.NEGATIVE_INFINITY;
   /** The hosts that gave no sign in this silence. */
   readonly #hosts = new Set<string>();
-  /** The hosts for which this host said that it is cut off. */
+  /** The hosts that this host said it is cut off from. */
   readonly #cutOff = new Set<string>();
-  /** The hosts whose last failure was found to be their own. */
+  /** The hosts whose last failure turned out to be their own fault. */
   readonly #silent = new Set<string>();
 
   constructor(afterMs: number) {
@@ -134,7 +139,7 @@ export class Outage {
     return this.#silent.size > 0 || this.#cutOff.size > 0;
   }
 
-  /** True if the host's last failure was found to be its own. */
+  /** True if the host's last failure turned out to be its own fault. */
   isSilent(host: string): boolean {
     return this.#silent.has(host);
   }
@@ -144,13 +149,13 @@ export class Outage {
     return this.#hosts.size;
   }
 
-  /** While `open`: when `look` will decide, if nothing more happens. */
+  /** While `open`, the time at which `look` will decide, unless something happens before. */
   get decidesAt(): number {
     const at = this.since + this.#afterMs * (this.isProven ? 1 : 1 + GRACE);
     return this.#isCutOff ? Math.min(at, this.#lastSignAt + Math.min(CUT_OFF_MS, this.#afterMs)) : at;
   }
 
-  /** True if `look` will find an outage, unless a sign arrives before. */
+  /** True if `look` will find an outage, unless a sign arrives first. */
   get isProven(): boolean {
     return this.#isCutOff || this.#unsilenced(this.#hosts, HOSTS);
   }
@@ -171,8 +176,8 @@ export class Outage {
     if (this.reach === "open") this.#remember(this.#hosts, host);
     else {
       this.#outUntil = at;
-      // Remember these as cut off. A host that answers after the outage is removed again; one in a network that is
-      // never reached is not.
+      // Remember these as cut off. A host that answers after the outage is removed again; one in an unreachable network
+      // is not.
       if (host !== null) this.#remember(this.#cutOff, host);
     }
     this.#clear();
@@ -186,7 +191,7 @@ export class Outage {
     this.#hosts.add(host);
   }
 
-  /** This host has no route to that one, which explains why there was no sign. */
+  /** This host has no route to that one, which explains the missing sign. */
   cutOff(host: string): void {
     if (this.#hosts.has(host)) this.#cutOff.add(host);
   }

@@ -5,14 +5,14 @@
  *   requested ──► wanted ──loaded for something else──► its release ──► wanted
  *                  └──► taken up ──► sent ──► recorded ──► released: done, or wanted again if interrupted
  *
- * Methods return the deliveries that the store must be asked about.
+ * Methods return the deliveries to ask the store about.
  */
 import type { EventDelivery } from "../../store/store.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Halts } from "./halts.ts";
 import type { Windows } from "./windows.ts";
 
-/** The most that are taken up at once, because their bodies are in memory. */
+/** The maximum number that are taken up at a time, because their bodies are in memory. */
 const MAX_TAKEN = 256;
 const NONE: readonly EventDelivery[] = [];
 
@@ -21,11 +21,11 @@ export class ManualAttempts {
   readonly #endpoints: Endpoints;
   readonly #halts: Halts;
   readonly #isElsewhere: (endpoint: string) => boolean;
-  /** The requested attempts that the store holds, as far as is known here, by delivery id. */
+  /** The requested attempts that the store holds, as far as this process knows, by delivery id. */
   readonly requested = new Map<string, EventDelivery>();
   /** Deliveries that are loaded for their requested attempt. */
   readonly #taken = new Set<string>();
-  /** Deliveries that the store is being asked about; true if its answer may be out of date. */
+  /** Deliveries about which the store is being asked. True if its answer may be out of date. */
   readonly #asking = new Map<string, boolean>();
 
   constructor(windows: Windows, endpoints: Endpoints, halts: Halts, isElsewhere: (endpoint: string) => boolean) {
@@ -47,7 +47,7 @@ export class ManualAttempts {
       .filter((wanted) => wanted.endpoint === endpoint);
   }
 
-  /** A request that the last process left behind; `retry` takes it up. */
+  /** A request was left behind by the last process. `retry` takes it up. */
   add(wanted: EventDelivery): void {
     this.requested.set(wanted.delivery, wanted);
   }
@@ -99,18 +99,18 @@ export class ManualAttempts {
       this.requested.delete(wanted.delivery);
       return { isMade: false, ask: this.#refill() };
     }
-    // A read may have loaded the delivery meanwhile; its release will lead back here.
+    // A read may have loaded the delivery in the meantime. Its release will lead back here.
     const isMade = this.#mayStart(wanted);
     if (isMade) this.#taken.add(wanted.delivery);
     return { isMade, ask: NONE };
   }
 
-  /** The store could not answer; `retry` asks again. */
+  /** The store could not answer. `retry` asks again. */
   notAnswered({ delivery }: EventDelivery): void {
     this.#asking.delete(delivery);
   }
 
-  /** Takes up another attempt in the place of one that ended. */
+  /** Takes up another attempt in place of one that ended. */
   #refill(): readonly EventDelivery[] {
     return this.requested.size > this.#taken.size + this.#asking.size ? this.retry() : NONE;
   }

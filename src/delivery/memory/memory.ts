@@ -1,4 +1,4 @@
-/** All state that the dispatcher keeps in memory. Everything in it that must not be lost is on the disk as well. */
+/** All state that the dispatcher keeps in memory. The parts that must not be lost are on the disk as well. */
 import type { Claim } from "../../domain/deliveries/delivery.ts";
 import type { Ladder } from "../../domain/deliveries/due-time.ts";
 import type { EndedAttempt } from "../../store/store.ts";
@@ -9,7 +9,7 @@ import { ManualAttempts } from "./manual-attempts.ts";
 import { Reachability } from "./reachability.ts";
 import { Windows, type Window } from "./windows.ts";
 
-/** An endpoint with more due than is attempted at a time. */
+/** An endpoint with more deliveries due than can be attempted at a time. */
 export interface Queue {
   readonly endpoint: string;
   readonly atOnce: number;
@@ -18,37 +18,37 @@ export interface Queue {
 
 export interface DeliveryRules {
   readonly ladder: Ladder;
-  /** The most milliseconds by which a receiver may postpone its next attempt; 0 keeps the ladder exact. */
+  /** The longest time, in milliseconds, by which a receiver may postpone its next attempt. 0 keeps the ladder exact. */
   readonly maxRetryAfter: number;
   /** The time limit of an attempt, in milliseconds. */
   readonly timeoutMs: number;
-  /** Bytes of bodies that memory may hold. */
+  /** The number of body bytes that memory may hold. */
   readonly loadedBytes: number;
   readonly autoDisable: AutoDisableRules;
 }
 
 /** The conditions under which endpoints are disabled automatically. */
 export interface AutoDisableRules {
-  /** After an answer of 410. */
+  /** True to disable an endpoint that answers 410. */
   readonly onGone: boolean;
-  /** After this many milliseconds of failures without a success; 0 for never. */
+  /** Disable after this many milliseconds of failures without a success. 0 for never. */
   readonly afterMs: number;
 }
 
 /**
- * An attempt with its verdict, and what its due time was computed from: the clock's epoch, and the monotonic time at
- * which the attempt ended.
+ * An attempt with its verdict, and the inputs of its due time: the clock's epoch, and the monotonic time at which the
+ * attempt ended.
  */
 export interface DecidedAttempt extends EndedAttempt {
   readonly epoch: number;
   readonly endedAt: number;
-  /** True if the disk did not take it before, so that it is in the log already. */
+  /** True if the disk refused it before, so that it is already in the log. */
   readonly isRetried: boolean;
 }
 
 export class Memory {
   readonly rules: DeliveryRules;
-  /** The number of attempts to the endpoint that may be in flight at once, as far as is known. */
+  /** The number of attempts to the endpoint that may be in flight at a time, as far as is known. */
   readonly capOf: (endpoint: string) => number;
   readonly windows: Windows;
   readonly endpoints = new Endpoints();
@@ -60,13 +60,13 @@ export class Memory {
   /** Deliveries that were withdrawn while they were loaded, and still are. None of them is started any more. */
   readonly withdrawn = new Set<string>();
   /**
-   * Returns true if another node sends for the endpoint, so that nothing of it is started here. Null without other
-   * nodes.
+   * Returns true if another node sends for the endpoint, so that nothing of it is started here. Null if there are no
+   * other nodes.
    */
   elsewhere: ((endpoint: string) => boolean) | null = null;
-  /** Deliveries whose release somebody waits for. */
+  /** Deliveries whose release somebody is waiting for. */
   readonly watched = new Set<string>();
-  /** Results, and claims to be given back, that the store did not take. The next tick tries again. */
+  /** Results, and claims to be given back, that the store refused. The next tick tries again. */
   unrecorded: readonly DecidedAttempt[] = [];
   refused: readonly Claim[] = [];
 
@@ -91,7 +91,7 @@ export class Memory {
     return elsewhere === null ? all : [...all].filter((endpoint) => !elsewhere(endpoint));
   }
 
-  /** When the oldest delivery fell due; null if none is due. Looks at all of memory. */
+  /** Returns the time at which the oldest delivery fell due, or null if none is due. Looks at all of memory. */
   oldestDueAt(now: number): number | null {
     let oldest = Number.POSITIVE_INFINITY;
     for (const window of this.windows.all()) {
@@ -100,7 +100,10 @@ export class Memory {
     return oldest <= now ? oldest : null;
   }
 
-  /** Endpoints with more due than may be attempted at a time, the longest wait first. Looks at all of memory. */
+  /**
+   * Returns the endpoints with more deliveries due than can be attempted at a time, the longest wait first. Looks at
+   * all of memory.
+   */
   queues(now: number): Queue[] {
     const queues: Queue[] = [];
     for (const window of this.windows.all()) {
@@ -115,7 +118,7 @@ export class Memory {
   }
 }
 
-/** Loaded deliveries are due or being attempted; for those on disk `nextDueAt` has the time. */
+/** Loaded deliveries are due or being attempted. For those on disk, `nextDueAt` has the time. */
 function oldestOf({ loaded, nextDueAt }: Window): number {
   let oldest = nextDueAt;
   for (const { dueAt } of loaded.values()) oldest = Math.min(oldest, dueAt);

@@ -1,8 +1,8 @@
 /**
  * Finds out whose fault it was that an attempt got no answer. An attempt that failed without any sign of its receiver
  * is kept until that is known. While nothing at all can be reached, only one probe a second is started, and the first
- * sign of any receiver ends that. If no DNS server said anything about a receiver's name, this host's resolvers are
- * asked something that each of them knows: if they do not answer, the fault is ours.
+ * sign of any receiver ends that. If no DNS server said anything about a receiver's name, this host's resolvers get a
+ * question whose answer every resolver knows. If they do not answer it, the fault is ours.
  */
 import {
   evidenceOf,
@@ -26,17 +26,19 @@ export interface EndedClaim {
 
 /** The decisions about attempts that ended, and about the network. */
 export class Judgement {
-  /** The receivers' fault or merit, to be recorded. */
+  /** Failures and successes of the receivers, to be recorded. */
   readonly record: EndedClaim[] = [];
-  /** Our fault: to be sent again at once. */
+  /** Failures of ours, to be sent again at once. */
   readonly again: EndedClaim[] = [];
-  /** Our fault, although others can be reached: to be sent again after a pause. */
+  /** Failures of ours although others can be reached, to be sent again after a pause. */
   readonly rest: EndedClaim[] = [];
-  /** Set when the state changes: from now on nothing can be reached, for the reason `why`, or somebody can again. */
+  /**
+   * Set when the state changes: either nothing can be reached from now on, for the reason `why`, or somebody can again.
+   */
   change: { readonly out: true; readonly why: string } | { readonly out: false } | null = null;
-  /** Still nothing can be reached; make one attempt to find out. */
+  /** Set if nothing can be reached yet: make one attempt to find out. */
   probe: { readonly why: string; readonly silentMs: number } | null = null;
-  /** True if this host's resolvers must be asked. */
+  /** True to ask this host's resolvers. */
   askResolvers = false;
 }
 
@@ -49,14 +51,14 @@ interface Undecided extends EndedClaim {
 export class Reachability {
   /** True while nothing can be reached, so that nothing may start. */
   out = false;
-  /** When `timePassed` has something to do. */
+  /** The time at which `timePassed` has something to do. */
   wakeAt = Number.POSITIVE_INFINITY;
   readonly #outage: Outage;
   #undecided: Undecided[] = [];
-  /** Attempts whose look-up was not answered, kept until the resolvers were asked. */
+  /** Attempts whose look-up was not answered, kept until the resolvers have been asked. */
   #unresolved: EndedClaim[] = [];
   #asking = false;
-  /** True if the last question to the resolvers got no answer. */
+  /** True if the resolvers did not answer the last question. */
   #askedInVain = false;
   /** This host's own reason why it is cut off, or null. */
   #why: string | null = null;
@@ -74,7 +76,7 @@ export class Reachability {
     return judgement;
   }
 
-  /** This host's resolvers were asked. `why` says why they are of no use, or is null. */
+  /** The resolvers have been asked. `why` says why they are of no use, or is null. */
   resolversAsked(why: string | null, now: number): Judgement {
     const judgement = new Judgement();
     this.#asking = false;
@@ -97,7 +99,7 @@ export class Reachability {
     return judgement;
   }
 
-  /** Keeps no attempt from now on: undecided ones are recorded as they are, and so are those that end later. */
+  /** Keeps no attempt from now on. Undecided ones are recorded as they are, and so are those that end later. */
   stop(): Judgement {
     const judgement = new Judgement();
     this.#stopped = true;
@@ -144,8 +146,7 @@ export class Reachability {
       if (spared) this.#why = detail;
     }
     if (ours && !spared && !this.out) judgement.rest.push(each);
-    // An attempt whose last sign came before a silence, and which timed out in it, counts as failed in that silence
-    // too.
+    // If the last sign came before a silence and the attempt timed out in it, it counts as failed in that silence too.
     else if (!inconclusive || this.#outage.reach === "clear") judgement.record.push(each);
     else this.#undecided.push({ ...each, verdict: ours ? "rest" : spared ? "again" : "record" });
   }
@@ -194,15 +195,15 @@ export class Reachability {
 }
 
 /**
- * Returns when in the attempt the last sign of its host arrived, in milliseconds since the start. Null if there was
- * none; undefined if the host was never asked.
+ * Returns the time of the last sign of its host, in milliseconds since the start of the attempt. Null if there was
+ * none. Undefined if the attempt never got as far as asking the host.
  */
 function lastSignAt({ durationMs, phases }: Outcome, evidence: Evidence): number | null | undefined {
   if (isInconclusive(evidence)) return phases.firstByteMs ?? phases.tlsMs ?? phases.connectMs;
   return evidence === "answer" ? durationMs : undefined;
 }
 
-/** Applies the resolvers' answer to an attempt. */
+/** Applies what the resolvers said to an attempt. */
 function judged(each: EndedClaim, why: string | null): EndedClaim {
   const { outcome } = each.ended;
   if (why === null) return { ...each, ended: { ...each.ended, outcome: { ...outcome, evidence: "silence" } } };

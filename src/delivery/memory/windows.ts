@@ -1,6 +1,6 @@
 /**
- * Keeps what memory has loaded of pending deliveries: one window per endpoint, the total, when each window is to be
- * read next, and how much more may be loaded. Deliveries over the limits are released to the disk.
+ * Tracks what memory has loaded of pending deliveries: one window per endpoint, the total, the time of each window's
+ * next read, and how much more may be loaded. Deliveries over the limits go back to the disk.
  */
 import type { Claim, Position } from "../../domain/deliveries/delivery.ts";
 import { INITIAL_CAP } from "../../domain/endpoints/endpoint.ts";
@@ -8,15 +8,15 @@ import { Timetable, type Scheduled } from "../../domain/time/timetable.ts";
 import type { DuePage, PendingDelivery, Waiting } from "../../store/store.ts";
 
 /**
- * The most deliveries loaded in all, and the most first attempts of one endpoint: when they are committed, and when
- * they are read.
+ * The maximum number of deliveries loaded in total. Also limits the first attempts of one endpoint, both when they are
+ * committed and when they are read.
  */
 const LIMIT = 20_000;
 const FRESH_LIMIT = 4096;
 const READ_FIRSTS = 512;
-/** Even when memory is full, an endpoint with fewer loaded than this gets its fresh deliveries sent at once. */
+/** Even when memory is full, fresh deliveries of an endpoint with fewer than this loaded are sent at once. */
 const FEW = 32;
-/** The deliveries that are read of an endpoint while memory is full: one to send, and the next. */
+/** The number of deliveries that are read of an endpoint while memory is full: one to send, and the next one. */
 const LEAST = 2;
 
 export class Windows {
@@ -58,7 +58,7 @@ export class Windows {
     this.#count(claim, 1);
   }
 
-  /** If the delivery is not loaded, a read that is under way will not load it either. */
+  /** If the delivery is not loaded, a read in progress will not load it either. */
   release(endpoint: string, delivery: string): void {
     const window = this.#windows.get(endpoint);
     const claim = window?.loaded.get(delivery);
@@ -80,7 +80,7 @@ export class Windows {
     if (window.nextDueAt === dueAt) this.plan(window);
   }
 
-  /** Has the window read when its next delivery is due. */
+  /** Schedules a read of the window for when its next delivery is due. */
   plan(window: Window): void {
     const { nextDueAt } = window;
     if (window.heapAt !== -1 && window.wakeAt === nextDueAt) return;
@@ -88,7 +88,7 @@ export class Windows {
     if (nextDueAt < Number.POSITIVE_INFINITY) this.#planned.add(window, nextDueAt);
   }
 
-  /** The next window with something due by `now`, once for each plan; undefined if there is none. */
+  /** Returns the next window with something due by `now`, once for each plan, or undefined if there is none. */
   takeDue(now: number): Window | undefined {
     return this.#planned.take(now);
   }
@@ -114,8 +114,8 @@ export class Windows {
   }
 
   /**
-   * The number of further deliveries of any kind that may be read of the endpoint. While others fill the memory it
-   * still gets a few, or it would have to wait for their receivers.
+   * Returns how many more deliveries of any kind may be read of the endpoint. While others fill the memory it still
+   * gets a few, or it would have to wait for their receivers.
    */
   capacityForDue(window: Window, cap: number): number {
     if (this.isFull) return LEAST - window.loaded.size;
@@ -123,18 +123,21 @@ export class Windows {
     return window.overflows ? Math.min(capacity, this.capacityForFirsts(window, cap)) : capacity;
   }
 
-  /** The number of first attempts that may be read, past a backlog that has filled the window. */
+  /** Returns how many first attempts may be read, past a backlog that has filled the window. */
   capacityForFirsts(window: Window, cap: number): number {
     if (!window.overflows) return 0;
     return this.isFull ? LEAST - window.loaded.size : firstsAtOnce(cap) - window.firsts;
   }
 
-  /** True if the window is empty enough to read on. Reading in halves of the limit saves reading row by row. */
+  /** True if the window is empty enough to read on. Reading half the limit at a time avoids reading row by row. */
   isHalfEmpty(window: Window, cap: number): boolean {
     return window.overflows ? 2 * window.firsts <= firstsAtOnce(cap) : window.backlog <= cap;
   }
 
-  /** The endpoint whose deliveries go back to the disk first while memory is full; null if every endpoint has few. */
+  /**
+   * Returns the endpoint whose deliveries go back to the disk first while memory is full, or null if every endpoint has
+   * few.
+   */
   fullest(): string | null {
     let fullest: Window | null = null;
     for (const window of this.#windows.values()) {
@@ -156,38 +159,35 @@ const NOTHING: ReadonlyMap<string, Claim> = new Map();
 
 /**
  * One endpoint's pending deliveries that memory has loaded, and the horizon of its reads. An invariant holds for each
- * delivery that waits on disk: at or below the horizon it is loaded here; above it, it falls due no earlier than
- * `nextDueAt`, and while something is loaded or planned it will be read then. (A fresh delivery is always loaded.)
+ * delivery that waits on disk. At or below the horizon, it is loaded here. Above the horizon, it falls due no earlier
+ * than `nextDueAt`, and will be read then while something is loaded or planned. (A fresh delivery is always loaded.)
  *
  * Only a read raises the horizon. When a waiting delivery is committed and not loaded, or is released from memory, it
  * is noted in the same turn (`noteWaiting`), and the horizon drops to just below it. So the next read sees a replay due
- * now, a late result, an endpoint that was enabled, or a clock that was set back, and nothing is stuck. After a crash
+ * now, a late result, an endpoint that was enabled, or a clock that was set back, and nothing gets stuck. After a crash
  * the horizon is at the beginning and everything due is read again, because nothing on disk says that it was claimed.
- * `HorizonSweep` checks once a minute that all of this is so.
+ * `HorizonSweep` checks the invariant once a minute.
  */
 export class Window implements Scheduled {
   readonly endpoint: string;
-  /** When the next read is planned, and its index in the timetable; -1 while none is planned. */
+  /** The time of the next planned read, and its index in the timetable. The index is -1 while none is planned. */
   wakeAt = Number.POSITIVE_INFINITY;
   heapAt = -1;
   /** Created with the first delivery that is loaded, because most of many endpoints only ever wait. */
   #loaded: Map<string, Claim> | null = null;
-  /** When the first delivery above the horizon falls due; Infinity if there is none. */
+  /** The time at which the first delivery above the horizon falls due. Infinity if there is none. */
   nextDueAt = Number.POSITIVE_INFINITY;
   /** The number of first attempts that are loaded. */
   firsts = 0;
-  /** True if first attempts may wait on disk. New ones then queue behind them, so that they start in order. */
+  /** True if first attempts may be waiting on disk. New ones then queue behind them, so that they start in order. */
   overflows = false;
   #overflowedMeanwhile = false;
   #horizon = BEGINNING;
-  /** First attempts were read at least up to here, past a backlog that is due before them. It has no other meaning. */
+  /** How far first attempts have been read, past a backlog that is due before them. It has no other meaning. */
   #readAhead = BEGINNING;
-  /** The lowest position noted while a read was under way, because the read may not have seen it. */
+  /** The lowest position noted during a read, because the read may not have seen it. */
   #notedMeanwhile: Position | null = null;
-  /**
-   * Deliveries released while a read is under way, because the read may have seen them as they were before. Null
-   * outside of reads.
-   */
+  /** Deliveries released during a read, because the read may have seen their earlier state. Null outside of reads. */
   #releasedMeanwhile: Set<string> | null = null;
 
   constructor(endpoint: string) {
@@ -236,7 +236,7 @@ export class Window implements Scheduled {
 
   /** True if something above the horizon that falls due at this instant will be read then. */
   awaits(dueAt: number): boolean {
-    // While something is loaded, its end triggers the next read.
+    // While something is loaded, the end of its attempt triggers the next read.
     return this.nextDueAt <= dueAt && (this.heapAt !== -1 || this.loaded.size > 0);
   }
 
@@ -246,7 +246,7 @@ export class Window implements Scheduled {
     return !isBefore(this.#horizon, pending) || !this.awaits(pending.dueAt);
   }
 
-  /** With `ahead`, the read is for first attempts alone. */
+  /** With `ahead`, the read is for first attempts only. */
   beginRead(ahead = false): Position {
     this.#releasedMeanwhile = new Set();
     this.#overflowedMeanwhile = false;
@@ -277,7 +277,7 @@ export class Window implements Scheduled {
     return added;
   }
 
-  /** Ends a read. If it failed, nothing has changed. */
+  /** Ends a read that failed and so has changed nothing. */
   cancelRead(): void {
     this.#releasedMeanwhile = null;
     if (this.#notedMeanwhile !== null) this.#lower(this.#notedMeanwhile);

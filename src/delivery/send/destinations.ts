@@ -2,8 +2,8 @@
  * Limits how many attempts are in flight to one destination, for all endpoints together. Without a limit, one publish
  * with many endpoints at one place would open thousands of connections to somebody who never asked for any. A
  * destination is the address that answered last, or the registrable host until an address has answered. So a platform
- * that thousands of customers share is one destination only for their first attempts; and while some endpoints are
- * known by host and some by address, there may be twice as many. Addresses that are not public have no limit, because
+ * that thousands of customers share is one destination only for their first attempts. While some endpoints are known by
+ * host and some by address, there may be twice as many attempts. Addresses that are not public have no limit, because
  * the operator allowed them.
  */
 import { isGlobal, parseAddress } from "../../domain/network/address.ts";
@@ -24,7 +24,7 @@ export class Destinations {
     this.#most = most;
   }
 
-  /** Returns the endpoint's `Way`, always the same object. */
+  /** Returns the endpoint's `EndpointDestination`, always the same object. */
   of(endpoint: string): EndpointDestination {
     let destination = this.#byEndpoint.get(endpoint);
     if (destination === undefined)
@@ -113,12 +113,12 @@ function registrable(hostname: string): string | null {
 }
 
 const GROWS_MS = 1000;
-/** The number of open files allowed may change while the process runs, so look again this often. */
+/** The number of open files allowed may change while the process runs, so check again this often. */
 const LOOK_MS = 10_000;
 
 /**
- * Limits how many attempts may be in flight: as many as are configured and as the open files allow. After a shortage,
- * it begins at the number that got through, and doubles each second. Times are monotonic milliseconds.
+ * Limits how many attempts may be in flight to what is configured and what the open files allow. After a shortage, the
+ * limit begins at the number that got through, and doubles each second. Times are monotonic milliseconds.
  */
 export class InFlightLimit {
   readonly #most: () => number;
@@ -149,7 +149,7 @@ export class InFlightLimit {
     this.#ceiling = this.#most();
   }
 
-  /** When the limit will rise; Infinity if it will not. */
+  /** The time at which the limit will rise. Infinity if it will not. */
   get growsAt(): number {
     return this.#limit === Number.POSITIVE_INFINITY ? this.#limit : this.#since + GROWS_MS;
   }

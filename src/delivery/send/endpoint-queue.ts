@@ -1,7 +1,7 @@
 /**
- * The queue of one endpoint, in two lanes, and the limit of how much of it may be in flight at once. The lanes (fresh
- * deliveries; the backlog of retries and replays) take turns while both wait, and a lane that has half of the cap in
- * flight lets the other go first. So each gets at least half, and neither starves however small the cap.
+ * The queue of one endpoint, in two lanes, with the limit of how much of it may be in flight at a time. The lanes
+ * (fresh deliveries, and the backlog of retries and replays) take turns while both wait, and a lane that has half of
+ * the cap in flight lets the other go first. So each gets at least half, and neither starves however small the cap.
  */
 import type { Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -11,7 +11,7 @@ import type { EvenPace } from "../../domain/time/token-bucket.ts";
 const DEAD_AFTER = 3;
 
 /**
- * The evidence that the end of an attempt gives about the receiver: `fast` if it answered and could take more at once;
+ * The evidence about the receiver from the end of an attempt: `fast` if it answered and could take more at a time;
  * `slow` if it answered; `silent` if it did not (refused, unreachable, timed out); `unknown` if the fault was ours or
  * nothing was sent.
  */
@@ -52,17 +52,17 @@ export class EndpointQueue {
     return this.waiting > 0 && this.inFlight < this.cap;
   }
 
-  /** True if the last three attempts to end all got no answer. */
+  /** True if each of the last three attempts to end got no answer. */
   get dead(): boolean {
     return this.#silences >= DEAD_AFTER;
   }
 
-  /** The rate allows a start from this instant on. */
+  /** The instant from which the rate allows a start. */
   get readyAt(): number {
     return this.bucket?.readyAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** With 0, nothing starts until it is raised. */
+  /** With 0, nothing starts until the ceiling is raised. */
   setCeiling(ceiling: number): void {
     this.ceiling = ceiling;
     this.cap = Math.min(Math.max(1, this.cap), ceiling);
@@ -72,7 +72,7 @@ export class EndpointQueue {
     (send.fresh ? this.#fresh : this.#backlog).sends.push(send);
   }
 
-  /** Starts the next send. Something must be waiting. */
+  /** Starts the next send. There must be one waiting. */
   take(now: number): Send {
     const lane = this.#laneInTurn();
     this.#lastTaken = lane;
@@ -117,16 +117,16 @@ function grown(cap: number, speed: "fast" | "slow"): number {
 
 /** An answer that takes longer never raises the cap. */
 const FAST_MS = 1000;
-/** Added to twice the quickest answer, for delays by a scheduler or a garbage collector. */
+/** Added to twice the quickest answer, to allow for delays by a scheduler or a garbage collector. */
 const SLACK_MS = 2;
-/** The quickest answer is forgotten after one to two of these, because a receiver may have moved further away. */
+/** Forget the quickest answer after one to two of these, because a receiver may have moved further away. */
 const MEMORY_MS = 60_000;
 
 /**
- * Judges by an endpoint's answers whether it could take more at once. An answer much slower than the recent quickest
- * means that requests queue up somewhere, at the receiver or here, and more of them at once would only be slower. So a
- * cap settles where the endpoint's throughput does, at 30 or so on a fast network, and rises to its ceiling for a
- * receiver that needs 80 ms for each.
+ * Judges from an endpoint's answers whether it could take more at a time. An answer much slower than the recent
+ * quickest means that requests queue up somewhere, at the receiver or here, so sending more at a time would only slow
+ * it down. The cap therefore settles where the endpoint's throughput does: at about 30 on a fast network, and at its
+ * ceiling for a receiver that needs 80 ms for each.
  */
 export class Speedometer {
   #quickest = Number.POSITIVE_INFINITY;
@@ -157,10 +157,10 @@ export class Speedometer {
 }
 
 const SMALLEST_BUFFER = 4;
-/** The longest buffer that is kept while it is empty. */
+/** The longest buffer that is kept while empty. */
 const KEPT_BUFFER = 32;
 
-/** A first-in, first-out queue in a circular buffer: both ends take constant time at any length. */
+/** A first-in, first-out queue in a circular buffer, so that both ends take constant time at any length. */
 export class Fifo<T> {
   /** Its length is a power of two, or zero before the first item. */
   #items: (T | undefined)[] = [];
@@ -183,7 +183,7 @@ export class Fifo<T> {
     this.#items[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#items.length - 1);
     this.#size--;
-    // There is one of these per endpoint, so a burst must not leave its buffer behind for good.
+    // There is a queue per endpoint, so a burst must not leave its buffer behind for good.
     if (this.#size === 0 && this.#items.length > KEPT_BUFFER) this.#items = [];
     return item;
   }
@@ -197,7 +197,7 @@ export class Fifo<T> {
   #grow(): void {
     const items: (T | undefined)[] = [];
     for (let i = 0; i < this.#size; i++) items.push(this.#items[(this.#head + i) & (this.#size - 1)]);
-    // Filled rather than left with holes, which are slower to read.
+    // Fill the array rather than leave holes, which are slower to read.
     for (let free = Math.max(SMALLEST_BUFFER, this.#size); free > 0; free--) items.push(undefined);
     this.#items = items;
     this.#head = 0;

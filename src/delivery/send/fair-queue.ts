@@ -1,11 +1,11 @@
 /**
  * Decides which endpoint sends next. Endpoints with something to send take turns in a ring, one delivery each, within
  * their own cap of attempts in flight and their own rate. So a slow or dead endpoint fills its cap and delays no other.
- * Deliveries of a job are added at the job's pace.
+ * A job's deliveries are added at its own pace.
  *
  *   add ──► ready ──next──► in flight ──ended──► ready | idle
  *             │ └── no token ──► throttled ── its time ──► ready
- *             └──── dead: in a ring of their own, open while the dead hold less than their share and keep to their pace
+ *             └──── dead: in a separate ring, open while the dead hold less than their share and keep to their pace
  *
  * Times are monotonic milliseconds.
  */
@@ -18,18 +18,18 @@ import { EndpointQueue, type Speed } from "./endpoint-queue.ts";
 import { PacedJobs } from "./paced-jobs.ts";
 
 /**
- * Dead receivers together hold at most this part of all that is in flight. They may hold more only until the attempts
- * end that a receiver had in flight when it was found dead.
+ * Dead receivers together hold at most this part of everything in flight. They may exceed it only until the attempts
+ * end that were in flight to a receiver when it was found dead.
  */
 const DEAD_SHARE = 1 / 4;
 /**
- * Attempts a second to all dead receivers together. Without this, a receiver that refuses in microseconds would use up
- * its backlog's rungs and a whole core.
+ * The attempts per second to all dead receivers together. Without this limit, a receiver that refuses in microseconds
+ * would use up its backlog's rungs and a whole core.
  */
 const DEAD_PER_SECOND = 500;
-/** The time that an endpoint waits if its destination is full. */
+/** How long an endpoint waits if its destination is full. */
 const FULL_MS = 20;
-/** The most idle endpoints that are remembered with what was learnt of them: the cap, and whether they were dead. */
+/** The maximum number of idle endpoints to remember, with their caps and whether they were dead. */
 const IDLE_LIMIT = 16_384;
 
 /** An endpoint's queue, with its place in a ring or in the timetable. */
@@ -38,7 +38,7 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
   ring: Ring<Queue> | null = null;
   previous: Queue | null = null;
   next: Queue | null = null;
-  /** Grows with each entry into a ring, and so shows which of two entered first, across rings. */
+  /** Grows with each entry into a ring, and so shows across rings which of two entered first. */
   ticket = 0;
   wakeAt = 0;
   heapAt = -1;
@@ -51,7 +51,7 @@ class Queue extends EndpointQueue implements Member<Queue>, Scheduled {
 
 export class FairQueue {
   /**
-   * Every endpoint with something waiting or in flight, every one with limits of its own, and the remembered idle ones.
+   * Every endpoint with something waiting or in flight, every one with its own limits, and the remembered idle ones.
    */
   readonly #queues = new Map<string, Queue>();
   readonly #ready = new Ring<Queue>();
@@ -71,19 +71,19 @@ export class FairQueue {
 
   readonly #destinations: Destinations;
 
-  /** At most `defaultCeiling` attempts are in flight for one endpoint, and `maxInFlight` in all. */
+  /** At most `defaultCeiling` attempts are in flight for one endpoint, and `maxInFlight` in total. */
   constructor(defaultCeiling: number, maxInFlight: number, destinations = new Destinations(Number.POSITIVE_INFINITY)) {
     this.#destinations = destinations;
     this.#defaultCeiling = defaultCeiling;
     this.#maxInFlight = maxInFlight;
   }
 
-  /** Sets the limit in all. Attempts above it stay in flight until they end. */
+  /** Sets the total limit. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
   }
 
-  /** The number of deliveries that wait for their turn. */
+  /** The number of deliveries that are waiting for their turn. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -93,24 +93,23 @@ export class FairQueue {
     return this.#inFlight;
   }
 
-  /** The number of endpoints that are kept in memory. */
   get endpoints(): number {
     return this.#queues.size;
   }
 
-  /** The number of attempts to this endpoint that may be in flight at once, for now. */
+  /** Returns the number of attempts to this endpoint that may be in flight at a time, for now. */
   cap(endpoint: string): number {
     return this.#queues.get(endpoint)?.cap ?? Math.min(INITIAL_CAP, this.#defaultCeiling);
   }
 
-  /** Allows only one attempt at once, until answers show that there may be more. */
+  /** Allows only one attempt at a time, until answers show that there may be more. */
   startLow(endpoint: string): void {
     const queue = this.#queue(endpoint);
     queue.cap = Math.min(1, queue.ceiling);
     this.#place(queue);
   }
 
-  /** Null for the default. */
+  /** Null restores the default. */
   setCeiling(endpoint: string, maxInFlight: number | null): void {
     const ceiling = Math.min(maxInFlight ?? this.#defaultCeiling, this.#defaultCeiling);
     if (ceiling === this.#defaultCeiling && !this.#queues.has(endpoint)) return;
@@ -119,14 +118,14 @@ export class FairQueue {
     this.#place(queue);
   }
 
-  /** Null for no limit. */
+  /** Null removes the limit. */
   setRate(endpoint: string, perSecond: number | null, now: number): void {
     if (perSecond === null && !this.#queues.has(endpoint)) return;
     const queue = this.#queue(endpoint);
     if (perSecond === null) queue.bucket = null;
     else if (queue.bucket === null) queue.bucket = new EvenPace(perSecond);
     else queue.bucket.setRate(perSecond, now);
-    // The time at which it may go on was computed with the old rate.
+    // The time at which it may resume was computed with the old rate.
     this.#throttled.remove(queue);
     this.#place(queue);
   }
@@ -137,7 +136,7 @@ export class FairQueue {
     else (this.#paced ??= new PacedJobs()).add(send);
   }
 
-  /** The next delivery to attempt; undefined if none of those that wait may start now. */
+  /** Returns the next delivery to attempt, or undefined if none of those that wait may start now. */
   next(now: number): Send | undefined {
     for (let send = this.#paced?.take(now); send !== undefined; send = this.#paced?.take(now)) this.#enqueue(send);
     for (let queue = this.#throttled.take(now); queue !== undefined; queue = this.#throttled.take(now)) {
@@ -154,8 +153,9 @@ export class FairQueue {
   }
 
   /**
-   * When to call `next` again even if nothing was added and nothing ended, because a rate or a pace allows a start
-   * then. It lies in the future once `next` returned undefined; Infinity if nothing waits for a rate or pace.
+   * Returns when to call `next` again even if nothing was added and nothing ended, because a rate or a pace allows a
+   * start then. After `next` has returned undefined, this lies in the future. Infinity if nothing waits for a rate or
+   * pace.
    */
   nextAt(): number {
     const dead = this.#deadMayStart && this.#inFlight < this.#maxInFlight && this.#dead.first !== null;
@@ -175,7 +175,7 @@ export class FairQueue {
     this.#place(queue);
   }
 
-  /** Takes back what the endpoint still had waiting. Attempts in flight are counted until they end. */
+  /** Takes back the deliveries of the endpoint that are still waiting. Attempts in flight count until they end. */
   forget(endpoint: string): Send[] {
     const sends = this.#paced?.forget(endpoint) ?? [];
     const queue = this.#queues.get(endpoint);
@@ -202,7 +202,7 @@ export class FairQueue {
     return queue;
   }
 
-  /** The first queue in order of entry that may start, apart from its own rate. */
+  /** Returns the first queue in order of entry that may start, disregarding its own rate. */
   #first(now: number): Queue | null {
     const ready = this.#ready.first;
     const dead = this.#dead.first;
@@ -232,7 +232,7 @@ export class FairQueue {
     return send;
   }
 
-  /** Moves a queue to the ring it belongs in after a change. */
+  /** Moves a queue to the ring that it belongs in after a change. */
   #place(queue: Queue): void {
     if (!queue.mayStart) this.#throttled.remove(queue);
     const ring = this.#ringOf(queue);
@@ -247,7 +247,7 @@ export class FairQueue {
   #ringOf(queue: Queue): Ring<Queue> | null {
     if (queue.heapAt !== -1) return null;
     if (queue.mayStart) return queue.dead ? this.#dead : this.#ready;
-    // Limits of its own are kept only in the queue, so such a queue must not be dropped.
+    // The queue holds an endpoint's own limits, which exist nowhere else, so it must not be dropped.
     const ordinary = queue.bucket === null && queue.ceiling === this.#defaultCeiling;
     return ordinary && queue.waiting === 0 && queue.inFlight === 0 ? this.#idle : null;
   }
@@ -259,7 +259,7 @@ export class FairQueue {
   }
 }
 
-/** A member of a ring, in one ring at a time. It holds the links itself, so that a turn allocates nothing. */
+/** A member of a ring, and of only one at a time. It holds the links itself, so that a turn allocates nothing. */
 export interface Member<T extends Member<T>> {
   ring: Ring<T> | null;
   previous: T | null;

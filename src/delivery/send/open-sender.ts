@@ -5,9 +5,9 @@ import { Exchange } from "../http/exchange.ts";
 import { Sender, type SenderParts } from "./sender.ts";
 import { Signer, type SignatureOptions } from "./signer.ts";
 
-/** The settings that a sender is made from, as plain data, so that they can be sent to a thread. */
+/** The settings that a sender is made from, as plain data that can be sent to a thread. */
 export interface SenderSettings extends EgressSettings {
-  /** The limit for this sender alone. */
+  /** The limit for this sender only. */
   readonly maxInFlight: number;
   /** The number of senders that share this process's open files. */
   readonly senders: number;
@@ -15,7 +15,7 @@ export interface SenderSettings extends EgressSettings {
   /** The limit for all senders together. */
   readonly destinationMaxInFlight: number;
   readonly signature: SignatureOptions;
-  /** The shared state of a `DatabaseClock`, for a thread; without it the thread uses the host's clock. */
+  /** The shared state of a `DatabaseClock`, for a thread. Without it the thread uses the host's clock. */
   readonly clockDistance?: SharedArrayBuffer | undefined;
 }
 

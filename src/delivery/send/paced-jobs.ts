@@ -1,7 +1,7 @@
 /**
- * Starts the deliveries of a job at the job's pace. The first delivery of each job and endpoint enters its endpoint's
- * queue when the pace allows, like any other delivery, and the next one only after that one has started. So the pace
- * holds for starts, however long an endpoint had no slot free.
+ * Starts a job's deliveries at the job's pace. The first delivery of each job and endpoint enters its endpoint's queue
+ * when the pace allows, like any other delivery, and the next one only after that one has started. So the pace holds
+ * for starts, however long an endpoint had no free slot.
  *
  *   add ──► waiting ──its pace──► handed over ──its turn──► started
  *
@@ -33,7 +33,7 @@ export class PacedJobs {
   readonly #lanes = new Map<string, Lane>();
   readonly #sleeping = new Timetable<Lane>();
 
-  /** When `take` may return something; Infinity if nothing waits for its pace. */
+  /** The time at which `take` may return something. Infinity if nothing waits for its pace. */
   get wakeAt(): number {
     return this.#sleeping.wakeAt;
   }
@@ -47,7 +47,7 @@ export class PacedJobs {
     if (!lane.out) this.#sleep(lane);
   }
 
-  /** The next send that the pace allows now. */
+  /** Returns the next send that the pace allows now. */
   take(now: number): Send | undefined {
     for (let lane = this.#sleeping.take(now); lane !== undefined; lane = this.#sleeping.take(now)) {
       const send = lane.sends.shift();
@@ -68,7 +68,8 @@ export class PacedJobs {
   }
 
   /**
-   * Takes back what the endpoint had waiting here. A send that was handed over is taken back from its queue elsewhere.
+   * Takes back the deliveries of the endpoint that wait here. Those that were handed over are taken back from its queue
+   * instead.
    */
   forget(endpoint: string): Send[] {
     const lanes = [...this.#lanes.values()].filter((lane) => lane.endpoint === endpoint);

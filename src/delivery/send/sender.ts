@@ -1,6 +1,6 @@
 /**
  * Sends what the dispatcher hands it: the fair queue chooses the delivery, the request is signed and posted, and the
- * outcome is reported. It knows no store and no ladder.
+ * outcome is reported. The sender does not know the store or the ladder.
  */
 import { type Clock, Slice } from "../../clock.ts";
 import type { AddressRules } from "../../domain/network/address.ts";
@@ -15,18 +15,18 @@ import type { Signer } from "./signer.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
 /**
- * The interface of a sender to the dispatcher. A sender on the same thread implements it, and so does a pool on
- * threads.
+ * The interface that a sender offers to the dispatcher. A sender on the same thread implements it, and so does a pool
+ * of threads.
  */
 export interface Sending {
   /** The number of attempts on the wire. */
   readonly inFlight: number;
-  /** The number of attempts to this endpoint that may be in flight at once, as far as is known here. */
+  /** Returns the number of attempts to this endpoint that may be in flight at a time, as far as the sender knows. */
   cap(endpoint: string): number;
   /**
    * Sets an endpoint's settings. They apply to attempts that start after this resolves, and to sends handed over after
-   * the call. An endpoint that is enabled again starts with one attempt at once, because its receiver's capacity is not
-   * known.
+   * the call. An endpoint that was just enabled starts with one attempt at a time, because its receiver's capacity is
+   * not known.
    */
   setTarget(target: Target): Promise<void>;
   /** Sets the rules for every new connection, and for every request that is not on the wire yet. */
@@ -34,20 +34,20 @@ export interface Sending {
   /** The targets of their endpoints must have been set. Each send ends, is given back, or waits while paused. */
   send(sends: readonly Send[]): void;
   /**
-   * Starts nothing more of what the endpoint had waiting. Returns the ids of the deliveries that it gives back. With
-   * `isGone` the endpoint was deleted, and everything about it is forgotten.
+   * Starts no more of the endpoint's waiting sends. Returns the ids of the deliveries that it gives back. With `isGone`
+   * the endpoint was deleted, and everything about it is forgotten.
    */
   forget(endpoint: string, isGone?: boolean): Promise<readonly string[]>;
   /** Resolves once nothing starts any more. */
   pause(): Promise<void>;
   resume(): void;
-  /** While paused, starts one attempt nevertheless: the next in turn. */
+  /** Starts one attempt in spite of the pause: the next in turn. */
   probe(): void;
   /** Pauses, and resolves when nothing is in flight and every end was reported. */
   drain(): Promise<void>;
-  /** Pauses, and ends what is in flight as `interrupted`. */
+  /** Pauses, and ends everything in flight as `interrupted`. */
   abort(): void;
-  /** To be called after a drain. */
+  /** Call this after a drain. */
   close(): Promise<void>;
 }
 
@@ -60,9 +60,9 @@ export interface SenderParts {
   readonly open: (target: Target) => Wire;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
-  /** The limit to one destination, for all of its endpoints. Default: no limit. */
+  /** The limit for one destination, across all of its endpoints. Default: no limit. */
   readonly destinationMaxInFlight?: number;
-  /** The number of attempts that the open files allow, which may be fewer. */
+  /** Returns the number of attempts that the open files allow, which may be fewer. */
   readonly room?: () => number;
   readonly onEnded: (ended: Ended, send: Send) => void;
   /** Called before the first byte of an attempt. */
@@ -91,7 +91,7 @@ export class Sender implements Sending {
   /** Wires on which nothing new is sent, kept until their attempts have ended. */
   readonly #leaving = new Set<Wire>();
   #paused = false;
-  /** True while starting goes on only in a coming turn of the event loop. */
+  /** True while starting resumes only in a later turn of the event loop. */
   #yields = false;
   /** Set while deliveries wait only for a rate, a pace or a limit. */
   #cancelTimer: (() => void) | null = null;
@@ -120,7 +120,7 @@ export class Sender implements Sending {
     return this.#queue.cap(endpoint);
   }
 
-  /** With `low`, an endpoint starts with one attempt at once, as if just enabled. */
+  /** With `low`, an endpoint starts with one attempt at a time, as if just enabled. */
   async setTarget(target: Target, low = false): Promise<void> {
     const before = this.#receivers.get(target.endpoint);
     const sameUrl = before !== undefined && before.target.url === target.url;
@@ -152,7 +152,7 @@ export class Sender implements Sending {
     this.#pump();
   }
 
-  /** Sets the limit in all. Attempts above it stay in flight until they end. */
+  /** Sets the total limit. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
     this.#limit.look(this.#parts.clock.monotonic());
@@ -165,7 +165,7 @@ export class Sender implements Sending {
     return given;
   }
 
-  /** As `forget`, but returns the sends, in the order in which they would have started. */
+  /** Like `forget`, but returns the sends, in the order in which they would have started. */
   takeBack(endpoint: string): readonly Send[] {
     return this.#queue.forget(endpoint);
   }
@@ -209,7 +209,7 @@ export class Sender implements Sending {
     this.#receivers.delete(endpoint);
     this.#leave(receiver.wire);
     this.#destinations.drop(endpoint);
-    // Without limits of its own, its queue is dropped like any other idle one.
+    // A queue without its own limits is dropped like any other idle one.
     this.#queue.setCeiling(endpoint, null);
     this.#queue.setRate(endpoint, null, this.#parts.clock.monotonic());
   }
@@ -274,7 +274,7 @@ export class Sender implements Sending {
     const startedAt = this.#parts.clock.now();
     const end = (outcome: Outcome) => this.#end(send, receiver, startedAt, outcome);
     if (send.corrupt) {
-      // Never send these: they are not the bytes that were accepted.
+      // Never send these bytes: they are not the ones that were accepted.
       queueMicrotask(() => end(noResponse("payload_corrupt", "the stored payload does not match its checksum", 0)));
       return;
     }

@@ -9,17 +9,17 @@ import type { SignedRequest } from "../http/exchange.ts";
 export interface SignatureOptions {
   /** The name of the body signature's header, sent in exactly this case. */
   readonly header: string;
-  /** True sends the headers of Standard Webhooks to every endpoint, not only to those that chose `ed25519`. */
+  /** True to send the headers of Standard Webhooks to every endpoint, not only to those that chose `ed25519`. */
   readonly standardWebhooks: boolean;
   /** webhookd's version, for the user agent. */
   readonly version: string;
 }
 
-/** Signs for one endpoint. It computes once what does not change between attempts, above all the key. */
+/** Signs for one endpoint. Computes once what does not change between attempts, above all the key. */
 export class Signer {
   readonly #path: string;
   readonly #key: SigningKey;
-  /** The keys of `webhook-signature`, in the order of its entries; empty if the header is not sent. */
+  /** The keys of `webhook-signature`, in the order of its entries. Empty if the header is not sent. */
   readonly #standardKeys: readonly Pick<SigningKey, "signStandard">[];
   readonly #options: SignatureOptions;
   readonly #userAgent: string;
@@ -27,7 +27,7 @@ export class Signer {
 
   constructor(target: Target, options: SignatureOptions) {
     const { href, origin } = new URL(target.url);
-    // Includes a question mark that nothing follows, which `search` would leave out.
+    // This keeps a question mark that nothing follows, which `search` would leave out.
     this.#path = href.slice(origin.length);
     this.#key = signingKey(target.signingSecret);
     const isSent = options.standardWebhooks || target.privateKeys.length > 0;
@@ -57,7 +57,7 @@ export class Signer {
     return { method: "POST", path: this.#path, headers, body, keepsAll: send.trigger === "test" };
   }
 
-  /** During a rotation both secrets sign, and both private keys. */
+  /** Returns the keys that sign. During a rotation both secrets do, and both private keys. */
   #keysOf({ nextSigningSecret, privateKeys, signatures }: Target): Pick<SigningKey, "signStandard">[] {
     const next = nextSigningSecret === null ? [] : [signingKey(nextSigningSecret)];
     const hmac = signatures.includes("hmac") ? [this.#key, ...next] : [];
@@ -76,7 +76,7 @@ export class Signer {
 }
 
 /**
- * The API accepts no other headers. Should another be stored all the same, it must not end one header and begin
+ * The API accepts no other headers. If another one is stored all the same, it must not end one header and begin
  * another.
  */
 function isSendable(header: [name: string, value: string]): boolean {

@@ -1,13 +1,16 @@
-/** Decides when so much is sent that threads are worth their start and their wake-ups, and when they no longer are. */
+/**
+ * Decides when there is so much to send that threads are worth their start and their wake-ups, and when they no longer
+ * are.
+ */
 import type { Clock } from "../../clock.ts";
 
 export interface DemandParts {
   readonly clock: Clock;
   /** Threads are wanted if there are more sends than this within a second, */
   readonly busyPerSecond: number;
-  /** and more than this in all, without a quiet second among them. */
+  /** and more than this in total, without a quiet second in between. */
   readonly busyInAll: number;
-  /** Threads are not wanted any more after this long with less than half of `busyPerSecond`. */
+  /** Threads are no longer wanted after this long with less than half of `busyPerSecond`. */
   readonly restMs: number;
   readonly onBusy: () => void;
   readonly onRest: () => void;
@@ -15,7 +18,7 @@ export interface DemandParts {
 
 const LOOK_MS = 1000;
 /**
- * Quiet time is measured in this many parts, so that it begins soon after a flood has ended rather than with the next
+ * Quiet time is measured in this many parts, so that it begins soon after a flood has ended rather than at the next
  * whole minute.
  */
 const PARTS_OF_REST = 4;
@@ -26,7 +29,7 @@ export class Demand {
   #countedSince: number;
   /** The sends in the busy seconds up to this one. */
   #busySends = 0;
-  /** The sends in this part of the quiet time, or of what may become one. */
+  /** The number of sends in this part of the quiet time, or of what may become one. */
   #inPart = 0;
   #cancelTimer: (() => void) | null = null;
 

@@ -1,7 +1,7 @@
 /**
- * The messages between the main thread and a sender's thread, in batches. A structured clone costs a microsecond for an
+ * The messages between the main thread and a sender's thread, in batches. A structured clone takes a microsecond for an
  * object of a dozen fields, and two cross for each attempt. So the usual send and the usual success travel as rows of
- * numbers and one text, and everything else as objects.
+ * numbers and one string, and everything else as objects.
  */
 import type { AddressRules } from "../../domain/network/address.ts";
 import { isPlain, plainSuccess, type Ended, type Outcome, type Trigger } from "../../domain/deliveries/attempt.ts";
@@ -45,7 +45,7 @@ export interface SlottedEnd {
 /** Endpoints and URLs repeat within a batch, so each is written once and the rows hold its index. */
 export interface PackedSends {
   readonly rows: Float64Array<ArrayBuffer>;
-  /** Alternating event and delivery ids, separated by spaces. */
+  /** Event and delivery ids alternate, separated by spaces. */
   readonly ids: string;
   readonly endpoints: readonly string[];
   readonly bodies: Uint8Array<ArrayBuffer>;
@@ -106,7 +106,7 @@ export function unpackSends({ rows, ids, endpoints, bodies, unusual }: PackedSen
   return sends;
 }
 
-/** A plain success is a row, as with sends. Unknown times in it are NaN. */
+/** A plain success is a row, like a plain send. Unknown times in it are NaN. */
 export interface PackedEnds {
   readonly rows: Float64Array<ArrayBuffer>;
   readonly urls: readonly string[];
@@ -150,7 +150,7 @@ export function packEnds(ends: readonly SlottedEnd[]): PackedEnds {
   };
 }
 
-/** `sendOf` returns the send that holds a slot; a slot without one is skipped. */
+/** `sendOf` returns the send that holds a slot. A slot without one is skipped. */
 export function unpackEnds(
   { rows, urls, addresses, headers, bodies, unusual }: PackedEnds,
   sendOf: (slot: number) => Send | undefined,
@@ -190,7 +190,7 @@ function known(ms: number): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-/** A small body may be a view into a large buffer, which would be copied whole with it. */
+/** A small body may be a view into a large buffer, all of which would be copied with it. */
 function compact(end: SlottedEnd): SlottedEnd {
   const { outcome } = end.ended;
   if (outcome.responseBody.byteLength === outcome.responseBody.buffer.byteLength) return end;
@@ -198,13 +198,13 @@ function compact(end: SlottedEnd): SlottedEnd {
   return { ...end, ended: { ...end.ended, outcome: { ...outcome, responseBody } } };
 }
 
-/** Numbers the distinct items of a batch, in the order of their first appearance. */
+/** Numbers the distinct items of a batch in the order of their first appearance. */
 class Places<T> {
   readonly all: T[] = [];
   #last = -1;
 
   of(item: T): number {
-    // An item mostly equals the one before, and comparing pointers is cheaper than searching.
+    // An item usually equals the one before, and comparing pointers is cheaper than searching.
     if (this.#last >= 0 && this.all[this.#last] === item) return this.#last;
     const known = this.all.indexOf(item);
     return (this.#last = known >= 0 ? known : this.all.push(item) - 1);

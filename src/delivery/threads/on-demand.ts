@@ -1,13 +1,13 @@
 /**
- * Uses threads while there is much to send, and none while there is little. Then this thread sends by itself, which
- * saves two wake-ups for each event and the memory of a thread.
+ * Uses threads while there is much to send. While there is little, this thread sends by itself, which saves two
+ * wake-ups for each event and the memory of a thread.
  *
- *   here ──more than so many each second──► threads ──a minute of quiet──► here
+ *   here ──more than a given rate──► threads ──a minute of quiet──► here
  *
- * An endpoint moves with its next send, or at once if something of it waits. Its attempts on the wire end where they
- * began, and until then they count against the caps at the new place; waiting sends move with it, in order. A new
- * thread compiles as it runs, and a thousand endpoints that moved at once would wait for that for a third of a second.
- * So endpoints move to threads one after another, and meanwhile each place has half of the limit of all attempts in
+ * An endpoint moves with its next send, or at once if any of its sends is waiting. Its attempts on the wire end where
+ * they began, and until then count against the caps at the new place. Waiting sends move with it, in order. A new
+ * thread compiles as it runs, which would hold up a thousand endpoints that moved at once for a third of a second. So
+ * endpoints move to threads one after another, and meanwhile each place has half of the total limit of attempts in
  * flight.
  */
 import type { Ended } from "../../domain/deliveries/attempt.ts";
@@ -25,11 +25,11 @@ type OnEnded = (batch: readonly Ended[]) => void;
 export interface ThreadsOnDemandParts extends Pick<DemandParts, "clock" | "busyPerSecond" | "busyInAll" | "restMs"> {
   readonly openHere: (onEnded: (ended: Ended) => void) => Promise<Sender>;
   readonly openThreads: (onEnded: OnEnded, onDeath: () => void) => SenderPool;
-  /** True if a delivery is suspected of killing the process. Threads are then used from the start and to the end. */
+  /** True if a delivery is suspected of killing the process. Threads are then used from start to end. */
   readonly isSuspicious: boolean;
   readonly maxInFlight: number;
   readonly endpointMaxInFlight: number;
-  /** The number of endpoints that move to threads in a second. */
+  /** The number of endpoints that move to threads per second. */
   readonly movesPerSecond: number;
   readonly onEnded: OnEnded;
   readonly onThreadsEnded: () => void;
@@ -47,11 +47,11 @@ export class ThreadsOnDemand implements Sending {
   #rules: AddressRules | null = null;
   /** True while the threads that sends will move to are starting. */
   #isWanted = false;
-  /** Stops the moves to threads, one endpoint after another; null unless they are under way. */
+  /** Stops the moves to threads, one endpoint after another. Null unless they are in progress. */
   #cancelMoved: (() => void) | null = null;
   #paused = false;
   #stopped = false;
-  /** True once a delivery is suspected of killing its sender. This thread then sends nothing any more. */
+  /** True once a delivery is suspected of killing its sender. From then on, this thread sends nothing. */
   #suspicious: boolean;
 
   constructor(parts: ThreadsOnDemandParts) {
@@ -73,8 +73,7 @@ export class ThreadsOnDemand implements Sending {
   }
 
   /**
-   * At least 1: an endpoint with a cap of 0 would not be read any more, so nothing of it would end and raise the cap
-   * again.
+   * At least 1: an endpoint with a cap of 0 would no longer be read, so no attempt would end and raise the cap again.
    */
   cap(endpoint: string): number {
     const place = this.#endpoints.get(endpoint)?.place ?? this.#place;
@@ -200,7 +199,7 @@ export class ThreadsOnDemand implements Sending {
   async #goToThreads(): Promise<void> {
     if (this.#isWanted) return;
     this.#isWanted = true;
-    // This thread goes on sending until the threads answer, which may take longer than many events.
+    // This thread keeps sending until the threads answer, which may take as long as many events.
     await (this.#threads ?? this.#startThreads()).ready();
     this.#isWanted = false;
     if (this.#place === "threads" || this.#stopped) return;
@@ -225,7 +224,7 @@ export class ThreadsOnDemand implements Sending {
     if (spread === 0) this.#moveRest();
   }
 
-  /** Moves the endpoints that have something outstanding; the others move with their next send. */
+  /** Moves the endpoints that have something outstanding. The others move with their next send. */
   #moveRest(): void {
     this.#cancelMoved = null;
     this.#adjust();
@@ -236,7 +235,7 @@ export class ThreadsOnDemand implements Sending {
     }
   }
 
-  /** Moves an endpoint. New sends wait here until all that waited at the old place is back. */
+  /** Moves an endpoint. New sends wait here until everything that waited at the old place is back. */
   #move(endpoint: Endpoint): void {
     const { isPaced, outstanding, place: from, target } = endpoint;
     const old = from === null ? null : this.#at(from);
@@ -259,7 +258,7 @@ export class ThreadsOnDemand implements Sending {
     }
   }
 
-  /** Hands the sends to the place that is current by now. */
+  /** Hands the sends to whichever place is current by now. */
   #arrive(endpoint: Endpoint, sends: readonly Send[], low: boolean): void {
     const at = this.#at(this.#place)!;
     endpoint.move = null;
@@ -287,7 +286,7 @@ export class ThreadsOnDemand implements Sending {
   }
 
   /**
-   * Attempts outstanding at the old place also count against the total limit of the new one. When the threads have none
+   * Attempts outstanding at the old place also count against the total limit of the new one. Once the threads have none
    * left and are not needed, they end.
    */
   #adjust(): void {

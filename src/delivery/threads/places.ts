@@ -1,4 +1,4 @@
-/** Keeps where the sends of each endpoint go: to this thread, or to the threads for sending. */
+/** Tracks where the sends of each endpoint go: to this thread, or to the threads for sending. */
 import type { Send } from "../../domain/deliveries/delivery.ts";
 import type { Target } from "../../domain/endpoints/endpoint.ts";
 
@@ -15,7 +15,7 @@ export interface Endpoint {
   target: Target;
   /** Null once the threads that it used have ended. */
   place: Place | null;
-  /** Monotonic milliseconds; the endpoint does not move before then. */
+  /** Monotonic milliseconds. The endpoint does not move before then. */
   movesAt: number;
   readonly outstanding: Record<Place, number>;
   /** True if some of its sends belonged to a job, which has a pace. */
@@ -25,7 +25,7 @@ export interface Endpoint {
 }
 
 export interface Move {
-  /** The sends that waited at the old place, and those that arrived since. */
+  /** The sends that were waiting at the old place, and those that arrived since. */
   held: Send[];
   /** Resolves once the old place has given its sends back. */
   readonly taken: Promise<void>;
@@ -41,7 +41,7 @@ export function spreadMoves(endpoints: Iterable<Endpoint>, to: Place, now: numbe
   return spread;
 }
 
-/** The endpoint's settings at a place, with its cap reduced by what is outstanding at the other one. */
+/** Returns the endpoint's settings at a place, with its cap reduced by what is outstanding at the other one. */
 export function limitedAt({ outstanding, target }: Endpoint, at: Place, endpointMaxInFlight: number): Target {
   const elsewhere = outstanding[other(at)];
   if (elsewhere === 0) return target;

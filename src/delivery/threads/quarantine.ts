@@ -1,6 +1,6 @@
 /**
- * Sends on, one at a time on a thread of its own, what was on the wire when a sender's thread died. Any of it may have
- * killed the thread, and so the next death names the guilty delivery. At the third death its attempt counts as failed.
+ * Sends what was on the wire when a sender's thread died, one at a time on a separate thread. Any of it may have killed
+ * the thread, and so the next death identifies the guilty delivery. At the third death its attempt counts as failed.
  */
 import { deadly, noResponse, type Outcome } from "../../domain/deliveries/attempt.ts";
 import type { Send } from "../../domain/deliveries/delivery.ts";
@@ -59,8 +59,8 @@ export class Quarantine {
   }
 
   /**
-   * Starts the next suspect, unless sending is paused. After a drain they stay on the disk for the next start of the
-   * daemon.
+   * Starts the next suspect, unless sending is paused. After a drain, suspects stay on the disk for the next start of
+   * the daemon.
    */
   next(): void {
     if (!this.#parts.isPaused()) this.try();
@@ -79,7 +79,7 @@ export class Quarantine {
     const thread = (this.thread ??= this.#parts.start((outstanding, began) => {
       this.thread = null;
       this.#trying = false;
-      // If the thread could not start, no delivery has killed it.
+      // If the thread could not start, no delivery killed it.
       this.suspect(outstanding, began ? 1 : 0);
     }));
     unawaited(thread.ask({ kind: "target", target: this.#parts.targetOf(send.endpoint) }));
@@ -87,7 +87,7 @@ export class Quarantine {
     thread.send([send]);
     unawaited(
       thread.ask({ kind: "drain" }).then(() => {
-        // This also resolves when the thread died; `onDeath` handles that.
+        // This also resolves if the thread died, which `onDeath` handles.
         if (this.thread !== thread || thread.outstanding > 0) return;
         this.#trying = false;
         this.next();

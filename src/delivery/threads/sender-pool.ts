@@ -1,5 +1,5 @@
 /**
- * A pool of senders on threads of their own; each endpoint belongs to one of them. A thread that dies is replaced and
+ * A pool of senders, each on its own thread. Each endpoint belongs to one of them. A thread that dies is replaced and
  * nothing is lost: the new thread gets what was waiting, and what was on the wire goes into quarantine.
  */
 import type { Clock } from "../../clock.ts";
@@ -76,16 +76,16 @@ export class SenderPool implements Sending {
     await Promise.all(this.#threads.map((_, at) => ready(at)));
   }
 
-  /** With `low`, an endpoint starts with one attempt at once, as if just enabled. */
+  /** With `low`, an endpoint starts with one attempt at a time, as if just enabled. */
   async setTarget(target: Target, low = false): Promise<void> {
     if (this.#targets.get(target.endpoint)?.enabled === false && target.enabled) this.#caps.set(target.endpoint, 1);
     this.#targets.set(target.endpoint, target);
-    // A quarantine thread gets its targets when it starts a send, so only a running one needs this.
+    // A quarantine thread gets its targets when it starts a send, so tell it only if it is running.
     const threads = [this.#threadOf(target.endpoint), this.#quarantine.thread];
     await Promise.all(threads.map((thread) => thread?.ask({ kind: "target", target, low })));
   }
 
-  /** Sets the limit in all. Attempts above it stay in flight until they end. */
+  /** Sets the total limit. Attempts above it stay in flight until they end. */
   setMaxInFlight(maxInFlight: number): void {
     this.#maxInFlight = maxInFlight;
     // If a thread has more outstanding than its share, the other threads get that much less.
@@ -112,8 +112,8 @@ export class SenderPool implements Sending {
 
   async forget(endpoint: string, isGone = false): Promise<readonly string[]> {
     const given: string[] = [];
-    // A thread that died meanwhile did not answer; its sends went to its replacement or into quarantine. So ask again
-    // until no thread was replaced.
+    // A thread that died in the meantime did not answer; its sends went to its replacement or into quarantine. So ask
+    // again until no thread was replaced.
     let asked: (ThreadPort | null)[] = [];
     while (asked[0] !== this.#threadOf(endpoint) || asked[1] !== this.#quarantine.thread) {
       asked = [this.#threadOf(endpoint), this.#quarantine.thread];
@@ -128,7 +128,7 @@ export class SenderPool implements Sending {
     return given;
   }
 
-  /** Takes back what waits of the endpoint, in order, to be sent elsewhere; suspects stay. */
+  /** Takes back the endpoint's waiting sends, in order, to send them elsewhere. Suspects stay. */
   takeBack(endpoint: string): Promise<readonly Send[]> {
     return this.#threadOf(endpoint).takeBack(endpoint);
   }
@@ -144,7 +144,7 @@ export class SenderPool implements Sending {
     this.#quarantine.next();
   }
 
-  /** Probes on a thread that has something waiting; the threads take turns. */
+  /** Probes on a thread that has something waiting. The threads take turns. */
   probe(): void {
     const busy = this.#threads.filter(({ outstanding }) => outstanding > 0);
     if (busy.length > 0) busy[this.#probes++ % busy.length]!.tell({ kind: "probe" });
@@ -175,7 +175,9 @@ export class SenderPool implements Sending {
     return this.#threads[placeOf(endpoint, this.#threads.length)]!;
   }
 
-  /** The share of one thread. The shares add up to the limit, unless that is less than one for each thread. */
+  /**
+   * Returns one thread's share of the limit. The shares add up to the limit, unless that is less than one per thread.
+   */
   #share(at: number): number {
     const { settings, threads } = this.#parts;
     const share = Math.floor((this.#maxInFlight + threads - 1 - at) / threads);
@@ -221,7 +223,7 @@ export class SenderPool implements Sending {
   }
 }
 
-/** FNV-1a over the id, so that the same endpoint always goes to the same thread. */
+/** Hashes the id with FNV-1a, so that the same endpoint always goes to the same thread. */
 function placeOf(endpoint: string, threads: number): number {
   if (threads === 1) return 0;
   let hash = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** Runs a sender on a thread of its own, so that its event loop never waits for a commit. */
+/** Runs a sender on its own thread, so that its event loop never waits for a commit. */
 import { parentPort, workerData } from "node:worker_threads";
 import { DatabaseClock, systemClock } from "../../clock.ts";
 import { openSender } from "../send/open-sender.ts";

@@ -18,7 +18,7 @@ import {
 } from "./messages.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** More than the sends that memory ever holds for one thread. A send beyond these slots counts as on the wire. */
+/** Memory never holds this many sends for one thread. A send beyond these slots counts as on the wire. */
 const SLOTS = 65_536;
 
 export type StartThread = (data: SenderThreadData) => Pick<Worker, "postMessage" | "on" | "terminate">;
@@ -36,13 +36,13 @@ export interface ThreadPortParts {
   readonly onDeath: (outstanding: readonly Outstanding[], began: boolean) => void;
 }
 
-/** A host that is short of a resource cannot start a thread; wait this long before the next try. */
+/** A host that is short of a resource cannot start a thread. Wait this long before the next try. */
 const BEGIN_AGAIN_MS = 1000;
 
 export interface Outstanding {
   readonly send: Send;
   readonly onWire: boolean;
-  /** True if its endpoint's deliveries were taken back since, so that it is not tried again after a death. */
+  /** True if its endpoint's deliveries were taken back since, so that it is not retried after a death. */
   readonly takenBack: boolean;
 }
 
@@ -53,19 +53,19 @@ type Ask =
   | { kind: "drain" };
 
 /**
- * A sender's thread as seen from the main thread. It tracks which sends have not ended, and which of them were on the
- * wire when the thread died.
+ * A sender's thread as seen from the main thread. Tracks which sends have not ended, and which of them were on the wire
+ * when the thread died.
  */
 export class ThreadPort {
   readonly #parts: ThreadPortParts;
   readonly #thread: ReturnType<StartThread>;
   readonly #onWire = new Uint8Array(new SharedArrayBuffer(SLOTS));
-  /** The sends by slot that were given to the thread and have not ended. */
+  /** The sends, by slot, that were given to the thread and have not ended. */
   readonly #sends: (Send | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   /** Slots of sends that were here when their endpoint's deliveries were taken back. */
   readonly #takenBack = new Set<number>();
-  /** Sends of this turn and their slots, to be handed over in one message. */
+  /** Sends of this turn with their slots, to be handed over in one message. */
   #gathered: Send[] = [];
   #gatheredSlots: number[] = [];
   readonly #calls = new Map<number, (result: unknown) => void>();
@@ -87,7 +87,7 @@ export class ThreadPort {
     return this.#sends.length - this.#freeSlots.length;
   }
 
-  /** Looks at every slot, so it must not be called often. */
+  /** Looks at every slot, so do not call it often. */
   get inFlight(): number {
     return this.#sends.reduce((sum, send, slot) => sum + (send !== undefined && this.#isOnWire(slot) ? 1 : 0), 0);
   }
@@ -122,7 +122,7 @@ export class ThreadPort {
     return (await this.takeBack(endpoint, isGone)).map(({ delivery }) => delivery);
   }
 
-  /** Takes back what waits of the endpoint, in order. */
+  /** Takes back the endpoint's waiting sends, in order. */
   async takeBack(endpoint: string, isGone = false): Promise<readonly Send[]> {
     const given = ((await this.ask({ kind: "forget", endpoint, isGone })) ?? []) as readonly string[];
     if (given.length === 0) return [];
@@ -179,7 +179,7 @@ export class ThreadPort {
   }
 
   #die(began: boolean): void {
-    // Nobody will get an answer any more, so let no caller wait for one.
+    // No answer will come any more, so let no caller wait for one.
     for (const resolve of this.#calls.values()) resolve(undefined);
     this.#calls.clear();
     if (this.#closing) return;
@@ -200,7 +200,7 @@ export interface ServedSenderParts {
   readonly open: (hooks: Required<Pick<SenderParts, "onStart" | "onEnded">>) => Sender;
 }
 
-/** Runs a sender at the thread's end of the port, by the messages that arrive there. */
+/** Runs a sender at the thread's end of the port, driven by the messages that arrive there. */
 export function serveSender({ port, onWire, clock, open }: ServedSenderParts): void {
   const wire = new Uint8Array(onWire);
   let ends: SlottedEnd[] = [];
@@ -250,7 +250,7 @@ export function serveSender({ port, onWire, clock, open }: ServedSenderParts): v
       case "abort":
         return sender.abort();
       case "drain":
-        // Answer only after the ends of all attempts in flight were reported.
+        // Answer only after the ends of all attempts in flight have been reported.
         return answer(
           message.call,
           sender.drain().then(() => new Promise<void>((resolve) => clock.nextTurn(resolve))),
