@@ -1,6 +1,7 @@
 /**
- * Folds what an operator must be notified of. At most one notice of each type is sent per minute, which names at most a
- * hundred items and counts all. So 40,000 failures in a minute are a few posts, whichever tenants they belong to.
+ * Combines what an operator must be notified about. At most one notice of each type is sent per minute. It names at
+ * most a hundred items and counts all of them. So 40,000 failures in a minute cause a few posts, whichever tenants they
+ * belong to.
  */
 import type { Trouble } from "./advice/advice.ts";
 import type { Damage, DisabledReason } from "./endpoints/endpoint.ts";
@@ -19,15 +20,15 @@ export const ALERT_TYPES = [
 
 export type AlertType = (typeof ALERT_TYPES)[number];
 
-/** The tenant of the endpoint and the events of alerts. No customer's tenant may have this name. */
+/** The tenant of the alert endpoint and of the alerts themselves. No customer's tenant may have this name. */
 export const ALERT_TENANT = "webhookd:alerts";
 
 export const ALERT_PACE_MS = 60_000;
 export const NAMED = 100;
-/** The most groups of failed deliveries that are kept apart. */
+/** The maximum number of groups of failed deliveries that are kept apart. */
 const MAX_GROUPS = 1000;
 
-/** Instants are wall clock, in epoch milliseconds; the pace of notices uses the monotonic clock. */
+/** Instants are wall-clock times in epoch milliseconds. The pace of notices uses the monotonic clock. */
 export interface Moment {
   readonly wall: number;
   readonly monotonic: number;
@@ -80,14 +81,14 @@ interface Streak {
   /** Null until it fails again, if another node has reported it. */
   why: Why | null;
   readonly since: Moment;
-  /** True once the operator was notified. */
+  /** True once the operator has been notified. */
   isReported: boolean;
 }
 
 export class AlertFolder {
   readonly #streaks = new Map<string, Streak>();
   readonly #failing = new Set<string>();
-  /** Endpoints that recovered, and since when they had been failing. */
+  /** Endpoints that recovered, with the time since which they had been failing. */
   readonly #recovered = new Map<string, Moment>();
   /**
    * Endpoints that succeeded since the last notices and are not known to fail. `moved` may still say that they were
@@ -112,7 +113,7 @@ export class AlertFolder {
     let streak = this.#streaks.get(endpoint);
     if (streak === undefined) {
       const since = this.#recovered.get(endpoint);
-      // It recovered and failed again before the recovery was reported, so it counts as failing all the while.
+      // It recovered and failed again before the recovery was reported, so it counts as failing throughout.
       this.#streaks.set(
         endpoint,
         (streak = { failures: 0, why, since: since ?? now, isReported: since !== undefined }),
@@ -139,8 +140,8 @@ export class AlertFolder {
   }
 
   /**
-   * The endpoints of this process changed: they moved between nodes, or came from the last process. `reported` are those
-   * already reported as failing.
+   * The endpoints of this process changed: they moved between nodes, or came from the last process. `reported` are
+   * those already reported as failing.
    */
   moved(owns: (id: string) => boolean, reported: readonly ReportedFailing[], { wall, monotonic }: Moment): void {
     // Keep what is about to be reported.
@@ -173,8 +174,8 @@ export class AlertFolder {
   }
 
   /**
-   * Space is low below twice the floor, so that there is time to act. It is reported once, until there is three times
-   * the floor again.
+   * Reports low space when twice the floor is left, so that there is time to act. Reports again only after there has
+   * been three times the floor.
    */
   space({ freeBytes, floorBytes }: { readonly freeBytes: number | null; readonly floorBytes: number }): void {
     if (freeBytes === null || freeBytes >= 3 * floorBytes) this.#space = null;
@@ -275,7 +276,7 @@ function addTo(groups: Map<string, FailedDeliveries>, some: FailedDeliveries): v
   groups.set(key, { ...some, ...before, count: some.count + (before?.count ?? 0) });
 }
 
-/** Joins two notices of one type. If the type has no list, the later one replaces the earlier. */
+/** Merges two notices of one type. If the type has no list, the later one replaces the earlier. */
 export function joined(one: Notice, other: Notice): Notice {
   if (!("total" in one && "total" in other)) return other;
   const total = one.total + other.total;

@@ -7,7 +7,10 @@ import type { AuditEntry } from "./caller.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The first `rows` calls of a kind in each window get rows of their own; the last of these counts the others. */
+/**
+ * The first `rows` calls of a kind in each window get their own rows. The last of these rows counts the remaining
+ * calls.
+ */
 export interface FoldRule {
   readonly kind: string;
   readonly rows: number;
@@ -16,8 +19,8 @@ export interface FoldRule {
 
 /**
  * A kind is what one caller does to one object, with one outcome. A refused call may name any object, so the object is
- * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. The
- * first three changes a minute get rows, which is more than anybody makes by hand.
+ * not part of its kind. A read or a repeated request changes nothing, so its first and last time are enough. The first
+ * three changes a minute get rows, which is more than anybody makes by hand.
  */
 export function foldRuleOf({ actor, uid, action, object, outcome, tenant }: AuditEntry): FoldRule {
   const kind = `${actor} ${uid ?? ""} ${action} ${outcome}`;
@@ -30,5 +33,5 @@ export function foldRuleOf({ actor, uid, action, object, outcome, tenant }: Audi
   };
 }
 
-/** The limit on rows for all refused calls of one caller, whatever their kind. */
+/** Limits the rows for all refused calls of one caller, whatever their kind. */
 export const REFUSED_ROWS = { rows: 30, windowMs: MINUTE_MS };

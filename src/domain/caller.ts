@@ -1,7 +1,7 @@
 /**
- * API keys, the limits of callers, and audit entries. An API key is a token, scopes, a tenant and an optional expiry.
- * The token is `whk_`, the key's 26 id characters, `_`, and 32 random bytes as 52 characters. It is shown once and
- * stored hashed.
+ * Defines API keys, the limits of callers, and audit entries. An API key is a token, scopes, a tenant and an optional
+ * expiry. The token is `whk_`, the key's 26 id characters, `_`, and 32 random bytes as 52 characters. It is shown once
+ * and stored hashed.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { decodeBytes, encodeBytes, isId } from "./id.ts";
@@ -38,7 +38,7 @@ export interface PortalLink {
   readonly endpoints: readonly string[] | null;
   /** The URL that the page links back to. */
   readonly returnUrl: string | null;
-  /** The key that created the link; revoking it ends the link. Null for the unix socket. */
+  /** The key that created the link. Revoking it ends the link. Null for the unix socket. */
   readonly madeBy: string | null;
 }
 
@@ -50,7 +50,7 @@ export interface LinksAlive {
   readonly ofMaker: number;
 }
 
-/** The reason why no further portal link may be created, or null. */
+/** Returns the reason why no further portal link may be created, or null. */
 export function linksRefusal({ ofTenant, ofMaker }: LinksAlive, most: number): WebhookdError | null {
   const whose = ofTenant >= most ? "its tenant" : ofMaker >= most ? "the key that asks for it" : null;
   if (whose === null) return null;
@@ -108,8 +108,8 @@ export interface Account {
 }
 
 /**
- * Null for the operator, who has no limit. Links of one key share an account, because they can be created by the
- * thousand.
+ * Null for the operator, who has no limit. Links of one key share an account, because a key can create thousands of
+ * them.
  */
 export function accountOf({ keyId, tenant, isPortal, madeBy }: Paying): Account | null {
   if (keyId === null) return null;
@@ -134,7 +134,7 @@ export function createToken(idChars: string, random: Uint8Array): string {
 }
 
 /**
- * Returns null for anything that `createToken` does not make. The length is checked first, so a long header costs
+ * Returns null for anything that `createToken` would not return. Checks the length first, so that a long header costs
  * nothing.
  */
 export function parseToken(text: string): Token | null {
@@ -209,14 +209,14 @@ export interface AuditEntry {
   readonly uid: number | null;
   /** The login name of that uid at the time; null if it has none. */
   readonly user: string | null;
-  /** The tenant whose data it was about, or `*`; null if that is known only from the object. */
+  /** The tenant whose data it was about, or `*`. Null if only the object tells. */
   readonly tenant: string | null;
   readonly action: AuditAction;
-  /** The id of the object; null for the daemon as a whole, and for an object that was not created. */
+  /** The id of the object. Null for the daemon as a whole, and for an object that was not created. */
   readonly object: string | null;
   readonly requestId: string;
   /**
-   * `repeated` means that an idempotency key had been used before, so nothing was done. Anything but `ok` and
+   * `repeated` means that the idempotency key had been used before, so nothing was done. Anything except `ok` and
    * `repeated` is the code of the refusal.
    */
   readonly outcome: "ok" | "repeated" | ErrorCode;

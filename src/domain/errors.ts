@@ -1,4 +1,4 @@
-/** Errors that a caller can act on: one list of codes for HTTP, the command line and the documents. */
+/** Errors that a caller can act on: one list of codes for HTTP, the command line and the docs. */
 
 /** The coarse codes, stable for ever: `docs/interface.md` §2. */
 export const PROBLEMS = {
@@ -104,7 +104,8 @@ export interface FieldError {
 }
 
 /**
- * An error the caller can act on; anything else that is thrown is our bug or our disk. `detail` is shown to the caller.
+ * An error that the caller can act on. Anything else that is thrown is our bug or our disk. `detail` is shown to the
+ * caller.
  */
 export class WebhookdError extends Error {
   override readonly name = "WebhookdError";

@@ -9,7 +9,7 @@ export interface Access {
 const WRITE_OF_OTHERS = 0o022;
 
 /**
- * Returns why users other than the trusted ones can change the file, as the end of a sentence about it; null if none
+ * Returns why users other than the trusted ones can change the file, as the end of a sentence about it. Null if none
  * can.
  */
 export function changeableBy({ uid, mode }: Access, trusted: readonly number[]): string | null {
@@ -23,20 +23,23 @@ export function modeText(mode: number): string {
 
 /** Reserved for the store's files, threads, listeners and look-ups, and for files opened briefly. */
 const OWN = 48;
-/** Reserved for clients of the API: a part of the others, up to the number of clients that are accepted. */
+/**
+ * The part of the remaining files that is reserved for clients of the API, up to the number of clients that are
+ * accepted.
+ */
 const CLIENTS_SHARE = 1 / 4;
 const CLIENTS = 512;
-/** The share of the connections to receivers that attempts may use; the others may stay idle for reuse. */
+/** The share of the connections to receivers that attempts may use. The others may stay idle for reuse. */
 const IN_FLIGHT_SHARE = 4 / 5;
 
 export interface ConnectionBudget {
-  /** The most attempts at once. */
+  /** The maximum number of attempts at a time. */
   readonly inFlight: number;
-  /** The most idle connections that are kept. */
+  /** The maximum number of idle connections. */
   readonly resting: number;
 }
 
-/** A soft limit from the text of Linux's `/proc/PID/limits`; null if it is not there. */
+/** Returns a soft limit from the text of Linux's `/proc/PID/limits`, or null if it is not there. */
 export function softLimitOf(limits: string, name: "open files" | "file size" = "open files"): number | null {
   const [, soft] = new RegExp(`^Max ${name}\\s+(\\d+|unlimited)`, "m").exec(limits) ?? [];
   return soft === undefined ? null : soft === "unlimited" ? Infinity : Number(soft);
@@ -50,7 +53,7 @@ export function connectionBudget(openFiles: number | null): ConnectionBudget {
   return { inFlight, resting: Math.max(0, connections - inFlight) };
 }
 
-/** The limit of open files that this many attempts at once need. */
+/** Returns the limit of open files that this many simultaneous attempts need. */
 export function openFilesFor(inFlight: number): number {
   const connections = Math.ceil(inFlight / IN_FLIGHT_SHARE);
   return OWN + connections + Math.min(CLIENTS, Math.ceil((connections * CLIENTS_SHARE) / (1 - CLIENTS_SHARE)));

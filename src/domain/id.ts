@@ -9,13 +9,13 @@ const ANY = /^(?:ep|evt|dlv|att|job|key)_[0-9a-hjkmnp-tv-z]{26}$/;
 const BEGINNING = /^[0-9a-hjkmnp-tv-z]{6,25}$/;
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
-/** Milliseconds in 10 characters, then 80 random bits in 16. `random` must hold at least 10 bytes. */
+/** Milliseconds in 10 characters, then 80 random bits in 16. `random` must return at least 10 bytes. */
 export function newId(prefix: "ep" | "key" | "job" | "req", now: number, random: Uint8Array): string {
   if (random.length < 10) throw new RangeError("an id needs 10 random bytes");
   return `${prefix}_${encodeBase32(now, 10)}${encodeBytes(random.subarray(0, 10))}`;
 }
 
-/** Returns random bytes for ids from a pool, so that many ids need only one call of the generator. */
+/** Returns random bytes for ids from a pool, so that many ids need only one call to the generator. */
 export function pooledRandom(): (length: number) => Uint8Array {
   let pool = Buffer.alloc(0);
   let used = 0;
@@ -30,7 +30,7 @@ export function pooledRandom(): (length: number) => Uint8Array {
 }
 
 /**
- * True if the text is exactly `<prefix>_` and 26 characters; upper case and Crockford's aliases (o, i, l) are refused.
+ * True if the text is exactly `<prefix>_` and 26 characters. Upper case and Crockford's aliases (o, i, l) are refused.
  */
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 27 && text.startsWith(`${prefix}_`) && BODY.test(text.slice(-26));
@@ -42,15 +42,15 @@ export function isBeginning(prefix: string, text: string): boolean {
 }
 
 /**
- * An event's id begins with the time when it was received: 42 bits of milliseconds (until 2109), and 11 bits of
+ * An event's id begins with the time at which it was received: 42 bits of milliseconds (until 2109), and 11 bits of
  * counter.
  */
 export const EVENTS_PER_MS = 2048;
 const EVENT_CHARS = 11;
 
 /**
- * The period in which events were received whose ids begin with this text (without the prefix), as `since` and `until`
- * take it.
+ * Returns the period in which events were received whose ids begin with this text (without the prefix), in the form
+ * that `since` and `until` take.
  */
 export function receivedWithin(beginning: string): { readonly since: string; readonly until: string } {
   const known = beginning.slice(0, EVENT_CHARS);
@@ -75,7 +75,7 @@ export function encodeBase32(value: number, chars: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError("not a non-negative safe integer");
   let text = "";
   let rest = value;
-  // Division, not shifts: shifts would cut the value to 32 bits.
+  // Divide rather than shift: shifts would cut the value to 32 bits.
   for (let index = 0; index < chars; index++) {
     text = ALPHABET[rest % 32] + text;
     rest = Math.floor(rest / 32);
@@ -84,7 +84,7 @@ export function encodeBase32(value: number, chars: number): string {
   return text;
 }
 
-/** The integer written by `encodeBase32`; null for other characters, no characters, or more than 53 bits. */
+/** Returns the integer that `encodeBase32` wrote. Null for other characters, no characters, or more than 53 bits. */
 export function decodeBase32(text: string): number | null {
   if (text === "") return null;
   let value = 0;
@@ -97,7 +97,9 @@ export function decodeBase32(text: string): number | null {
   return value;
 }
 
-/** Encodes bytes as base32, five bits a character, the last one padded with zero bits: 32 bytes make 52 characters. */
+/**
+ * Encodes bytes as base32, with five bits per character and zero bits to pad the last one: 32 bytes make 52 characters.
+ */
 export function encodeBytes(bytes: Uint8Array): string {
   let text = "";
   let held = 0;
@@ -114,7 +116,7 @@ export function encodeBytes(bytes: Uint8Array): string {
   return bits === 0 ? text : text + ALPHABET[(held << (5 - bits)) & 31];
 }
 
-/** The bytes written by `encodeBytes`; null for any text it would not have written. */
+/** Returns the bytes that `encodeBytes` wrote, or null for any text that it would not have written. */
 export function decodeBytes(text: string): Uint8Array | null {
   const bytes = new Uint8Array(Math.floor((text.length * 5) / 8));
   let held = 0;
@@ -131,7 +133,7 @@ export function decodeBytes(text: string): Uint8Array | null {
       held &= (1 << bits) - 1;
     }
   }
-  // Five or more bits left over mean a character too many; non-zero ones would be a second spelling of the same bytes.
+  // Five or more bits left over mean a character too many. Non-zero bits would be a second spelling of the same bytes.
   return bits >= 5 || held !== 0 ? null : bytes;
 }
 

@@ -1,6 +1,6 @@
-/** The known name that a mistyped one most likely meant; null if none is close enough. */
+/** Returns the known name that a mistyped one most likely meant, or null if none is close enough. */
 export function nearest(typed: string, names: Iterable<string>): string | null {
-  // None of our names is that long, and the comparison costs the product of both lengths.
+  // None of our names is this long, and the cost of the comparison is the product of both lengths.
   if (typed.length > 64) return null;
   let best: string | null = null;
   let least = Math.max(1, Math.floor(typed.length / 3)) + 1;

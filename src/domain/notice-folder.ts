@@ -1,6 +1,6 @@
 import { ALERT_PACE_MS, joined, type AlertType, type Moment, type Notice } from "./alert.ts";
 
-/** Only the latest of these is true of an endpoint. */
+/** Of these, only the latest is true of an endpoint. */
 const STATES: readonly AlertType[] = [
   "webhookd.endpoint_failing",
   "webhookd.endpoint_recovered",
@@ -8,7 +8,7 @@ const STATES: readonly AlertType[] = [
 ];
 
 /**
- * Folds notices that wait, from several nodes or while the store accepts none, so that at most one of each type waits.
+ * Merges notices that wait, from several nodes or while the store accepts none, so that at most one of each type waits.
  */
 export class NoticeFolder {
   readonly #waiting = new Map<AlertType, Notice>();

@@ -1,23 +1,24 @@
 /**
  * Makes outside text safe to show: response bodies, header values, descriptions, error messages. Characters that could
- * steer a terminal or reorder a line are replaced by a visible `<U+001B>`, not removed, so that an attack is seen
- * (CWE-150, CWE-117).
+ * control a terminal or reorder a line are replaced by a visible `<U+001B>` rather than removed, so that an attack is
+ * visible (CWE-150, CWE-117).
  */
 
 export interface PrintableOptions {
-  /** The most UTF-16 units to return; text that is cut ends with `…`. */
+  /** The maximum number of UTF-16 units to return. Text that is cut ends with `…`. */
   readonly max?: number;
-  /** Keeps line breaks, with CR LF as LF; otherwise they are shown as code points. */
+  /** Keeps line breaks, turning CR LF into LF. Otherwise they are shown as code points. */
   readonly keepNewlines?: boolean;
 }
 
 const PLAIN = /^[\x20-\x7e]*$/;
 /**
- * Controls but the line feed, bidi and zero-width characters, line separators, byte-order mark, tags, lone surrogates.
+ * Controls except the line feed, bidi and zero-width characters, line separators, byte-order marks, tags, lone
+ * surrogates.
  */
 const FORBIDDEN =
   /[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\u{e0000}-\u{e007f}]/gu;
-/** The ninth combining mark on a character and those after it. */
+/** The ninth and later combining marks on a character. */
 const EXCESS_MARK = /(?<=\p{M}{8})\p{M}/gu;
 const TAB = "  ";
 
@@ -25,7 +26,7 @@ const TAB = "  ";
 export function printable(text: string, options: PrintableOptions = {}): string {
   const max = options.max ?? Number.POSITIVE_INFINITY;
   if (text.length <= max && PLAIN.test(text)) return text;
-  // Cut first, to bound the work. Two units yield at least one, and only one if CR LF is folded.
+  // Cut first, to bound the work. Two units yield at least one, and only one if CR LF is merged.
   let shown = text.slice(0, 2 * max + 1);
   shown = options.keepNewlines ? shown.replaceAll("\r\n", "\n") : shown.replaceAll("\n", visible);
   shown = shown.replaceAll("\t", TAB).replace(FORBIDDEN, visible).replace(EXCESS_MARK, visible);

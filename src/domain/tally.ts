@@ -7,7 +7,7 @@ import { ATTEMPT_ERRORS, type AttemptError, type Outcome, type Trigger } from ".
 
 /** Counts how many values fell into each bucket. Adding one costs a few comparisons and an increment. */
 export class Histogram {
-  /** The upper bounds of the buckets, ascending; a last bucket takes everything above. */
+  /** The upper bounds of the buckets, ascending. One more bucket takes everything above. */
   readonly bounds: readonly number[];
   readonly counts: number[];
   sum = 0;
@@ -29,7 +29,7 @@ export function bucketOf(bounds: readonly number[], value: number): number {
   return at;
 }
 
-/** The upper bounds of the buckets, in milliseconds; the last bucket has none. */
+/** The upper bounds of the buckets, in milliseconds. The last bucket has none. */
 export const DURATION_BOUNDS: readonly number[] = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10_000,
 ];
@@ -66,7 +66,7 @@ export interface Increments {
 
 const INTERRUPTION: Increments = { result: INTERRUPTED, duration: -1, delay: -1, end: -1, durationMs: 0, delayMs: 0 };
 
-/** `ends` is the final status that the attempt gave its delivery, or null if the delivery goes on. */
+/** `ends` is the final status that the attempt gave its delivery, or null if the delivery is still open. */
 export function incrementsOf({ claim, startedAt, outcome }: Ended, ends: "delivered" | "failed" | null): Increments {
   if (outcome.outcome === "interrupted") return INTERRUPTION;
   const error = outcome.error === null ? -1 : ATTEMPT_ERRORS.indexOf(outcome.error);
@@ -85,7 +85,7 @@ export function incrementsOf({ claim, startedAt, outcome }: Ended, ends: "delive
 
 export class Tally {
   readonly #counts = new Float64Array(LENGTH);
-  /** The sum, in milliseconds; not kept on disk. */
+  /** The sum, in milliseconds. It is not kept on disk. */
   durationMs = 0;
   delayMs = 0;
 
@@ -141,7 +141,7 @@ export class Tally {
     return [...this.#counts.subarray(DELAYS, DELAYS + DELAY_BOUNDS.length + 1)];
   }
 
-  /** Alternating indexes and counts, without zeros. */
+  /** Indexes and counts alternate, leaving out zeros. */
   toPairs(): number[] {
     const pairs: number[] = [];
     for (let at = 0; at < LENGTH; at++) if (this.#counts[at] !== 0) pairs.push(at, this.#counts[at]!);

@@ -1,6 +1,6 @@
 /**
  * Decodes bytes from outside as text. Node's own decoding replaces invalid UTF-8 by U+FFFD, so that different bytes
- * become the same text: a wrong passphrase could open a backup, and a folder could be created beside the real one.
+ * become the same text. Then a wrong passphrase could open a backup, or a folder could be created beside the real one.
  */
 import { isUtf8 } from "node:buffer";
 
@@ -30,7 +30,7 @@ export function mayBeReplaced(text: string): boolean {
   return text.includes("\ufffd");
 }
 
-/** No multi-byte character contains a line end, so each line can be checked alone. */
+/** A multi-byte character never contains a line end, so each line can be checked alone. */
 function wrongLine(bytes: Uint8Array): number {
   let line = 1;
   let start = 0;

@@ -6,7 +6,7 @@ export function counted(count: number, one: string, many: string): string {
 }
 
 /**
- * "a", "a or b", "a, b, or c". Intl.ListFormat gives the same, but loads the tables of every language, which takes 13
+ * "a", "a or b", "a, b, or c". Intl.ListFormat does the same, but loads the tables of every language, which takes 13
  * ms.
  */
 export function listed(names: readonly string[], last: "and" | "or"): string {
@@ -26,13 +26,13 @@ export function sizeText(bytes: number): string {
 export interface DamagedPages {
   /** The table or index. */
   readonly name: string;
-  /** Empty if the page numbers are not known. */
+  /** Empty if the page numbers are unknown. */
   readonly pages: readonly number[];
 }
 
 export interface Lost {
   readonly table: string;
-  /** Null if the number is not known. */
+  /** Null if the number is unknown. */
   readonly rows: number | null;
 }
 

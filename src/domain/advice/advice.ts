@@ -10,7 +10,7 @@ import { BY_STATUS, OTHER_STATUS } from "./by-status.ts";
 export interface Trouble {
   readonly error: AttemptError | null;
   readonly status: number | null;
-  /** Milliseconds for which attempts have failed like this. */
+  /** How long attempts have been failing in this way, in milliseconds. */
   readonly lastsMs: number;
   /** True if all of its deliveries have failed for good. */
   readonly isOver?: boolean;
@@ -49,7 +49,7 @@ export function adviceOn(trouble: Trouble, subject: Subject): Advice {
     : advice;
 }
 
-/** A promise that is removed once all deliveries have failed for good. */
+/** A promise to keep trying, which is removed once all deliveries have failed for good. */
 const WE_TRY = /We (?:keep trying(?:, and nothing is lost in the meantime)?|will try again)\./;
 
 function outlookOf(kind: Row["kind"], { lastsMs, isOver }: Trouble): string {
@@ -84,7 +84,7 @@ function missedStep({ url, remoteAddress, phases }: NonNullable<Trouble["sample"
   return remoteAddress === null ? "dns" : "answer";
 }
 
-/** The advice for a timeout, by the step that was not finished. */
+/** Advice for a timeout, by the step that was not finished. */
 const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>> = {
   dns: {
     kind: "passing",
@@ -121,7 +121,7 @@ const BY_MISSED_STEP: Readonly<Record<"dns" | "connect" | "tls" | "answer", Row>
   },
 };
 
-/** The advice for a TLS fault, by the code that the attempt's detail names. */
+/** Advice for a TLS fault, by the code that the attempt's detail names. */
 const BY_TLS_CODE: readonly (readonly [RegExp, Row])[] = [
   [
     /CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/,

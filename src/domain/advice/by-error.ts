@@ -5,7 +5,7 @@ import type { AttemptError } from "../deliveries/attempt.ts";
 export type Blame = "the receiver" | "the network between" | "this host" | "the settings here";
 
 export interface Row {
-  /** `passing` may heal by itself, so that retries help; `standing` heals only if someone acts. */
+  /** `passing` may go away by itself, so that retries help. `standing` stays until someone acts. */
   readonly kind: "passing" | "standing";
   readonly blame: Blame;
   readonly meaning: string;

@@ -1,4 +1,4 @@
-/** Advice by the status with which the receiver answered. */
+/** Advice by the status code of the receiver's response. */
 import type { Row } from "./by-error.ts";
 
 export const BY_STATUS: readonly (readonly [(status: number) => boolean, Row])[] = [

@@ -1,10 +1,11 @@
 /** The result of one HTTP request to a receiver. A receiver's fault is a value here, never an exception. */
 
 /**
- * The evidence that the end of an attempt gives about this host's own network, beside that about the receiver.
+ * The evidence about this host's own network that the end of an attempt gives.
  * - `answer`: something out there answered, if only with a refusal, so the network works.
  * - `silence`: nothing answered. The receiver's fault, unless no other receiver answers either.
- * - `no_look_up`: no DNS server answered for the name. The receiver's fault, unless this host's resolvers answer nothing.
+ * - `no_look_up`: no DNS server answered for the name. The receiver's fault, unless this host's resolvers answer
+ *   nothing at all.
  * - `cut_off`: this host itself has no route. Our fault, even if there is only one receiver.
  * - `shortage`: this process or host ran out of something. Our fault.
  * - `none`: no receiver was asked.
@@ -17,15 +18,15 @@ interface Known {
   readonly cause: string;
   /** Shown in the narrowest column, if the error itself is too long. */
   readonly short?: string;
-  /** Used if the error is all that is known; the code of the system or a resolver takes precedence. */
+  /** Used if only the error is known. The code of the system or a resolver takes precedence. */
   readonly evidence: Evidence;
 }
 
 /**
- * The reasons why an attempt may fail; `docs/interface.md` §6 calls this the attempt's `error`. Beside each stands the
- * file that detects it, under `src/delivery` unless it says otherwise. Add a new one at the end, because the order is
- * on disk (`domain/tally.ts`), which has capacity for 24. `domain/advice/by-error.ts` then does not compile until it
- * has advice for it.
+ * The reasons why an attempt may fail. `docs/interface.md` §6 calls this the attempt's `error`. The file that detects
+ * each one is named beside it, under `src/delivery` unless it says otherwise. Add a new one at the end, because the
+ * order is on disk (`domain/tally.ts`), which has capacity for 24. `domain/advice/by-error.ts` then does not compile
+ * until it has advice for it.
  */
 const ERRORS = {
   http_status: { cause: "failed", evidence: "answer" }, // http/exchange.ts, by status
@@ -61,7 +62,7 @@ export function causeText(error: string | null, statusCode: number | null): stri
   return statusCode === null ? text : `${statusCode}, ${text}`;
 }
 
-/** The error for the few columns of a list: a shorter word if it would not fit. */
+/** Returns the error for a narrow column of a list: a shorter word if it would not fit. */
 export function shortError(error: string): string {
   const known: Known | undefined = ERRORS[error as AttemptError];
   return known?.short ?? error;
@@ -76,12 +77,11 @@ export function isInconclusive(evidence: Evidence): boolean {
   return evidence === "silence" || evidence === "no_look_up" || evidence === "cut_off";
 }
 
-/** The fate of the response body after a final header block had decided the attempt; it changes nothing. */
+/** What happened to the response body after a final header block had decided the attempt. It changes nothing. */
 export type BodyError = "timeout" | "connection_closed" | "bad_response";
 
 /**
- * Faults in a response that still counts by its status, because its status line is clear. The attempt's detail names
- * them.
+ * Faults in a response whose status counts anyway, because its status line is clear. The attempt's detail names them.
  */
 const RESPONSE_FAULTS = {
   bare_lf: "a line ends in LF without CR",
@@ -102,10 +102,10 @@ export function withFaults(detail: string, faults: readonly ResponseFault[]): st
   return `${detail}; the response is malformed: ${words}`;
 }
 
-/** The cause of the attempt: the ladder, a replay's first attempt, an operator's single attempt, or a test event. */
+/** The reason for the attempt: the ladder, a replay's first attempt, an operator's single attempt, or a test event. */
 export type Trigger = "ladder" | "replay" | "manual" | "test";
 
-/** Milliseconds since the attempt began at which each step was done; null if it did not happen. */
+/** The milliseconds since the attempt began at which each step was done. Null if it did not happen. */
 export interface Phases {
   readonly dnsMs: number | null;
   readonly connectMs: number | null;
@@ -118,7 +118,7 @@ export interface Outcome {
   readonly statusCode: number | null;
   readonly error: AttemptError | null;
   readonly bodyError: BodyError | null;
-  /** One sentence for people. It contains no text of the receiver's. */
+  /** One sentence for people, without any text from the receiver. */
   readonly detail: string;
   /** Milliseconds from the start of the attempt to its decision. */
   readonly durationMs: number;
@@ -132,9 +132,12 @@ export interface Outcome {
   /** At most the bytes that may be kept for this outcome. Outside bytes. */
   readonly responseBody: Uint8Array;
   readonly responseTruncated: boolean;
-  /** Left out if the error alone determines it. */
+  /** Absent if the error alone determines it. */
   readonly evidence?: Evidence;
-  /** Our own fault (no file descriptors, no network at all, shutdown): uses no rung, the delivery is queued again. */
+  /**
+   * True if the fault is our own (no file descriptors, no network at all, shutdown). It uses no rung, and the delivery
+   * is queued again.
+   */
   readonly ours: boolean;
 }
 
@@ -155,24 +158,24 @@ const NO_HEADERS: Outcome["responseHeaders"] = {};
 const NO_BODY = new Uint8Array(0);
 
 /**
- * After this many deaths of the process or thread that made the attempt, it counts as the delivery's failure, although
+ * After the process or thread that made the attempt has died this often, it counts as the delivery's failure, although
  * it is our fault.
  */
 const DEATHS = 3;
 
-/** The outcome of an attempt that has killed its process or sender that often; null if it may be tried again. */
+/** Returns the outcome of an attempt that has killed its process or sender this often, or null if it may be retried. */
 export function deadly(deaths: number, victim: "process" | "sender"): Outcome | null {
   if (deaths < DEATHS) return null;
   const detail = `the ${victim} died ${DEATHS} times while making this attempt`;
   return noResponse("interrupted", detail, 0, { outcome: "failed", ours: false });
 }
 
-/** True if `plainSuccess` can express all of it. */
+/** True if `plainSuccess` can express the whole outcome. */
 export function isPlain(outcome: Outcome): boolean {
   return outcome.bodyError === null && isByStatus(outcome);
 }
 
-/** True for a success whose detail says no more than the status. */
+/** True for a success whose detail says no more than the status does. */
 export function isByStatus({
   outcome,
   detail,
@@ -203,12 +206,14 @@ export function plainSuccess(
   };
 }
 
-/** The detail of an attempt that was answered. */
+/** The detail of an attempt that got a response. */
 export function answered(statusCode: number | null): string {
   return `the receiver answered ${statusCode}`;
 }
 
-/** The detail that a list shows beside an attempt's status; "" for a success whose detail adds nothing to it. */
+/**
+ * Returns the detail that a list shows beside an attempt's status, or "" for a success whose detail adds nothing to it.
+ */
 export function addedDetail(outcome: string, statusCode: number | null, detail: string): string {
   return outcome === "succeeded" && detail === answered(statusCode) ? "" : detail;
 }

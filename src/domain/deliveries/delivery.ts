@@ -1,13 +1,13 @@
 /**
  * A delivery is one event for one endpoint, and carries the status.
  *
- *   pending ──2xx──────────────► delivered   (final, but for a forced replay)
+ *   pending ──2xx──────────────► delivered   (final, except for a forced replay)
  *      │ ▲ └──failure, rung left─► pending    (due later)
  *      │ └──replay── failed ◄──failure, no rung left
  *      └──endpoint deleted, or an operator's cancel──► cancelled
  *
  * A manual attempt delivers on 2xx; otherwise it leaves everything as it was. A pending delivery of a disabled endpoint
- * is shown as `held`; nothing is rewritten for that.
+ * is shown as `held`; its row does not change for that.
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { nextDelay, type Ladder, askedDelay } from "./due-time.ts";
@@ -15,8 +15,8 @@ import type { TraceContext } from "../events/event.ts";
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "cancelled";
 /**
- * The status as a store keeps it. A pending delivery is fresh from its commit until its first attempt is recorded or it is
- * put back on disk; memory holds it meanwhile. Otherwise it waits on disk.
+ * The status as a store keeps it. A pending delivery is fresh from its commit until its first attempt is recorded or it
+ * is put back on disk, and memory holds it during that time. Otherwise it waits on disk.
  */
 export type StoredStatus = "fresh" | "waiting" | Exclude<DeliveryStatus, "pending">;
 export type ShownStatus = DeliveryStatus | "held";
@@ -34,14 +34,15 @@ export interface Send {
   readonly endpoint: string;
   /** The envelope: the exact bytes that are signed and sent, the same on every attempt. */
   readonly body: Uint8Array;
-  /** The number of this attempt: 1 for the first, never restarting. */
+  /** The number of this attempt. It counts from 1 and never restarts. */
   readonly number: number;
   readonly trigger: Trigger;
   /**
-   * True for a first attempt, or one that somebody waits for. It uses the lane for fresh deliveries, not the backlog's.
+   * True for a first attempt, or one that somebody is waiting for. It uses the lane for fresh deliveries, not the
+   * backlog's.
    */
   readonly fresh: boolean;
-  /** The publisher's trace headers, sent with the request and not signed. */
+  /** The publisher's trace headers. They are sent with the request but not signed. */
   readonly trace?: TraceContext | undefined;
   /** True if the stored bytes do not match their checksum, so that they must not be sent. */
   readonly corrupt?: boolean;
@@ -79,9 +80,9 @@ export type Verdict =
   | { readonly status: "pending"; readonly retry: number; readonly dueAt: number };
 
 /**
- * The one transition of the state machine. `endedAt` is when the attempt ended; every rung counts from there. A
- * receiver's `Retry-After` makes the wait longer, never shorter, and never longer than `maxRetryAfter`
- * (`docs/interface.md` §6).
+ * Returns the effect of an attempt on its delivery: the only transition of the state machine. `endedAt` is when the
+ * attempt ended, and every rung counts from there. A receiver's `Retry-After` makes the wait longer, never shorter, and
+ * never longer than `maxRetryAfter` (`docs/interface.md` §6).
  */
 export function settle(
   claim: Claim,
@@ -102,7 +103,7 @@ export function settle(
   return { status: "pending", retry: claim.retry + 1, dueAt: endedAt + Math.max(delay, asked) };
 }
 
-/** Derives an event's status from its deliveries, such that one slow endpoint never hides another's failure. */
+/** Derives an event's status from its deliveries, so that one slow endpoint never hides another's failure. */
 export function eventStatus(deliveries: Iterable<ShownStatus>): EventStatus {
   const seen = new Set(deliveries);
   for (const status of ["failed", "pending", "held", "delivered", "cancelled"] as const) {
@@ -118,8 +119,8 @@ interface LoggedAttempt {
 }
 
 /**
- * The fields of an attempt's log line: all that is needed to find it and similar ones. `tenant` is null while the
- * endpoint is not known.
+ * Returns the fields of an attempt's log line: everything needed to find it and similar ones. `tenant` is null while
+ * the endpoint is not known.
  */
 export function attemptFields({ claim, outcome, verdict }: LoggedAttempt, tenant: string | null): object {
   return {

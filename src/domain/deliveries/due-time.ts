@@ -7,12 +7,18 @@ import type { Outcome } from "./attempt.ts";
  */
 export type Ladder = readonly number[];
 
-/** Milliseconds to wait after attempt `retry` (0 = the first of its round) failed; null if the ladder is exhausted. */
+/**
+ * Returns the milliseconds to wait after attempt `retry` (0 = the first of its round) failed, or null if the ladder is
+ * exhausted.
+ */
 export function nextDelay(ladder: Ladder, retry: number): number | null {
   return ladder[retry] ?? null;
 }
 
-/** Milliseconds between the end of the previous attempt and the attempt at this place; 0 for the first of a round. */
+/**
+ * Returns the milliseconds between the end of the previous attempt and the attempt at this place. 0 for the first of a
+ * round.
+ */
 export function delayBefore(ladder: Ladder, retry: number): number {
   return ladder[retry - 1] ?? 0;
 }
@@ -20,17 +26,17 @@ export function delayBefore(ladder: Ladder, retry: number): number {
 /** The limits on how long a delivery may wait. */
 export interface Waits {
   readonly ladder: Ladder;
-  /** The most milliseconds by which a receiver may postpone its next attempt. */
+  /** The longest time, in milliseconds, by which a receiver may postpone its next attempt. */
   readonly maxRetryAfter: number;
 }
 
-/** A clock that is set by less than this goes unnoticed. */
+/** Setting the clock by less than this goes unnoticed. */
 const UNNOTICED_MS = 2000;
 
 /**
- * The latest instant at which a delivery at this place of the ladder may be due. Its previous attempt has ended by now,
- * and the first of a round is due at once, whether it was published, replayed or interrupted. If a longer ladder was in
- * force before, the last rung of this one counts.
+ * Returns the latest instant at which a delivery at this place of the ladder may be due. Its previous attempt has ended
+ * by now, and the first of a round is due at once, whether it was published, replayed or interrupted. If a longer
+ * ladder was in force before, the last rung of this one counts.
  */
 export function latestDue({ ladder, maxRetryAfter }: Waits, retry: number, now: number): number {
   if (retry === 0) return now;
@@ -46,14 +52,14 @@ const DAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)";
 const LONG_DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day";
 const MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)";
 const TIME = String.raw`\d\d:\d\d:\d\d`;
-/** The three forms of RFC 9110 5.6.7; the last one does not state that it is GMT. */
+/** The three forms of RFC 9110 5.6.7. The last one does not state that it is GMT. */
 const HTTP_DATE = new RegExp(
   String.raw`^(?:${DAY}, \d\d ${MONTH} \d{4} ${TIME} GMT|${LONG_DAY}, \d\d-${MONTH}-\d\d ${TIME} GMT|(${DAY} ${MONTH} [ \d]\d ${TIME} \d{4}))$`,
 );
 
 /**
- * `Retry-After` (RFC 9110 10.2.3): the milliseconds from `endedAt` that a 429 or 503 asks for; 0 if it asks for nothing
- * valid.
+ * Reads `Retry-After` (RFC 9110 10.2.3): the milliseconds from `endedAt` that a 429 or 503 asks for. 0 if it asks for
+ * nothing valid.
  */
 export function askedDelay({ statusCode, responseHeaders }: Outcome, endedAt: number): number {
   const text = statusCode === 429 || statusCode === 503 ? responseHeaders["retry-after"] : undefined;
@@ -68,16 +74,16 @@ export function askedDelay({ statusCode, responseHeaders }: Outcome, endedAt: nu
 /** The wall clock was set, so due times that were computed with it must move. */
 export interface ClockChange {
   /**
-   * Milliseconds forward, or back if negative. Null if the clock was set back by an unknown amount; then no retry waits
+   * Milliseconds forward, or back if negative. Null if the clock was set back by an unknown amount. Then no retry waits
    * longer than its rung.
    */
   readonly by: number | null;
-  /** The time on the clock then. */
+  /** The time that the clock showed after it was set. */
   readonly at: number;
   readonly ladder: Ladder;
 }
 
-/** True if due times move to later. All of them move the same way. */
+/** True if due times move to later. All of them move in the same direction. */
 export function movesLater({ by }: ClockChange): boolean {
   return by !== null && by > 0;
 }
@@ -87,14 +93,14 @@ export function staysUntil({ by, at }: ClockChange): number {
   return by === null ? at : Math.min(at, at - by);
 }
 
-/** The new due time of a delivery that was due at `dueAt`, at this place of the ladder. */
+/** Returns the new due time of a delivery that was due at `dueAt`, at this place of the ladder. */
 export function movedDue({ by, at, ladder }: ClockChange, dueAt: number, retry: number): number {
   const delay = delayBefore(ladder, retry);
   if (by === null) return Math.ceil(Math.min(dueAt, at + delay));
-  // The old clock never reached the present time of the new one, so a due time beyond that was computed since, with the
-  // new clock.
+  // The old clock never reached the new clock's present time, so a due time beyond that was computed afterwards, with
+  // the new clock.
   if (by > 0 && dueAt - delay >= at) return dueAt;
-  // The first of a round is due at once. One that was published since, and that an earlier setting moved back, must not
-  // be postponed.
+  // The first attempt of a round is due at once. If it was published since, and an earlier setting moved it back, it
+  // must not be postponed.
   return Math.ceil(retry === 0 ? Math.min(dueAt + by, at) : dueAt + by);
 }

@@ -3,13 +3,13 @@
  */
 import type { AttemptError } from "./attempt.ts";
 
-/** A delivery that has not arrived, with the attempt that says why. Instants are epoch milliseconds. */
+/** A delivery that has not arrived, with the attempt that shows why. Instants are epoch milliseconds. */
 export interface Failure {
   readonly endpoint: string;
   readonly status: "failed" | "pending" | "held";
   readonly error: AttemptError;
   readonly statusCode: number | null;
-  /** When attempts of this round first failed like this, and when they last did. */
+  /** The time at which attempts of this round first failed in this way, and the time at which they last did. */
   readonly firstAt: number;
   readonly lastAt: number;
   /** The key of its event. */
@@ -25,7 +25,7 @@ export interface FailureGroup {
   readonly held: number;
   readonly firstAt: number;
   readonly lastAt: number;
-  /** The number of deliveries, for each part of the period, that failed last in it. */
+  /** For each part of the period, the number of deliveries that last failed in it. */
   readonly series: readonly number[];
   /** The id of the latest attempt. */
   readonly sampleAttempt: string;
@@ -70,7 +70,7 @@ export class FailureGroups {
     grow(group, failure, 1);
   }
 
-  /** Adds many with the same status at once. `all` has their first instant, and the latest with its event. */
+  /** Adds many with the same status at once. `all` has the time of the first, and the time and event of the latest. */
   addCounted(all: Failure, series: readonly number[]): void {
     const count = series.reduce((sum, each) => sum + each, 0);
     if (count === 0) return;
@@ -79,7 +79,10 @@ export class FailureGroups {
     grow(group, all, count);
   }
 
-  /** The largest groups, first. `attemptOf` returns the id of a delivery's last attempt, or null once it is removed. */
+  /**
+   * Returns the largest groups, in descending order. `attemptOf` returns the id of a delivery's last attempt, or null
+   * once it has been removed.
+   */
   largest(limit: number, attemptOf: (delivery: Pick<Failure, "endpoint" | "event">) => string | null): FailureGroup[] {
     const weight = ({ failed, pending, held }: Growing) => failed + pending + held;
     return [...this.#groups.values()]
@@ -93,7 +96,7 @@ export class FailureGroups {
 
   #of({ endpoint, error, statusCode }: Failure): Growing {
     const last = this.#last;
-    // Failures arrive group by group, so the last group mostly fits.
+    // Failures arrive group by group, so the last group usually matches.
     if (last?.endpoint === endpoint && last.error === error && last.statusCode === statusCode) return last;
     const key = nameOf({ endpoint, error, statusCode });
     let group = this.#groups.get(key);

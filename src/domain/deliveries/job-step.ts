@@ -3,7 +3,7 @@
  * delivery, asks here, and writes the result, so that no crash makes a job handle a delivery twice, or lose one.
  *
  *   planned ──its turn──► released ──attempted──► delivered | failed
- *      └──► cancelled        └──► skipped: it will not be attempted for the job any more
+ *      └──► cancelled        └──► skipped: it will no longer be attempted for the job
  *      └──► skipped: it no longer qualifies
  */
 import type { Outcome, Trigger } from "./attempt.ts";
@@ -12,15 +12,14 @@ import { statusesOf, type JobAction, type JobFilter } from "./job.ts";
 import type { RecordResult } from "./record.ts";
 import { mayReceive, type Receiving } from "./withdrawal.ts";
 
-/** A delivery as a job sees it. */
 export interface JobDelivery {
   readonly status: StoredStatus;
   readonly shown: ShownStatus;
 }
 
 /**
- * True if a job with this action and status is about the delivery, whether or not its endpoint receives anything now.
- * Nothing can be sent of an erased event. `attempt_now` leaves fresh deliveries alone, because memory holds them and is
+ * True if a job with this action and status is meant for the delivery, whether or not its endpoint receives anything
+ * now. An erased event cannot be sent. `attempt_now` leaves fresh deliveries alone, because memory holds them and is
  * about to attempt them.
  */
 export function isMeant(
@@ -35,8 +34,8 @@ export function isMeant(
 }
 
 /**
- * True if the job acts on the delivery now that its turn has come; otherwise it is skipped. The delivery is null if the
- * endpoint has none of the event.
+ * True if the job acts on the delivery now that its turn has come. Otherwise it is skipped. The delivery is null if the
+ * endpoint has none for the event.
  */
 export function qualifies(
   action: JobAction,
@@ -51,8 +50,8 @@ export function qualifies(
 }
 
 /**
- * True if an attempt for the job may still come of a released delivery; otherwise it is skipped: it was cancelled or
- * removed, or its endpoint no longer receives anything.
+ * True if a released delivery may still be attempted for the job. Otherwise it is skipped: it was cancelled or removed,
+ * or its endpoint no longer receives anything.
  */
 export function isAwaited(
   action: JobAction,
@@ -69,9 +68,9 @@ interface RecordedAttempt {
 }
 
 /**
- * Returns what a recorded attempt makes of a released delivery of the job; null if the job waits for another attempt. Any
- * success counts, whatever caused it. A failure counts only if the attempt was made for the job; a test's always is,
- * because a test keeps its own trigger.
+ * Returns the effect of a recorded attempt on a released delivery of the job, or null if the job waits for another
+ * attempt. Any success counts, whatever caused it. A failure counts only if the attempt was made for the job; a test's
+ * always is, because a test keeps its own trigger.
  */
 export function resultOf(
   action: JobAction,

@@ -15,7 +15,7 @@ export type JobAction = (typeof JOB_ACTIONS)[number];
 export const JOB_STATUSES = ["running", "paused", "done", "cancelled"] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** The way to resume after a canary that failed: with another one, or with all that is left at once. */
+/** How to resume after a canary failed: with another canary, or with all remaining deliveries at once. */
 export type AfterCanary = "canary" | "send_all";
 
 /** The statuses that each action applies to. Without a status in the filter, the first entry is used. */
@@ -26,7 +26,8 @@ const STATUSES: Readonly<Record<JobAction, readonly (readonly ShownStatus[])[]>>
 };
 
 /**
- * The lists' filter (`docs/interface.md` §2), with event ids, or with the events for which an endpoint has no delivery.
+ * The filter of the lists (`docs/interface.md` §2), with event ids, or with the events for which an endpoint has no
+ * delivery.
  */
 export interface JobFilter {
   readonly status?: ShownStatus;
@@ -36,13 +37,13 @@ export interface JobFilter {
   readonly events?: readonly string[];
   /** The error of the delivery's last attempt. */
   readonly error?: AttemptError;
-  /** The status code of the delivery's last attempt; both ends included. */
+  /** The status code of the delivery's last attempt, including both ends. */
   readonly statusCode?: { readonly least: number; readonly most: number };
-  /** When the event was received; `until` is exclusive. */
+  /** The time at which the event was received. `until` is exclusive. */
   readonly since?: number;
   readonly until?: number;
   readonly test: boolean;
-  /** Selects events of the types that `endpoint` chose for which it has no delivery. */
+  /** Selects events of the types that `endpoint` chose but for which it has no delivery. */
   readonly missing: boolean;
 }
 
@@ -54,7 +55,7 @@ export interface NewJob {
   readonly filter: JobFilter;
   /** The limit for each endpoint. */
   readonly ratePerSecond: number;
-  /** Tries the first delivery of each endpoint alone; a failure pauses the job. */
+  /** True to try the first delivery of each endpoint alone. A failure pauses the job. */
   readonly canary: boolean;
   readonly reason: string;
 }
@@ -64,7 +65,7 @@ export interface JobCounts {
   /** Delivered, failed or cancelled. In the end, `done` and `skipped` add up to `matched`. */
   readonly done: number;
   readonly delivered: number;
-  /** A replay is judged by its first attempt; the retries go on without the job. */
+  /** A replay is judged by its first attempt. Its retries go on without the job. */
   readonly failed: number;
   /** Deliveries that no longer qualified when their turn came. */
   readonly skipped: number;
@@ -84,20 +85,23 @@ export interface JobResult extends JobCounts {
   readonly endpoint: string;
 }
 
-/** The statuses that a job with this filter looks for; null if the action does not apply to the status it names. */
+/**
+ * Returns the statuses that a job with this filter looks for, or null if the action does not apply to the status that
+ * the filter names.
+ */
 export function statusesOf(action: JobAction, status: ShownStatus | undefined): readonly ShownStatus[] | null {
   const choices = STATUSES[action];
   if (status === undefined) return choices[0]!;
   return choices.find((choice) => choice.length === 1 && choice[0] === status) ?? null;
 }
 
-/** The statuses that a filter for this action may name. */
+/** Returns the statuses that a filter for this action may name. */
 export function namedStatuses(action: JobAction): readonly ShownStatus[] {
   return STATUSES[action].flatMap((choice) => (choice.length === 1 ? choice : []));
 }
 
 /**
- * True if the job is limited to an endpoint, or to one tenant and a further condition. Without that, a slip could end
+ * True if the job is limited to an endpoint, or to one tenant plus a further condition. Without that, a slip could end
  * everybody's deliveries.
  */
 export function isNarrow({ tenant, filter }: Pick<NewJob, "tenant" | "filter">): boolean {

@@ -1,12 +1,12 @@
 /** The reasons why nothing is sent, or less than could be. */
 
-/** A pause of all sending: no attempt starts, publishes go on, and a restart changes nothing. */
+/** A pause of all sending: no attempt starts, publishes are still accepted, and a restart changes nothing. */
 export interface Pause {
   readonly reason: string;
   /** `key_…`, `socket`, `serve --paused`, or `restore`. */
   readonly by: string;
   readonly at: number;
-  /** False if the disk was full, so that a restart forgets the pause. Left out if it is on the disk. */
+  /** False if the disk was full, so that a restart forgets the pause. Absent if it is on the disk. */
   readonly saved?: boolean;
 }
 
@@ -22,7 +22,7 @@ export const HALT_REASONS = ["operator", "unrecorded", "unreachable", "shortage"
 
 export type HaltReason = (typeof HALT_REASONS)[number];
 
-/** One reason. Each begins and ends independently. */
+/** One reason. Each begins and ends independently of the others. */
 export interface Halt {
   readonly reason: HaltReason;
   /** Epoch milliseconds. */

@@ -1,7 +1,7 @@
 /**
- * Recording decides what an attempt that has ended makes of its delivery: whether it moves the delivery, whether it ends a
- * request for an attempt, and what may be kept of it. `afterAttempt` is the whole rule. A store may take a shorter way for
- * the attempts that `moveOf` describes, which are nearly all of them.
+ * Recording decides the effect of an ended attempt: whether it moves the delivery, whether it ends a request for an
+ * attempt, and how much of it may be kept. `afterAttempt` is the whole rule. A store may take a shortcut for the
+ * attempts that `moveOf` describes, which are nearly all of them.
  */
 import type { Outcome, Trigger } from "./attempt.ts";
 import { isOpen, type Claim, type StoredStatus, type Verdict } from "./delivery.ts";
@@ -11,7 +11,7 @@ export interface DeliveryState {
   readonly status: StoredStatus;
   /** The number of the latest attempt. */
   readonly attempts: number;
-  /** The place on the ladder, and the cause, of the next attempt; of the latest one if there is no next. */
+  /** The place on the ladder and the trigger of the next attempt, or of the latest one if there is no next. */
   readonly retry: number;
   readonly trigger: Trigger;
   /** Null unless the delivery is open. */
@@ -24,12 +24,12 @@ interface Attempt {
   readonly verdict: Verdict;
 }
 
-/** An attempt is superseded if its delivery has moved on without it; it is kept, and changes nothing else. */
+/** An attempt is superseded if its delivery has moved on without it. It is kept, but changes nothing else. */
 export type RecordResult = "applied" | "superseded";
 
 /**
- * Returns the state to which the attempt moves a delivery that is where the attempt found it: still open, with the attempt
- * before this one as its latest. Returns null if the attempt moves no delivery.
+ * Returns the state to which the attempt moves a delivery that is as the attempt found it: still open, with the attempt
+ * before this one as its latest. Returns null if the attempt does not move the delivery.
  */
 export function moveOf({ claim, outcome, verdict }: Attempt): DeliveryState | null {
   const { number: attempts, retry, trigger } = claim;
@@ -39,14 +39,14 @@ export function moveOf({ claim, outcome, verdict }: Attempt): DeliveryState | nu
     status: "waiting",
     attempts,
     retry: verdict.retry,
-    // An interrupted attempt is made again as what it was.
+    // An interrupted attempt is made again with the same trigger.
     trigger: outcome.outcome === "interrupted" ? trigger : "ladder",
-    // This is rounded up, because a retry is never early.
+    // Round up, because a retry is never early.
     dueAt: Math.ceil(verdict.dueAt),
   };
 }
 
-/** True if the delivery is where an attempt of this number found it. */
+/** True if the delivery is as an attempt of this number found it. */
 export function isAsFound({ status, attempts }: DeliveryState, number: number): boolean {
   return isOpen(status) && attempts === number - 1;
 }
@@ -59,7 +59,7 @@ export function afterAttempt(
   const { claim, verdict } = attempt;
   const moved = moveOf(attempt);
   if (moved !== null && isAsFound(before, claim.number)) return { result: "applied", state: moved };
-  // Otherwise the next attempt would get a number that is taken.
+  // Otherwise the next attempt would get a number that is already taken.
   const attempts = Math.max(before.attempts, claim.number);
   if (verdict.status === "delivered" && before.status !== "delivered") {
     return { result: "applied", state: { ...before, status: "delivered", attempts, dueAt: null } };
@@ -70,8 +70,8 @@ export function afterAttempt(
 }
 
 /**
- * True if the attempt ends a request for an attempt of this delivery. One that was interrupted is made again; one by the
- * ladder ends the request only if it delivers.
+ * True if the attempt fulfils a request for an attempt of this delivery. An interrupted one is made again instead. One
+ * by the ladder fulfils the request only if it delivers.
  */
 export function answersRequest({ claim, outcome, verdict }: Attempt): boolean {
   if (verdict.status === "delivered") return true;
@@ -80,7 +80,7 @@ export function answersRequest({ claim, outcome, verdict }: Attempt): boolean {
 
 const NO_BODY = new Uint8Array(0);
 
-/** Returns the attempt as it is kept if its event has been erased: without what the receiver said. */
+/** Returns the attempt as it is kept after its event was erased: without the receiver's response. */
 export function withoutResponse<Ended extends { readonly outcome: Outcome }>(ended: Ended): Ended {
   return { ...ended, outcome: { ...ended.outcome, responseHeaders: {}, responseBody: NO_BODY } };
 }

@@ -1,4 +1,4 @@
-/** Decodes a response body as text, for people. The stored bytes stay as they arrived. */
+/** Decodes a response body as text for people. The stored bytes stay as they arrived. */
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 type Decoder = InstanceType<typeof TextDecoder>;
@@ -6,9 +6,9 @@ type Decoder = InstanceType<typeof TextDecoder>;
 const CHARSET = /;[\t ]*charset[\t ]*=[\t ]*["']?([^"';\t ]+)/i;
 
 /**
- * Decodes by the charset of the content-type, or as UTF-8 without one; invalid bytes become U+FFFD. It
- * returns only the size of a compressed body: its beginning would be noise, and decompressing a stranger's data could
- * fill the memory.
+ * Decodes by the charset of the content-type, or as UTF-8 if there is none. Invalid bytes become U+FFFD. Returns only
+ * the size of a compressed body: its beginning would be noise, and decompressing a stranger's data could fill the
+ * memory.
  */
 export function responseText(
   body: Uint8Array,
@@ -22,7 +22,7 @@ export function responseText(
   return decoderOf(headers["content-type"] ?? "").decode(body);
 }
 
-/** The latest decoder, because the responses of a list mostly share a charset. */
+/** Reuse the latest decoder, because the responses of a list usually share a charset. */
 let last = { charset: "utf-8", decoder: utf8 };
 
 function decoderOf(type: string): Decoder {

@@ -10,8 +10,8 @@ export interface Receiving {
   readonly enabled: boolean;
   readonly deleted: boolean;
   /**
-   * Open deliveries of events up to this key count as cancelled, although a sweep has not rewritten all of their rows yet.
-   * Keys rise with each commit. Null if no sweep is under way.
+   * Open deliveries of events up to this key count as cancelled, although a sweep has not rewritten all of their rows
+   * yet. Keys rise with each commit. Null if no sweep is in progress.
    */
   readonly cancelTo: number | null;
 }
@@ -35,27 +35,27 @@ export function isBeingCancelled(
 /** The reason why a replay or a job leaves a delivery alone that it was meant for. */
 export type LeftReason = "endpoint_disabled" | "endpoint_deleted";
 
-/** Returns null if deliveries of the endpoint are not left alone. */
+/** Returns why a replay or a job leaves deliveries of the endpoint alone, or null if it does not. */
 export function leftBecause(endpoint: Receiving): LeftReason | null {
   if (mayReceive(endpoint)) return null;
   return endpoint.deleted ? "endpoint_deleted" : "endpoint_disabled";
 }
 
 /**
- * Says what a replay does with a delivery: `restart` begins a new round, null means that the replay is not about this
- * delivery. `force` also repeats what was delivered.
+ * Returns what a replay does with a delivery: `restart` begins a new round, and null means that the replay is not about
+ * this delivery. `force` also repeats what was delivered.
  */
 export function replayOf(status: StoredStatus, endpoint: Receiving, force: boolean): "restart" | LeftReason | null {
   if (status !== "failed" && !(force && status === "delivered")) return null;
   return leftBecause(endpoint) ?? "restart";
 }
 
-/** The cause of the first attempt of a new round. A test stays a single attempt, so its round is one too. */
+/** The trigger of the first attempt of a new round. A test stays a single attempt, so its round is one too. */
 export function replayTrigger(isTest: boolean): Trigger {
   return isTest ? "test" : "replay";
 }
 
-/** Says whether an attempt may be requested, or why not. */
+/** Decides whether an attempt may be requested, and if not, why. */
 export function requestOf(
   delivery: { readonly event: number; readonly status: StoredStatus; readonly isErased: boolean },
   endpoint: Receiving,
@@ -68,10 +68,10 @@ export function requestOf(
 }
 
 /**
- * Says who is notified of a delivery that a cancel or an erasure names. Both drop every request for an attempt, and cancel
- * the delivery if it is open. Null means nobody, because no attempt could have started. Otherwise the dispatcher is
- * notified, also of a delivery that was cancelled before: the call that did it may have been cut short. Observers are not
- * notified of a test, nor of a delivery that lost only a request.
+ * Returns who is notified of a delivery that a cancel or an erasure names. Both drop every request for an attempt, and
+ * cancel the delivery if it is open. Null means nobody, because no attempt could have started. Otherwise the dispatcher
+ * is notified, even of a delivery that was cancelled before, because the call that cancelled it may have been cut
+ * short. Observers are not notified of a test, nor of a delivery that lost only a request.
  */
 export function whoIsNotified(status: StoredStatus, hadRequest: boolean, isTest: boolean): "all" | "dispatcher" | null {
   const isCancelled = isOpen(status) || status === "cancelled";

@@ -23,7 +23,7 @@ export function newPrivateKey(random: (bytes: number) => Uint8Array): string {
   return PRIVATE_PREFIX + Buffer.from(seed).toString("base64");
 }
 
-/** The key that receivers verify with, as `whpk_` and base64. */
+/** Returns the key that receivers verify with, as `whpk_` and base64. */
 export function publicKeyOf(privateKey: string): string {
   const spki = createPublicKey(readPrivate(privateKey)).export({ type: "spki", format: "der" });
   return PUBLIC_PREFIX + spki.subarray(SPKI.length).toString("base64");
@@ -83,7 +83,7 @@ export class AsymmetricVerifyingKey {
     return false;
   }
 
-  /** True if an entry of the header fits. Entries of other versions are ignored. */
+  /** True if an entry of the header matches. Entries of other versions are ignored. */
   verifyStandard(id: string, timestampSeconds: number, body: Bytes, header: string): boolean {
     const content = signedContent(id, timestampSeconds, body);
     return header.split(" ").some((entry) => {
@@ -106,7 +106,7 @@ function readPrivate(text: string): KeyObject {
   });
 }
 
-/** Ed25519 takes its message in one piece. */
+/** Ed25519 needs its message in one piece. */
 function signedContent(id: string, timestampSeconds: number, body: Bytes): Buffer {
   return Buffer.concat([Buffer.from(`${id}.${timestampSeconds}.`), Buffer.from(body)]);
 }

@@ -5,7 +5,7 @@ import type { FilterDocument } from "../events/filter/filter.ts";
 export const DISABLED_REASONS = ["gone", "failing"] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
-/** The parts of an endpoint's row that may turn out damaged, by the names that callers know. */
+/** The parts of an endpoint's row that may turn out to be damaged, by the names that callers know. */
 export const ENDPOINT_PARTS = [
   "signing_secret",
   "next_signing_secret",
@@ -44,7 +44,7 @@ export function needsPrivateKey({ signatures }: { readonly signatures: readonly 
   return signatures.includes("ed25519");
 }
 
-/** The attempts that an endpoint may have in flight before anything is known about its receiver. */
+/** The number of attempts that an endpoint may have in flight before anything is known about its receiver. */
 export const INITIAL_CAP = 16;
 
 export interface Endpoint {
@@ -54,7 +54,7 @@ export interface Endpoint {
   /** The WHATWG form of the URL that was registered. */
   readonly url: string;
   readonly events: readonly string[];
-  /** Chooses among the events of those types. Null takes them all. */
+  /** Chooses among the events of those types. Null accepts all of them. */
   readonly filter: FilterDocument | null;
   readonly description: string;
   readonly enabled: boolean;
@@ -68,9 +68,9 @@ export interface Endpoint {
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** When the next secret takes over, epoch milliseconds; null unless a rotation is under way. */
+  /** The time at which the next secret takes over, in epoch milliseconds. Null unless a rotation is in progress. */
   readonly secretSwitchesAt: number | null;
-  /** Null if all of it can be read. A damaged part has its default here. */
+  /** Null if all of it can be read. A damaged part has its default value here. */
   readonly damaged: Damage | null;
   /** Differs after every change of its settings or secrets. */
   readonly revision: string;
@@ -78,7 +78,7 @@ export interface Endpoint {
   readonly updatedAt: number;
 }
 
-/** The settings that a registration sets and an update may change, header values in the clear. */
+/** The settings that a registration sets and an update may change, with header values in the clear. */
 export interface EndpointSettings {
   readonly uid: string | null;
   readonly url: string;
@@ -94,7 +94,7 @@ export interface EndpointSettings {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Defaults for settings that a registration leaves out. */
+/** The defaults of settings that a registration leaves out. */
 export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   uid: null,
   filter: null,
@@ -108,7 +108,7 @@ export const DEFAULT_SETTINGS: Omit<EndpointSettings, "url" | "events"> = {
   metadata: {},
 };
 
-/** A registration; the store adds the number, the instants and the row. */
+/** A registration. The store adds the number, the instants and the row. */
 export interface NewEndpoint extends EndpointSettings {
   readonly id: string;
   readonly tenant: string;
@@ -119,22 +119,22 @@ export interface NewEndpoint extends EndpointSettings {
 export type NamedEndpoint = Pick<NewEndpoint, "id" | "tenant" | "signingSecret"> & { readonly uid: string };
 
 /**
- * The secrets of an endpoint, or the private keys of a tenant, in the clear: never logged. Secrets are returned only in
- * scope `secrets`, private keys never.
+ * The secrets of an endpoint, or the private keys of a tenant, in the clear: never logged. The API returns secrets only
+ * in scope `secrets`, and private keys never.
  */
 export interface SigningSecrets {
   readonly current: string;
-  /** Null unless a rotation is under way. */
+  /** Null unless a rotation is in progress. */
   readonly next: NextSecret | null;
 }
 
 export interface NextSecret {
   readonly secret: string;
-  /** When it takes over, epoch milliseconds. */
+  /** The time at which it takes over, in epoch milliseconds. */
   readonly switchesAt: number;
 }
 
-/** An endpoint as the sender needs it, secrets in the clear: never logged, never returned by the API. */
+/** An endpoint as the sender needs it, with secrets in the clear: never logged, and never returned by the API. */
 export interface Target {
   readonly endpoint: string;
   readonly tenant: string;
@@ -144,10 +144,10 @@ export interface Target {
   readonly signingSecret: string;
   /** Counts the secrets that the endpoint has had. */
   readonly secretVersion: number;
-  /** The secret that will take over; null unless a rotation is under way. */
+  /** The secret that will take over. Null unless a rotation is in progress. */
   readonly nextSigningSecret: string | null;
   readonly signatures: readonly Signature[];
-  /** The tenant's private keys, which all sign; empty unless the endpoint chose `ed25519`. */
+  /** The tenant's private keys, all of which sign. Empty unless the endpoint chose `ed25519`. */
   readonly privateKeys: readonly string[];
   readonly ratePerSecond: number | null;
   readonly maxInFlight: number | null;
@@ -174,7 +174,7 @@ export interface EndpointHealth {
   readonly lastFailureAt: number | null;
   /** Failed attempts since the last success, or since the endpoint was enabled. */
   readonly consecutiveFailures: number;
-  /** Deliveries with that status now; each count stops at `HEALTH_COUNT_LIMIT`. */
+  /** The number of deliveries with that status now. Each count stops at `HEALTH_COUNT_LIMIT`. */
   readonly pending: number;
   readonly held: number;
   readonly failed: number;

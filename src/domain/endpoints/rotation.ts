@@ -1,19 +1,19 @@
 /**
- * Rotation with an overlap, of an endpoint's signing secret and of a tenant's private key alike. A store reads what its
- * row holds, asks these functions, and writes what they return.
+ * Rotation with an overlap, both of an endpoint's signing secret and of a tenant's private key. A store reads what its
+ * row holds, calls these functions, and writes what they return.
  */
 import type { NextSecret, SigningSecrets } from "./endpoint.ts";
 
-/** Secrets as a row holds them. Null stands for a secret that cannot be read. */
+/** The secrets in a row. Null stands for a secret that cannot be read. */
 export interface HeldSecrets {
   readonly current: string | null;
-  /** Null unless a rotation is under way. */
+  /** Null unless a rotation is in progress. */
   readonly next: { readonly secret: string | null; readonly switchesAt: number } | null;
 }
 
 export type RotationRefusal = "rotation_in_progress" | "not_rotating" | "damaged";
 
-/** The secrets, or "damaged" if one of them cannot be read. */
+/** Returns the secrets, or "damaged" if one of them cannot be read. */
 export function readable({ current, next }: HeldSecrets): SigningSecrets | "damaged" {
   if (current === null) return "damaged";
   if (next === null) return { current, next };
@@ -21,12 +21,12 @@ export function readable({ current, next }: HeldSecrets): SigningSecrets | "dama
   return secret === null ? "damaged" : { current, next: { secret, switchesAt } };
 }
 
-/** The next secret is stored beside the current one. If it is due by `now`, it takes over at once. */
+/** Adds the next secret to the current one. If it is due by `now`, it takes over at once. */
 export function begun(held: HeldSecrets, next: NextSecret, now: number): SigningSecrets | RotationRefusal {
   const before = readable(held);
   if (before !== "damaged" && before.next !== null) return "rotation_in_progress";
   if (next.switchesAt <= now) return { current: next.secret, next: null };
-  // Nothing could sign beside the next one, so only a change at once replaces what cannot be read.
+  // An unreadable secret could not sign during an overlap, so it can only be replaced at once.
   return before === "damaged" ? before : { current: before.current, next };
 }
 

@@ -1,8 +1,8 @@
 /**
- * Signing secrets: their forms, how they are made and sign, and what receivers verify with. All other code passes
- * secrets on as text; the beginning of the text tells its kind. To sign in another way, add a row to `KINDS`: the
+ * Signing secrets: their forms, how to make them, how they sign, and what receivers verify with. All other code passes
+ * secrets on as text, and the beginning of the text shows its kind. To sign in another way, add a row to `KINDS`. The
  * checks of secrets, the sender, the secrets that the API shows, its description of the headers, and the receiver's
- * commands follow from the row. The store needs no column, because it seals the text.
+ * commands are derived from the row. The store needs no column, because it seals the text.
  */
 import { createHmac, createSecretKey, timingSafeEqual, type Hmac, type KeyObject } from "node:crypto";
 import { AsymmetricVerifyingKey, isPublicKey, PUBLIC_KEY_FORM } from "./asymmetric.ts";
@@ -26,7 +26,7 @@ export interface VerifyingKey {
   /** Compares in constant time. */
   verifyBody(body: Bytes, signature: string): boolean;
   /**
-   * Compares in constant time with each entry of the header; entries of other versions are ignored. The caller checks
+   * Compares in constant time with each entry of the header. Entries of other versions are ignored. The caller checks
    * freshness.
    */
   verifyStandard(id: string, timestampSeconds: number, body: Bytes, header: string): boolean;
@@ -34,7 +34,7 @@ export interface VerifyingKey {
 
 /** The form of a secret's text. */
 interface Form {
-  /** The prefix of the text. If two kinds fit, the first one counts. */
+  /** The prefix of the text. If two kinds match, the first one counts. */
   readonly prefix: string;
   /** Text for people, to follow "a secret is". */
   readonly words: string;
@@ -44,9 +44,9 @@ interface Form {
 
 interface Kind {
   readonly secret: Form;
-  /** The key that receivers verify with, derived from a secret. Without it, they verify with the secret itself. */
+  /** Derives the key that receivers verify with from a secret. If absent, they verify with the secret itself. */
   readonly publicKey?: Form & { of(secret: string): string };
-  /** Makes a secret from a cryptographic source of bytes. Without it, such secrets can only be imported. */
+  /** Makes a secret from a cryptographic source of bytes. If absent, such secrets can only be imported. */
   make?(random: (bytes: number) => Uint8Array): string;
   /** The part of a secret that must be hard to guess. */
   bytes(secret: string): Uint8Array;
@@ -109,7 +109,7 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
     },
   },
   {
-    // Secrets imported from another provider. This is the last row because any text has its prefix. It excludes Ed25519
+    // Secrets imported from another provider. This row is last because any text has its prefix. It excludes Ed25519
     // keys of Standard Webhooks: their owner does not expect an HMAC, and the public one is no secret.
     secret: {
       prefix: "",
@@ -118,7 +118,7 @@ const KINDS: readonly [Kind & Required<Pick<Kind, "make">>, ...Kind[]] = [
     },
     bytes: (secret) => Buffer.from(secret, "utf8"),
     signingKey: (secret) => hmacKey(Buffer.from(secret, "utf8")),
-    // An Ed25519 key may be public, and then anybody who knows it could make the HMAC.
+    // An Ed25519 key may be public, and then anybody who knows it could compute the HMAC.
     verifyingKey: (secret) => (/^\s*wh[sp]k_/.test(secret) ? NOTHING : hmacKey(Buffer.from(secret, "utf8"))),
     shell: '*) key=$(printf %s "$WEBHOOKD_SECRET" | hex) ;;',
   },
@@ -153,7 +153,7 @@ export const GUESSABLE = "is easy to guess: make one with `openssl rand -base64 
 
 /**
  * True if an imported secret is too simple: few different bytes, the same ones repeated, or a sequence such as 0123….
- * For 16 random bytes, in hex or base64, it is true less than once in 10^18.
+ * For 16 random bytes, in hex or base64, the chance of that is below 1 in 10^18.
  */
 export function isGuessable(secret: string): boolean {
   const bytes = kindOf(secret).bytes(secret);
@@ -182,7 +182,7 @@ export function canVerify(text: string): boolean {
   );
 }
 
-/** The only part of a secret that may be shown to anyone: the key that receivers verify with. */
+/** Returns the only part of a secret that may be shown to anyone: the key that receivers verify with. */
 export function shownOf(secret: string): string {
   return kindOf(secret).publicKey?.of(secret) ?? secret;
 }
@@ -191,7 +191,7 @@ export function signingKey(secret: string): SigningKey {
   return kindOf(secret).signingKey(secret);
 }
 
-/** Takes the shown key, or the secret itself, or a tenant's public key. */
+/** Takes the shown key, the secret itself, or a tenant's public key. */
 export function verifyingKey(text: string): VerifyingKey {
   if (isPublicKey(text)) return new AsymmetricVerifyingKey(text);
   const kind = kindOf(text);
@@ -241,7 +241,7 @@ class HmacKey implements SigningKey, VerifyingKey {
     return `v1,${this.#standardMac(id, timestampSeconds, body).digest("base64")}`;
   }
 
-  /** Returns false for anything but 64 hex digits. */
+  /** Returns false for anything except 64 hex digits. */
   verifyBody(body: Bytes, signature: string): boolean {
     return (
       /^[0-9a-f]{64}$/i.test(signature) && timingSafeEqual(this.#bodyMac(body).digest(), Buffer.from(signature, "hex"))
@@ -256,7 +256,8 @@ class HmacKey implements SigningKey, VerifyingKey {
     });
   }
 
-  // Returns the undigested HMAC, because text straight from the digest costs a third less than text from a buffer.
+  // Returns the HMAC before its digest, because text straight from the digest costs a third less than text from a
+  // buffer.
   #bodyMac(body: Bytes): Hmac {
     return createHmac("sha256", this.#body).update(body);
   }

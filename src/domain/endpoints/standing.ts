@@ -2,7 +2,7 @@
 
 export type Standing = "damaged" | "disabled" | "failing" | "retrying" | "untried" | "new" | "working";
 
-/** One or two failed attempts in a row may be chance. */
+/** One or two failed attempts in a row may be a coincidence. */
 export const FAILING_FROM = 3;
 
 export interface StandingFacts {
@@ -10,14 +10,15 @@ export interface StandingFacts {
   readonly isEnabled: boolean;
   /** Failed attempts since the last success, or since the endpoint was enabled. Test events do not count. */
   readonly failuresInARow: number;
-  /** Epoch milliseconds, or null. Test events do not count. */
+  /** In epoch milliseconds. Null if there was none. Test events do not count. */
   readonly lastSuccessAt: number | null;
   readonly lastFailureAt: number | null;
 }
 
 /**
- * Enabling an endpoint ends its row of failures without any attempt. So an endpoint without failures in a row works only
- * if it has succeeded since it last failed: otherwise it is `new`, or `untried` since it was enabled again.
+ * Returns the state. Enabling an endpoint resets its failures in a row without any attempt. So an endpoint without
+ * failures in a row works only if it has succeeded since it last failed. Otherwise it is `new`, or `untried` since it
+ * was enabled again.
  */
 export function standingOf(facts: StandingFacts): Standing {
   const { isDamaged, isEnabled, failuresInARow, lastSuccessAt, lastFailureAt } = facts;

@@ -5,12 +5,14 @@
 import type { Outcome, Trigger } from "../deliveries/attempt.ts";
 
 export interface Streak {
-  /** The ends of the latest success and the latest failure, epoch milliseconds; null if there was none. */
+  /**
+   * The times at which the latest success and the latest failure ended, in epoch milliseconds. Null if there was none.
+   */
   readonly lastSuccessAt: number | null;
   readonly lastFailureAt: number | null;
   /** Failed attempts since the last success, or since the endpoint was enabled. */
   readonly consecutiveFailures: number;
-  /** The end of the first of them; null if there is none. */
+  /** The time at which the first of them ended. Null if there is none. */
   readonly failingSince: number | null;
 }
 
@@ -33,8 +35,8 @@ interface StreakAttempt {
 }
 
 /**
- * True if the attempt tells how the endpoint is doing. A test does not, because it may be made for an endpoint that is not
- * ready yet; an interrupted attempt does not, because we ended it.
+ * True if the attempt shows how the endpoint is doing. A test does not, because it may be made for an endpoint that is
+ * not ready yet. Nor does an interrupted attempt, because we ended it.
  */
 export function isTelling({ trigger }: StreakAttempt["claim"], { outcome }: Pick<Outcome, "outcome">): boolean {
   return trigger !== "test" && outcome !== "interrupted";
@@ -55,12 +57,12 @@ export function afterAttempt(streak: Streak, { claim, startedAt, outcome }: Stre
   };
 }
 
-/** Enabling an endpoint ends its failures in a row: they say nothing about the receiver as it is now. */
+/** Enabling an endpoint resets its failures in a row: they say nothing about the receiver as it is now. */
 export function afterEnabling({ lastSuccessAt, lastFailureAt }: Streak): Streak {
   return { ...NO_STREAK, lastSuccessAt, lastFailureAt };
 }
 
-/** `since` is when the first of these failures ended, on the clock that `now` is read from; null if there is none. */
+/** `since` is when the first of these failures ended, on the clock that `now` is read from. Null if there is none. */
 export function isFailing(failuresInARow: number, since: number | null, now: number): boolean {
   if (failuresInARow === 0 || since === null) return false;
   return failuresInARow >= FAILURES_IN_A_ROW || now - since >= FAILING_MS;

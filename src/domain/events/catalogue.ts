@@ -1,29 +1,29 @@
 /**
  * The catalogue: the event types of the specification, those of the configuration, and those that operators keep in the
- * store. It decides which source of a name counts, what may be changed and deleted, what an endpoint may choose, and
- * what publishers of a deprecated type are told.
+ * store. It decides which source of a name wins, what may be changed and deleted, what an endpoint may choose, and what
+ * publishers of a deprecated type are told.
  */
 import { type FieldError, WebhookdError } from "../errors.ts";
 import { BUILT_IN_TYPES, type EventType, nameFault } from "./event-type.ts";
 
-/** `warn` accepts data that does not match the schema, and says so in the answer. */
+/** `warn` accepts data that does not match the schema, and says so in the response. */
 export const VALIDATIONS = ["off", "warn", "enforce"] as const;
 export type Validation = (typeof VALIDATIONS)[number];
 
 export const ORIGINS = ["specification", "configuration", "api"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
-/** The parts of a type that only the store keeps. */
+/** The parts of a type that only the store has. */
 export interface TypeLife {
   /** A word under which types are shown together. */
   readonly group: string | null;
-  /** Null: as `[events] validate` says. */
+  /** Null to follow `[events] validate`. */
   readonly validation: Validation | null;
-  /** When it became deprecated; null if it is not. */
+  /** The time at which it became deprecated. Null if it is not. */
   readonly deprecatedAt: number | null;
-  /** When its events are expected to end. */
+  /** The time at which its events are expected to end. */
   readonly sunsetAt: number | null;
-  /** No endpoint may choose it any more; those that chose it go on receiving it. */
+  /** True if no further endpoint may choose it. Those that chose it still receive it. */
   readonly archived: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface TypeSettings extends Omit<StoredType, "name" | "deprecatedAt"> 
 /** A type of the catalogue. */
 export interface KnownType extends EventType, TypeLife {
   readonly origin: Origin;
-  /** Says whether published data that does not match the schema is refused, warned of, or not looked at. */
+  /** Decides whether published data that does not match the schema is refused, causes a warning, or is not checked. */
   readonly checks: Validation;
 }
 
 const PLAIN: TypeLife = { group: null, validation: null, deprecatedAt: null, sunsetAt: null, archived: false };
 
-/** The most types that a store keeps, because the catalogue is shown whole and held in memory. */
+/** The maximum number of types in a store, because the catalogue is shown whole and held in memory. */
 export const MAX_STORED_TYPES = 1000;
 
 export interface Sources {
@@ -55,8 +55,8 @@ export interface Sources {
 }
 
 /**
- * The catalogue by name: the specification first, then the configuration, then the store by name. The first source of a
- * name counts, so a stored type is hidden while the configuration has the same name. Throws a `RangeError` for a
+ * Returns the catalogue by name: first the specification, then the configuration, then the store. The first source of a
+ * name wins, so a stored type is hidden while the configuration has the same name. Throws a `RangeError` for a
  * configured name that may not be added or that occurs twice.
  */
 export function catalogueOf(sources: Partial<Sources> = {}): Map<string, KnownType> {
@@ -82,7 +82,7 @@ function byName(one: Pick<StoredType, "name">, other: Pick<StoredType, "name">):
   return one.name < other.name ? -1 : 1;
 }
 
-/** Returns why a caller may not change or delete the type; null if it may, or if there is none. */
+/** Returns why a caller may not change or delete the type, or null if the caller may, or if there is none. */
 export function readOnlyFault(type: Pick<KnownType, "name" | "origin"> | undefined): WebhookdError | null {
   switch (type?.origin) {
     case "specification":
@@ -100,27 +100,27 @@ export function readOnlyFault(type: Pick<KnownType, "name" | "origin"> | undefin
   }
 }
 
-/** Sets a type. It stays deprecated since the day on which it first was. */
+/** Returns the type as it is stored. It stays deprecated since the day on which it first was. */
 export function settledType(name: string, before: StoredType | null, settings: TypeSettings, now: number): StoredType {
   const { deprecated, ...others } = settings;
   return { ...others, name, deprecatedAt: deprecated ? (before?.deprecatedAt ?? now) : null };
 }
 
-/** The keys of a schema count in their order, because they are shown in it. */
+/** The order of a schema's keys counts, because they are shown in it. */
 export function isSameType(one: StoredType, other: StoredType): boolean {
   return (Object.keys(one) as (keyof StoredType)[]).every(
     (part) => JSON.stringify(one[part]) === JSON.stringify(other[part]),
   );
 }
 
-/** A sunset before the deprecation would contradict itself (RFC 9745, section 4). Null if the days fit. */
+/** A sunset before the deprecation would contradict itself (RFC 9745, section 4). Null if the two agree. */
 export function sunsetFault({ deprecatedAt, sunsetAt }: TypeLife): string | null {
   if (sunsetAt === null) return null;
   if (deprecatedAt === null) return "is only for a deprecated type: set deprecated to true too";
   return sunsetAt < deprecatedAt ? "must not be before the type became deprecated" : null;
 }
 
-/** Refuses a new type where there are too many; null if there is room. */
+/** Refuses a new type if there are already too many. Null if there is space. */
 export function capacityFault(stored: number): WebhookdError | null {
   if (stored < MAX_STORED_TYPES) return null;
   const detail = `there are ${MAX_STORED_TYPES} event types already: delete some that nothing uses any more`;
@@ -132,11 +132,11 @@ export interface TypeUse {
   /** The number of endpoints that chose it by its name. `some` has the ids of the first few. */
   readonly endpoints: number;
   readonly some: readonly string[];
-  /** True if events of it are kept. */
+  /** True if the store still has events of it. */
   readonly hasEvents: boolean;
 }
 
-/** Returns why the type may not be deleted; null if nothing refers to it. */
+/** Returns why the type may not be deleted, or null if nothing refers to it. */
 export function deletionFault(name: string, { endpoints, some, hasEvents }: TypeUse): WebhookdError | null {
   const instead = "archive it instead, with archived: true: it is not offered any more, and those who chose it keep it";
   if (endpoints > 0) {
@@ -150,9 +150,7 @@ export function deletionFault(name: string, { endpoints, some, hasEvents }: Type
   return new WebhookdError("event_type_in_use", detail);
 }
 
-/**
- * Refuses archived types among those that an endpoint chooses, unless it had chosen them before. Null if there are none.
- */
+/** Refuses archived types that an endpoint chooses, unless it had chosen them before. Null if there are none. */
 export function archivedFault(
   types: ReadonlyMap<string, Pick<KnownType, "archived">>,
   events: readonly string[],
@@ -184,13 +182,13 @@ function refusal(
 
 /** The deprecated types among those of a publish, as its response reports them. */
 export interface Deprecation {
-  /** The earliest of their days. */
+  /** The earliest day on which one of them was deprecated. */
   readonly since: number;
   readonly sunsetAt: number | null;
   readonly names: readonly string[];
 }
 
-/** The most deprecated types that one answer names. */
+/** The maximum number of deprecated types that one response names. */
 const NAMED = 10;
 
 /** Returns null if none of the types is deprecated. */

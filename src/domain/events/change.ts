@@ -1,4 +1,4 @@
-/** Changes to deliveries, for watchers: kept one by one while they are few, and counted when they are many. */
+/** Changes to deliveries, for watchers: kept one by one while there are few, and counted when there are many. */
 import type { AttemptError, Outcome } from "../deliveries/attempt.ts";
 import type { DeliveryStatus } from "../deliveries/delivery.ts";
 
@@ -9,7 +9,7 @@ export interface Change {
   readonly endpoint: string;
   readonly event: string | null;
   readonly delivery: string | null;
-  /** The new status of the delivery; null if it did not change. A held delivery counts as pending here. */
+  /** The new status of the delivery. Null if it did not change. A held delivery counts as pending here. */
   readonly status: DeliveryStatus | null;
   /** Null unless it is an attempt. */
   readonly attempt: AttemptResult | null;
@@ -69,12 +69,13 @@ export class FoldedChanges {
 export interface Numbered {
   /** Counts the batches, from 1. */
   readonly number: number;
-  /** The part of the ring's capacity that it takes. */
+  /** The part of the ring's capacity that it takes up. */
   readonly size: number;
 }
 
 /**
- * Keeps the latest batches, so that a watcher who was cut off for a moment misses nothing. Their total size is bounded.
+ * Keeps the latest batches, so that a watcher who was disconnected for a moment misses nothing. Their total size is
+ * bounded.
  */
 export class BatchRing<B extends Numbered> {
   readonly #room: number;
@@ -97,7 +98,7 @@ export class BatchRing<B extends Numbered> {
     this.#batches = this.#batches.slice(first);
   }
 
-  /** All batches after that number; null if some of them were dropped. */
+  /** Returns all batches after that number, or null if some of them were dropped. */
   after(number: number): readonly B[] | null {
     return number < this.#gone ? null : this.#batches.filter((batch) => batch.number > number);
   }

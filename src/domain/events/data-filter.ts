@@ -1,15 +1,15 @@
 /**
  * Searches events' data by a path and the value at its end, such as `customer.id:cus_123`. Data is stored as the
- * published bytes, without an index; most events can be ruled out by looking at their bytes, without parsing the JSON.
+ * published bytes, without an index. Most events can be ruled out by looking at their bytes, without parsing the JSON.
  */
 import { scanJson } from "../json/json.ts";
 import type { JsonNode } from "../json/json-token.ts";
 
 export interface DataCondition {
-  /** Keys, or indexes in arrays. An array that the path does not name is searched item by item. */
+  /** Keys, or indexes in arrays. If the path gives no index for an array, each item is searched. */
   readonly path: readonly string[];
   readonly value: string;
-  /** True for `"123"`, which matches only a string; without the quotes the number matches too. */
+  /** True for `"123"`, which matches only a string. Without the quotes the number matches too. */
   readonly isText: boolean;
 }
 
@@ -18,7 +18,7 @@ const MAX_CONDITIONS = 5;
 const MAX_VALUE = 256;
 const MAX_DEPTH = 16;
 
-/** Parses conditions separated by spaces, all of which must hold; null for anything else. */
+/** Parses conditions separated by spaces, all of which must hold. Returns null for anything else. */
 export function parseDataFilter(text: string): readonly DataCondition[] | null {
   const conditions: DataCondition[] = [];
   const rest = text.trim();
@@ -46,7 +46,7 @@ function textOf(quoted: string): string | undefined {
 
 /**
  * Returns byte strings, at least one of which occurs in every event that meets the condition: the value as it is
- * usually written, and the beginning of any escape that could stand for a part of it.
+ * usually written, and the beginning of any escape that could stand for part of it.
  */
 export function tracesOf({ value, isText }: DataCondition): readonly Buffer[] {
   const written = [JSON.stringify(value).slice(1, -1)];
@@ -77,7 +77,7 @@ function has(data: Buffer, node: JsonNode, path: readonly string[], condition: D
   if (key === undefined)
     return node.members === null && isValue(data.toString("utf8", node.start, node.end), condition);
   if (node.members === null) return false;
-  // A key may contain a dot itself.
+  // A key may itself contain a dot.
   return path.some((_, end) => {
     const member = node.members!.get(path.slice(0, end + 1).join("."));
     return member !== undefined && has(data, member, path.slice(end + 1), condition);
@@ -92,8 +92,8 @@ function isValue(json: string, { value, isText }: DataCondition): boolean {
 }
 
 /**
- * The number in its shortest form, so that 1.10 equals 1.1, but with all its digits, where a float would lose some.
- * Null for a number with an exponent, because `tracesOf` could not know how it is written.
+ * Returns the number in its shortest form, so that 1.10 equals 1.1, but with all its digits, where a float would lose
+ * some. Null for a number with an exponent, because `tracesOf` could not know how it is written.
  */
 function decimalOf(json: string): string | null {
   const [, sign, whole, fraction = ""] = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?$/.exec(json) ?? [];

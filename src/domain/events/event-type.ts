@@ -1,4 +1,3 @@
-/** Event types, and those that the specification defines. */
 import { TYPE_NAME } from "./pattern.ts";
 
 /** JSON Schema 2020-12. */
@@ -7,7 +6,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 export interface EventType {
   readonly name: string;
   readonly description: string;
-  /** `specified` if the specification fixes the data; `example` if the sample is only an example. */
+  /** `specified` if the specification fixes the data, `example` if the sample is only an example. */
   readonly source: "specified" | "example";
   /** The schema of `data`. */
   readonly schema: JsonSchema;
@@ -35,9 +34,9 @@ function data(properties: Readonly<Record<string, JsonSchema>>, required: readon
 }
 
 /**
- * The event types of the specification. It fixes all their names, but the data only of `transaction.enriched`; the
- * other samples are ours. So the schemas of those require no field and only give the types of the sample's fields.
- * Together with the configured and the stored types they form the catalogue (`catalogue.ts`).
+ * The event types of the specification. It fixes all their names, but the data only of `transaction.enriched`. The
+ * other samples are ours, so their schemas require no field and give only the types of the sample's fields. Together
+ * with the configured and the stored types they form the catalogue (`catalogue.ts`).
  */
 export const BUILT_IN_TYPES: readonly EventType[] = [
   {
@@ -151,7 +150,10 @@ export const BUILT_IN_TYPES: readonly EventType[] = [
 /** The prefix of our own operational events. */
 const RESERVED = "webhookd.";
 
-/** Returns why no configuration and no operator may add a type of this name, as the end of a sentence; null if it may. */
+/**
+ * Returns why neither the configuration nor an operator may add a type of this name, as the end of a sentence. Null if
+ * they may.
+ */
 export function nameFault(name: string): string | null {
   if (!TYPE_NAME.test(name))
     return "is not an event type name: use words of letters, digits, _ and -, separated by dots";

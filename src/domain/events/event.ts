@@ -8,17 +8,17 @@ import { formatInstant } from "../time/instant.ts";
 export interface EventDraft {
   readonly tenant: string;
   readonly type: string;
-  /** When it happened, epoch milliseconds. */
+  /** The time at which it happened, in epoch milliseconds. */
   readonly createdAt: number;
-  /** The caller's own bytes of `data`, one JSON object, already validated. */
+  /** The caller's own bytes of `data`: one JSON object, already validated. */
   readonly data: Uint8Array;
-  /** The labels by which the publisher finds it; undefined if there are none. */
+  /** The labels by which the publisher finds it. Undefined if there are none. */
   readonly labels?: EventLabels | undefined;
   /** Sent with each attempt. */
   readonly trace?: TraceContext | undefined;
-  /** Set for a test event, which goes once, to this endpoint alone, enabled or not. */
+  /** Set for a test event, which is sent once, to this endpoint only, whether it is enabled or not. */
   readonly testFor?: string;
-  /** Set if the publish may be repeated; keys are per tenant. */
+  /** Set if the publish may be repeated. Each tenant has its own keys. */
   readonly idempotency?: Idempotency;
 }
 
@@ -34,7 +34,7 @@ export const NO_LABELS: EventLabels = { publisherId: null, tags: [] };
 export const MAX_TAGS = 5;
 /** Visible ASCII, so that it can be typed as a word of a filter. */
 export const PUBLISHER_ID = /^[\x21-\x7e]{1,128}$/;
-/** Without commas, because they separate the tags of a list. */
+/** Commas are excluded, because they separate the tags of a list. */
 export const TAG = /^[\x21-\x2b\x2d-\x7e]{1,64}$/;
 
 const COMMA_DATA = ',"data":';
@@ -63,9 +63,9 @@ function headText(id: string, type: string, createdAt: number): string {
   return `{"id":"${id}","type":"${type}","created_at":"${formatInstant(createdAt)}"${COMMA_DATA}`;
 }
 
-/** The span of `data` inside an envelope made by `envelope()` for an event of this id and type. */
+/** Returns the span of `data` inside an envelope made by `envelope()` for an event of this id and type. */
 export function dataOf(body: Uint8Array, id: string, type: string): Uint8Array {
-  // {"id":"…","type":"…","created_at":"2026-11-20T09:55:00.123Z","data":
+  // The length of {"id":"…","type":"…","created_at":"2026-11-20T09:55:00.123Z","data":
   const start = 7 + id.length + 10 + type.length + 16 + 24 + 1 + COMMA_DATA.length;
   return body.subarray(start, body.length - 1);
 }
@@ -79,7 +79,7 @@ export interface TraceContext {
   readonly tracestate: string | null;
 }
 
-/** Version, trace id, parent id and flags; a version after 00 may append more. `ff` and ids of zeros are invalid. */
+/** Version, trace id, parent id and flags. A version after 00 may append more. `ff` and ids of zeros are invalid. */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
 const LENGTH_00 = 55;
 /** No existing version is longer. */
@@ -91,7 +91,7 @@ const MAX_MEMBERS = 32;
 const MAX_STATE = 512;
 const LONG_MEMBER = 128;
 
-/** Takes the values of the two headers, each as one text. Returns undefined for an invalid traceparent. */
+/** Takes the values of the two headers, each as one string. Returns undefined for an invalid traceparent. */
 export function traceContext(traceparent: string, tracestate: string | undefined): TraceContext | undefined {
   if (!TRACEPARENT.test(traceparent) || traceparent.length > MAX_LENGTH) return undefined;
   if (traceparent.startsWith("00") && traceparent.length !== LENGTH_00) return undefined;

@@ -1,13 +1,13 @@
-/** Recognises a request that is repeated: `docs/interface.md` §2. */
+/** Recognises repeated requests: `docs/interface.md` §2. */
 import { createHash } from "node:crypto";
 import { WebhookdError } from "../errors.ts";
 
-/** A caller's key for one thing to be done once. */
+/** A caller's key for something that must happen only once. */
 export interface Idempotency {
   readonly key: string;
-  /** SHA-256 of what is to be done. The same key with another fingerprint is the caller's mistake. */
+  /** SHA-256 of the request. The same key with another fingerprint is the caller's mistake. */
   readonly fingerprint: Uint8Array;
-  /** The epoch milliseconds from which the key is forgotten. */
+  /** The time from which the key is forgotten, in epoch milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -18,17 +18,17 @@ export interface KeyedRequest extends Idempotency {
 
 /**
  * Passed to a method of the store, which saves the key in the same transaction as its work. Call `recall` first. If the
- * key was taken meanwhile, the method does nothing and rejects: with `overloaded` if the same request took it, and then
- * asking again finds the answer.
+ * key has been taken since, the method does nothing and rejects. It rejects with `overloaded` if the same request took
+ * it, and then calling `recall` again finds the answer.
  */
 export interface Once<T> extends KeyedRequest {
-  /** The part of the result to save, without secrets and event data; null for nothing. */
+  /** Returns the part of the result to save, without secrets and event data, or null for nothing. */
   readonly answer: (result: T) => string | null;
 }
 
 /** The key was used for something else. */
 export class IdempotencyMismatch extends WebhookdError {
-  /** The index of the draft with that key; null for the key of the request itself. */
+  /** The index of the draft with that key. Null for the key of the request itself. */
   readonly index: number | null;
 
   constructor(index: number | null) {
@@ -53,8 +53,8 @@ export function requestFingerprint(method: string, path: string, body: Uint8Arra
 }
 
 /**
- * The fingerprint of one event, by its content, so that an outbox may repeat in a batch, or as a line, what it first
- * sent alone. `createdAt` is null if the caller gave none, because each request then gets a time of its own.
+ * Returns the fingerprint of one event by its content, so that an outbox may repeat in a batch, or as a line, what it
+ * first sent alone. `createdAt` is null if the caller gave none, because each request then gets a time of its own.
  */
 export function eventFingerprint(
   type: string,
@@ -63,7 +63,7 @@ export function eventFingerprint(
   labels?: string,
 ): Uint8Array {
   const hash = createHash("sha256").update(`event ${type} ${createdAt ?? "-"}\n`);
-  // Without labels the fingerprint stays the same as before labels existed.
+  // Without labels, the fingerprint stays the same as before labels existed.
   if (labels !== undefined) hash.update(`labels ${labels}\n`);
   return hash.update(data).digest();
 }

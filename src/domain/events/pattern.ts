@@ -1,7 +1,7 @@
 /**
  * Patterns of event types. An endpoint chooses exact names, `*` for every type, and `budget.*` for every type whose
- * name begins with `budget.`, however many words follow. A pattern takes in the types that are added later; an exact
- * name never does.
+ * name begins with `budget.`, however many words follow. A pattern includes types that are added later; an exact name
+ * never does.
  */
 
 /**
@@ -14,7 +14,7 @@ const MAX_LENGTH = 128;
 const EVERY = "*";
 const BELOW = ".*";
 
-/** True for a name of a subscription that stands for more than one type. The name was accepted before. */
+/** True for a name of a subscription that stands for more than one type. The name has been validated. */
 export function isPattern(name: string): boolean {
   return name === EVERY || name.endsWith(BELOW);
 }
@@ -30,8 +30,8 @@ export function chooses(names: readonly string[], type: string): boolean {
 }
 
 /**
- * Every name under which a subscription receives events of the type: the type itself and the patterns that match it. A
- * store looks for these, so the cost of a publish does not depend on how many other patterns there are.
+ * Returns every name under which a subscription receives events of the type: the type itself and the patterns that
+ * match it. A store looks these up, so the cost of a publish does not depend on how many other patterns there are.
  */
 export function namesThatMatch(type: string): readonly string[] {
   const names = [type, EVERY];
@@ -40,17 +40,17 @@ export function namesThatMatch(type: string): readonly string[] {
 }
 
 /**
- * The types, of those that there are today, that an endpoint with these names receives, in the order of `known`. Stores
- * keep patterns among the names of types, so `known` may contain some; they are left out.
+ * Returns the existing types that an endpoint with these names receives, in the order of `known`. Stores keep patterns
+ * among the names of types, so `known` may contain some, which are left out.
  */
 export function chosenOf(names: readonly string[], known: Iterable<string>): readonly string[] {
   return [...known].filter((type) => !isPattern(type) && chooses(names, type));
 }
 
-/** The most types that `takenIn` names. */
+/** The maximum number of types that `takenIn` names. */
 const NAMED = 5;
 
-/** Says which types a pattern takes in today, as the end of a sentence about it. */
+/** Says which types a pattern matches today, as the end of a sentence about it. */
 export function takenIn(pattern: string, known: Iterable<string>): string {
   const types = chosenOf([pattern], known);
   if (types.length === 0) return "matches no event type today";
@@ -58,7 +58,7 @@ export function takenIn(pattern: string, known: Iterable<string>): string {
   return `matches today: ${types.slice(0, NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-/** Returns why this is not a pattern, as the end of a sentence with the nearest right form; null if it is one. */
+/** Returns why this is not a pattern, as the end of a sentence with the nearest valid form. Null if it is one. */
 export function patternFault(text: string, known: Iterable<string>): string | null {
   const stem = text === EVERY ? null : text.endsWith(BELOW) ? text.slice(0, -BELOW.length) : text;
   if (stem === null || (text.endsWith(BELOW) && text.length <= MAX_LENGTH && TYPE_NAME.test(stem))) return null;
@@ -66,7 +66,7 @@ export function patternFault(text: string, known: Iterable<string>): string | nu
   return `is not a pattern: * stands alone, for every type, or as the whole last word, as in budget.*; did you mean ${near}?`;
 }
 
-/** Keeps the whole words before the first `*`. A word that was begun is completed by a known type. */
+/** Keeps the whole words before the first `*`. An incomplete word is completed from a known type. */
 function nearestPattern(stem: string, known: readonly string[]): string {
   const words = stem.split(".");
   const starred = words.findIndex((word) => word.includes(EVERY));

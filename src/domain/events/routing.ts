@@ -16,16 +16,16 @@ export interface Subscriber {
 }
 
 /**
- * The endpoints that receive an event, of those that subscribe to its type. Not used for a test, which goes to its one
- * endpoint.
+ * Returns the endpoints that receive an event, out of those that subscribe to its type. Not used for a test, which goes
+ * only to its own endpoint.
  */
 export function recipientsOf<Endpoint extends Subscriber>(subscribers: readonly Endpoint[]): readonly Endpoint[] {
   return subscribers.filter(({ enabled, whenDisabled }) => enabled || whenDisabled === "hold");
 }
 
 /**
- * True if a delivery of a new event starts at once; otherwise it waits on disk. A test starts at once, because somebody
- * waits for its result.
+ * True if a delivery of a new event starts at once. Otherwise it waits on disk. A test starts at once, because somebody
+ * is waiting for its result.
  */
 export function startsAtOnce(
   endpoint: Pick<Subscriber, "enabled"> & { readonly id: string },
@@ -35,7 +35,7 @@ export function startsAtOnce(
   return isTest || (endpoint.enabled && hasCapacity(endpoint.id));
 }
 
-/** The request that a key of the tenant is remembered for. */
+/** The request for which a key of the tenant is remembered. */
 export type Remembered<Answer> =
   | { readonly isSame: true; readonly answer: Answer }
   /** The key was used for something else. */
@@ -44,15 +44,15 @@ export type Remembered<Answer> =
 /** The pending deliveries of a tenant, and their limit. */
 export interface Backlog {
   readonly pending: number;
-  /** 0: no limit. */
+  /** 0 for no limit. */
   readonly limit: number;
 }
 
-/** The facts on which a publish is decided. */
+/** The facts that decide a publish. */
 export interface Facts<Endpoint, Answer> {
   /** The endpoints that each draft is for before filters, by the index of the draft. */
   readonly recipients: readonly (readonly Endpoint[])[];
-  /** The use that each draft's key is remembered for, by the draft's index. Null if no draft has a key. */
+  /** The request for which each draft's key is remembered, by the draft's index. Null if no draft has a key. */
   readonly remembered: readonly (Remembered<Answer> | null)[] | null;
   /** The backlogs of tenants that have a limit. */
   readonly backlogs: ReadonlyMap<string, Backlog>;
@@ -112,8 +112,8 @@ const atOnce: InPieces = (pieces) => {
 };
 
 /**
- * Counts each tenant's new deliveries, for its limit. A test is not counted: it is a single one, and somebody waits for
- * it.
+ * Counts each tenant's new deliveries, for its limit. A test does not count: it is a single delivery, and somebody is
+ * waiting for it.
  */
 export function countByTenant(
   drafts: readonly EventDraft[],
@@ -168,11 +168,12 @@ function overfull(
 }
 
 /**
- * The most deliveries that one publish may make: they are one transaction, and everybody else's commit waits for it.
+ * The maximum number of deliveries that one publish may create: they share one transaction, and everybody else's commit
+ * waits for it.
  */
 export const MAX_FAN_OUT = 20_000;
 /**
- * A refused caller should ask again after this long; only attempts reduce the backlog, so asking sooner does not help.
+ * A refused caller should retry after this long. Only attempts reduce the backlog, so retrying sooner does not help.
  */
 const RETRY_AFTER_SECONDS = 10;
 

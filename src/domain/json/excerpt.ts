@@ -1,4 +1,4 @@
-/** The beginning of a value as JSON, for people. It costs little, however large the value is. */
+/** Shows the beginning of a value as JSON, for people. The cost is small, however large the value is. */
 
 /** Returns the JSON of the value, cut with `…` after `most` characters. */
 export function excerptOf(value: unknown, most: number): string {

@@ -1,10 +1,10 @@
 /**
- * The positions of things in a JSON text whose bytes are known to be UTF-8: its tokens (RFC 8259), its lines, the keys
- * of one object. A function for a token takes the position where it begins and returns the position after it, or -1 if
- * there is no such token.
+ * Finds the positions of things in a JSON text whose bytes are known to be UTF-8: its tokens (RFC 8259), its lines, the
+ * keys of one object. A function for a token takes the position where it begins and returns the position after it, or
+ * -1 if there is no such token.
  */
 
-/** Bytes `start` to `end` (exclusive) of the scanned text, without the white space around. */
+/** Bytes `start` to `end` (exclusive) of the scanned text, without surrounding white space. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -15,7 +15,7 @@ export type JsonKind = "object" | "array" | "string" | "number" | "boolean" | "n
 export interface JsonNode extends Span {
   readonly kind: JsonKind;
   /**
-   * The members of an object inside the outline; null for everything else. Keys are unescaped, in the order of the
+   * The members of an object inside the outline. Null for everything else. Keys are unescaped, in the order of the
    * text.
    */
   readonly members: ReadonlyMap<string, JsonNode> | null;
@@ -24,7 +24,7 @@ export interface JsonNode extends Span {
 }
 
 /**
- * Long work in pieces. It yields before each piece, with the number of bytes in it, so that other work can run in
+ * Long work in pieces. It yields the number of bytes in each piece before doing it, so that other work can run in
  * between.
  */
 export type Pieces<T> = Generator<number, T>;
@@ -33,14 +33,14 @@ export const PIECE_BYTES = 256 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** 1 for the bytes that end a run of plain string characters: quote, backslash and the controls. */
+/** 1 for the bytes that end a run of plain string characters: the quote, the backslash and the controls. */
 const STOPS_STRING = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 1 : 0,
 );
 
 /**
- * Returned by `endOfString` for an escaped surrogate without its other half, which is grammatical but has no UTF-8
- * form.
+ * Returned by `endOfString` for an escaped surrogate without its other half, which the grammar allows but which has no
+ * UTF-8 form.
  */
 export const LONE_SURROGATE = -2;
 
@@ -63,7 +63,7 @@ export function endOfString(bytes: Uint8Array, from: number): number {
   const { length } = bytes;
   let at = from + 1;
   while (at < length) {
-    // Four at a time, because most published bytes are in strings.
+    // Skip four bytes at a time, because most published bytes are in strings.
     while (at + 3 < length && stopsIn4(bytes, at) === 0) at += 4;
     const byte = bytes[at]!;
     if (STOPS_STRING[byte] === 0) at++;
@@ -153,8 +153,8 @@ function hexUnit(bytes: Uint8Array, from: number): number {
 }
 
 /**
- * The first `limit` lines of an NDJSON text that are not blank. Each is scanned by itself; a string cannot contain a
- * raw line break.
+ * Returns the first `limit` lines of an NDJSON text that are not blank. Each is scanned separately, because a string
+ * cannot contain a raw line break.
  */
 export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): Span[] {
   const lines: Span[] = [];
@@ -168,17 +168,20 @@ export function jsonLines(bytes: Uint8Array, limit = Number.POSITIVE_INFINITY): 
 }
 
 /**
- * Up to this many keys, comparing bytes is cheaper than creating strings; it also limits the cost of an object with
+ * Up to this many keys, comparing bytes is cheaper than creating strings. It also limits the cost of an object with
  * long keys.
  */
 const FEW = 32;
-/** Longer keys are compared natively: the call costs as much as comparing this many bytes here. */
+/** Longer keys are compared natively, because the call costs as much as comparing this many bytes here. */
 const LONG = 32;
 
-/** The keys of one JSON object, to refuse a repeated one: receivers' parsers disagree about which of the two counts. */
+/**
+ * The keys of one JSON object, used to refuse a repeated one: receivers' parsers disagree about which of the two
+ * counts.
+ */
 export class JsonKeys {
   readonly #spans: number[] = [];
-  /** Null while all keys are few and written without escapes. */
+  /** Null while there are few keys, all written without escapes. */
   #names: Set<string> | null = null;
 
   clear(): void {
@@ -186,7 +189,7 @@ export class JsonKeys {
     this.#names = null;
   }
 
-  /** Returns false if the object has this key already. The span lies between the quotes. */
+  /** Returns false if the object already has this key. The span lies between the quotes. */
   add(text: Buffer, start: number, end: number): boolean {
     const names = this.#names ?? (this.#fits(text, start, end) ? null : this.#decodeAll(text));
     if (names !== null) {
@@ -215,7 +218,7 @@ export class JsonKeys {
   }
 }
 
-/** The key as its parser will see it, escapes resolved. The span lies between the quotes. */
+/** Returns the key as its parser will see it, with escapes resolved. The span lies between the quotes. */
 export function keyName(text: Buffer, start: number, end: number): string {
   const raw = text.toString("utf8", start, end);
   return raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;

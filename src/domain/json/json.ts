@@ -28,7 +28,7 @@ export interface JsonLimits {
 
 export interface JsonOptions extends Partial<JsonLimits> {
   /**
-   * The number of levels that are outlined: 0 gives the top value alone, 1 its members, 3 the members of each event of
+   * The number of levels that are outlined: 0 gives only the top value, 1 its members, 3 the members of each event of
    * `{"events":[{…}]}`. The limits apply separately to each value at this level, so that each event's `data` has its
    * own.
    */
@@ -51,7 +51,7 @@ export function scanJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode
   return scan.root!;
 }
 
-/** As `scanJson`, in pieces, for a text that may be long. */
+/** Like `scanJson`, but in pieces, for a text that may be long. */
 export function* scanInPieces(bytes: Uint8Array, options: JsonOptions = {}): Pieces<JsonNode> {
   const scan = new JsonScan(bytes, options);
   for (let at = scan.begin(); at >= 0;) {
@@ -61,7 +61,10 @@ export function* scanInPieces(bytes: Uint8Array, options: JsonOptions = {}): Pie
   return scan.root!;
 }
 
-/** The members of a top-level object. Throws as `scanJson` does, and `validation_failed` for any other value. */
+/**
+ * Returns the members of a top-level object. Throws like `scanJson`, and throws `validation_failed` for any other
+ * value.
+ */
 export function scanObject(
   bytes: Uint8Array,
   options: Omit<JsonOptions, "outline"> = {},
@@ -74,13 +77,13 @@ export function scanObject(
   });
 }
 
-/** The value of a whole body. `__proto__` becomes an own key, as `JSON.parse` makes it. */
+/** Returns the value of a whole body. `__proto__` becomes an own key, as with `JSON.parse`. */
 export function parseJson(bytes: Uint8Array, options: Omit<JsonOptions, "outline"> = {}): unknown {
   scanJson(bytes, options);
   return parseSpan(bytes, { start: 0, end: bytes.length });
 }
 
-/** The value of a span from a scan of the same bytes. */
+/** Returns the value of a span from a scan of the same bytes. */
 export function parseSpan(bytes: Uint8Array, span: Span): unknown {
   return JSON.parse(bufferOf(bytes).toString("utf8", span.start, span.end));
 }
@@ -96,13 +99,13 @@ const TRUE = Buffer.from("true");
 const FALSE = Buffer.from("false");
 const NULL = Buffer.from("null");
 
-/** Longer pointers are cut, because a response must not return a key of megabytes. */
+/** Longer pointers are cut, because a response must not return a key of several megabytes. */
 const MAX_POINTER = 1000;
 
-/** An open container. Frames are reused for the next container at their depth. */
+/** An open container. Frames are reused for the next container at the same depth. */
 class Frame {
   closer = 0;
-  /** The index of the current member or item; -1 before the first. */
+  /** The index of the current member or item. -1 before the first. */
   index = -1;
   /** -1 while the key itself is being read. */
   keyStart = 0;
@@ -120,7 +123,8 @@ interface Outlined {
 }
 
 /**
- * One pass over the text, without recursion and without building its values: parts outside the outline cost no memory.
+ * One pass over the text, without recursion and without building its values, so that parts outside the outline cost no
+ * memory.
  */
 class JsonScan {
   readonly #text: Buffer;
@@ -273,7 +277,7 @@ class JsonScan {
     return node;
   }
 
-  /** Outlined values share one limit; each of the outline's leaves has its own. */
+  /** Outlined values share one limit, and each of the outline's leaves has its own. */
   #count(): void {
     if (this.#depth <= this.#outline) {
       this.#outlined++;

@@ -1,7 +1,7 @@
 /**
  * IP addresses and blocks: parsing, matching, the IPv4 addresses embedded in IPv6 ones, and which addresses a delivery
- * may go to. The table of blocks is ours: `ipaddr.js` parses and matches, but its `range()` calls `::7f00:1`, `4000::1`
- * and Azure's `168.63.129.16` unicast.
+ * may go to. We keep our own table of blocks: `ipaddr.js` parses and matches, but its `range()` calls `::7f00:1`,
+ * `4000::1` and Azure's `168.63.129.16` unicast.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -9,11 +9,11 @@ import ipaddr from "ipaddr.js";
 /** Plain data, so that it can be sent to a thread. */
 export interface AddressRules {
   /**
-   * Allowed in addition to the public addresses. A metadata address or an own one needs an entry of exactly that
-   * address.
+   * Allowed in addition to the public addresses. A metadata address, or one of this host's own, needs an entry for
+   * exactly that address.
    */
   readonly allowCidrs: readonly string[];
-  /** Refused before everything else. */
+  /** Refused, whatever else is allowed. */
   readonly denyCidrs: readonly string[];
   /** Networks allowed for some tenants only. */
   readonly tenants: readonly TenantNetworks[];
@@ -30,7 +30,7 @@ export interface TenantNetworks {
 
 export type AddressFault = "address_not_public" | "address_metadata" | "address_denied" | "address_self";
 
-/** An address to be dialled, and the tenant that it is dialled for. */
+/** An address to be dialled, and the tenant for which it is dialled. */
 export interface Call {
   readonly ip: string;
   readonly port: number;
@@ -65,7 +65,7 @@ const NOT_PUBLIC_V4 = cidrs([
   "240.0.0.0/4",
 ]);
 
-/** The only block IANA allocates from. */
+/** The only block from which IANA allocates. */
 const GLOBAL_V6 = cidrs(["2000::/3"]);
 
 const NOT_PUBLIC_V6 = cidrs([
@@ -77,7 +77,7 @@ const NOT_PUBLIC_V6 = cidrs([
   "3fff::/20", // documentation
 ]);
 
-/** Cloud metadata services. Azure's WireServer and Oracle's are in space that looks public or half public. */
+/** Cloud metadata services. Azure's WireServer and Oracle's service are in space that looks public or half public. */
 const METADATA = cidrs([
   "169.254.169.254",
   "169.254.170.2",
@@ -94,10 +94,10 @@ const METADATA = cidrs([
 ]);
 
 const LOOPBACK = cidrs(["127.0.0.0/8", "::1"]);
-/** Counts as this host whatever the interfaces say. An unspecified address leads to this host too. */
+/** Addresses that count as this host whatever the interfaces say. An unspecified address leads to this host too. */
 const THIS_HOST = [...LOOPBACK, ...cidrs(["0.0.0.0/8", "::"])];
 
-/** The one place that judges addresses, for registrations, deliveries, alerts and probes. */
+/** Judges all addresses, for registrations, deliveries, alerts and probes. Nothing else does. */
 export class AddressPolicy {
   readonly #rules: AddressRules;
   readonly #deny: readonly Cidr[];
@@ -119,7 +119,7 @@ export class AddressPolicy {
     }
   }
 
-  /** Returns null if a delivery may go there. Text that is no address counts as not public. */
+  /** Returns null if a delivery may go there. Text that is not an address counts as not public. */
   check(call: Call): AddressFault | null {
     const address = parseAddress(call.ip);
     if (address === null) return "address_not_public";
@@ -143,7 +143,7 @@ export class AddressPolicy {
   }
 
   /**
-   * Checks an open connection. If its two ends have the same address, it did not leave this host, whatever was known of
+   * Checks an open connection. If both ends have the same address, it did not leave this host, whatever was known of
    * the host's addresses.
    */
   checkEnds(call: Call, localAddress: string): AddressFault | null {
@@ -203,12 +203,12 @@ export function isV4(address: Address): address is ipaddr.IPv4 {
   return address.kind() === "ipv4";
 }
 
-/** Null for zones and for the octal, hex and short spellings that `ipaddr.js` also reads. */
+/** Null for zones, and for the octal, hex and short spellings that `ipaddr.js` also reads. */
 export function parseAddress(text: string): Address | null {
   return isIP(text) === 0 || text.includes("%") ? null : ipaddr.parse(text);
 }
 
-/** True for an ordinary address of the public network; false for text that is no address. */
+/** True for an ordinary address of the public network. False for text that is not an address. */
 export function isGlobal(text: string): boolean {
   return parseAddress(text)?.range() === "unicast";
 }
@@ -267,7 +267,7 @@ const CARRIERS: readonly Carrier[] = [
 /** These lie within the block of compatible addresses, but embed nothing. */
 const NO_CARRIERS = cidrs(["::", "::1"]);
 
-/** The IPv4 addresses embedded in an IPv6 address, to which a gateway would forward. */
+/** Returns the IPv4 addresses embedded in an IPv6 address, to which a gateway would forward. */
 export function carriedBy(address: Address): Address[] {
   if (isV4(address) || within(address, NO_CARRIERS)) return [];
   const carrier = CARRIERS.find(({ blocks }) => within(address, blocks));
@@ -275,7 +275,7 @@ export function carriedBy(address: Address): Address[] {
 }
 
 /**
- * NAT64 with a prefix of the operator's own (RFC 8215), whose length cannot be seen: 96, 64, 56 or 48 bits (RFC 6052
+ * Reads NAT64 with the operator's own prefix (RFC 8215), whose length cannot be seen: 96, 64, 56 or 48 bits (RFC 6052
  * §2.2). Every reading counts that yields an address which a host can have.
  */
 function readLocalNat64(bytes: readonly number[]): number[][] {

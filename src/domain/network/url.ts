@@ -1,8 +1,8 @@
 /**
  * Checks which URLs may be registered. The WHATWG parser repairs its input: it drops tabs and newlines inside a host,
- * turns `\` into `/`, decodes percent signs, reads `0x7f.1` as an address. So the raw text is checked before parsing
- * and the parsed form after it, in the order of `docs/interface.md` (Codes); the first fault is reported. The guard
- * that protects the network is the one at the connection.
+ * turns `\` into `/`, decodes percent signs, and reads `0x7f.1` as an address. So this checks the raw text before
+ * parsing and the parsed form after it, in the order of `docs/interface.md` (Codes), and reports the first fault. What
+ * protects the network is the egress guard at the connection.
  */
 import { isIP } from "node:net";
 import type { AddressFault, AddressPolicy, Call } from "./address.ts";
@@ -14,7 +14,7 @@ export interface UrlPolicy {
   /** `"any"` still excludes the Fetch standard's bad ports. */
   readonly ports: readonly number[] | "any";
   readonly allowIpHosts: boolean;
-  /** Names of private networks, beside the public ones: `hook`, or `*.internal` for all below it. */
+  /** Names of private networks, in addition to the public ones: `hook`, or `*.internal` for all names below it. */
   readonly allowHosts: readonly string[];
   readonly address: AddressPolicy;
   /** The tenant of the endpoint to be registered. */
@@ -26,7 +26,7 @@ export interface UrlPolicy {
 export interface UrlFault {
   readonly code: FieldCode;
   readonly detail: string;
-  /** The setting that causes the refusal. It is shown only to operators, because a customer cannot change it. */
+  /** The setting that causes the refusal. Shown only to operators, because a customer cannot change it. */
   readonly setting?: string;
 }
 
@@ -38,7 +38,7 @@ const TOO_LONG = fault("url_too_long", `the URL is longer than ${MAX_URL_BYTES} 
  * surrogates.
  */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{White_Space}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\\]/u;
-/** Characters that join emoji and some scripts. In a path or query they are percent-encoded, and harmless. */
+/** Characters that join emoji and some scripts. In a path or query they are percent-encoded, and so harmless. */
 const JOINING = /\u200c|\u200d|[\ufe00-\ufe0f]/gu;
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
 /** The text from its beginning to the end of the host, however that is written. */
@@ -59,7 +59,7 @@ const METADATA = [
   "metadata.packet.net",
 ];
 
-/** Their private ones, which nothing allows. */
+/** Private names of these services, which nothing allows. */
 const PRIVATE_METADATA = ["metadata", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"];
 
 /** RFC 6761 and its registry, and the suffixes that private networks use. */
@@ -98,7 +98,7 @@ const ADDRESS_FAULT: Record<AddressFault, string> = {
   address_self: "the address belongs to this host",
 };
 
-/** Returns the URL in its WHATWG form, which is what is stored and used, or its first fault. */
+/** Returns the URL in its WHATWG form, which is the one stored and used, or its first fault. */
 export function checkEndpointUrl(raw: string, policy: UrlPolicy): { readonly url: string } | UrlFault {
   const rawFault = checkRaw(raw, policy);
   if (rawFault !== null) return rawFault;
@@ -183,18 +183,18 @@ function isMetadata(name: string): boolean {
   return isUnder(name, METADATA) || isUnder(name, PRIVATE_METADATA);
 }
 
-/** Returns why `allowHosts` cannot have the text, as the end of "is not …"; null if it can. */
+/** Returns why `allowHosts` cannot have the text, as the end of "is not …". Null if it can. */
 export function hostPatternFault(pattern: string): string | null {
   const name = pattern.replace(/^\*\./, "");
   const form = 'a list of host names such as "hook", "app.internal" or "*.svc.cluster.local"';
   if (parseAddressLike(name)) return `${form}; addresses belong in allow_cidrs`;
-  // The names of URLs come in the form of the URL parser: another one would never match.
+  // Names in URLs come in the form of the URL parser, so an entry in any other form would never match.
   if (!isHostOfUrl(name) || !name.split(".").every((label) => PRIVATE_LABEL.test(label)) || name.length > MAX_NAME)
     return form;
   return isMetadata(name) ? `${form}; nothing allows cloud metadata services` : null;
 }
 
-/** An address, or a block of them. */
+/** True for an address or a block of addresses. */
 function parseAddressLike(text: string): boolean {
   return isIP(text.replace(/\/\d+$/, "").replace(/^\[|\]$/g, "")) !== 0;
 }
@@ -204,8 +204,8 @@ function isHostOfUrl(name: string): boolean {
 }
 
 /**
- * Judges a name by its spelling alone, because registration asks no DNS. `name` is the output of the URL parser: ASCII,
- * lower case, no address literal.
+ * Judges a name only by its spelling, because registration does no DNS look-up. `name` is the output of the URL parser:
+ * ASCII, lower case, no address literal.
  */
 function checkHostName(name: string): UrlFault | null {
   if (name.endsWith(".")) return fault("host_trailing_dot", "the host name ends with a dot");
@@ -253,7 +253,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** The host as it was written, without the port. */
+/** Returns the host as it was written, without the port. */
 function rawHost(raw: string): string {
   return (AUTHORITY.exec(raw)?.[1] ?? "").replace(/:\d*$/, "");
 }
@@ -262,7 +262,7 @@ function fault(code: FieldCode, detail: string, setting: string | undefined = un
   return setting === undefined ? { code, detail } : { code, detail, setting };
 }
 
-/** The full detail, for operators. */
+/** Returns the full detail, for operators. */
 export function wholeDetail({ detail, setting }: UrlFault): string {
   return setting === undefined ? detail : `${detail}; ${setting}`;
 }

@@ -1,9 +1,9 @@
-/** Instants as text: reads RFC 3339; writes ISO 8601 in UTC, with milliseconds. */
+/** Converts instants from and to text: reads RFC 3339, and writes ISO 8601 in UTC with milliseconds. */
 
 let lastInstant = Number.NaN;
 let lastText = "";
 
-/** Remembers the last one: events that are published together mostly share an instant, and each is written twice. */
+/** Remembers the last one: events that are published together usually share an instant, and each is written twice. */
 export function formatInstant(instant: number): string {
   if (instant !== lastInstant) {
     lastText = new Date(instant).toISOString();
@@ -16,8 +16,8 @@ const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
 /**
- * Returns epoch milliseconds, with finer digits cut off; null for anything but an existing instant of the years 0000 to
- * 9999 UTC.
+ * Returns epoch milliseconds, cutting off finer digits. Null for anything except an existing instant of the years 0000
+ * to 9999 UTC.
  */
 export function parseInstant(text: string): number | null {
   const match = RFC3339.exec(text);

@@ -1,10 +1,10 @@
-/** Schedules by time (`Timetable`), and shares turns among tenants (`TenantTurns`, `Rests`). */
+/** Schedules by time (`Timetable`), and shares turns among tenants (`TenantTurns`, `Throttle`). */
 
-/** A member of a timetable; of at most one at a time. */
+/** A member of a timetable, and of at most one at a time. */
 export interface Scheduled {
-  /** The instant it waits for, on the clock of its timetable. */
+  /** The instant that it waits for, on the clock of its timetable. */
   wakeAt: number;
-  /** Its index in the heap; -1 while it is in none. */
+  /** Its index in the heap. -1 while it is in none. */
   heapAt: number;
 }
 
@@ -16,12 +16,12 @@ export class Timetable<T extends Scheduled> {
     return this.#heap[0];
   }
 
-  /** When the first member is due; Infinity if there is none. */
+  /** The time at which the first member is due. Infinity if there is none. */
   get wakeAt(): number {
     return this.#heap[0]?.wakeAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** A member that is here already is moved. */
+  /** A member that is already here is moved. */
   add(member: T, wakeAt: number): void {
     this.remove(member);
     member.wakeAt = wakeAt;
@@ -77,20 +77,20 @@ export class Timetable<T extends Scheduled> {
   }
 }
 
-/** `[tenants.NAME]`: one tenant's part of what all tenants share. */
+/** `[tenants.NAME]`: one tenant's share of what all tenants use together. */
 export interface TenantShare {
-  /** 1 unless the tenant has more turns, or fewer, than the others. */
+  /** 1 unless the tenant gets more or fewer turns than the others. */
   readonly weight: number;
-  /** Events a second; null for no limit of its own. */
+  /** Events per second. Null if the tenant has no limit of its own. */
   readonly ratePerSecond: number | null;
-  /** The most pending deliveries; null for the limit that applies to every tenant. */
+  /** The maximum number of pending deliveries. Null for the limit that applies to every tenant. */
   readonly maxPending: number | null;
 }
 
 /** The tenants that have a section, by name. Always the same map, whose entries change. */
 export type TenantShares = ReadonlyMap<string, TenantShare>;
 
-/** An item that waits for its turn, with the tenant and the cost, in any unit. */
+/** An item that is waiting for its turn, with its tenant and its cost, in any unit. */
 export interface Waiting {
   readonly tenant: string;
   readonly cost: number;
@@ -105,12 +105,12 @@ class Line<T> implements Scheduled {
   heapAt = -1;
 }
 
-/** Up to this cost, small items go before large ones if neither tenant has used more. */
+/** Items up to this cost go before larger ones if neither tenant has used more. */
 const LARGE = 64 * 1024;
 
 /**
- * Gives the next turn to the tenant that has used the least, by its weight. So one tenant's items delay the others by
- * at most one item, however many they are. An absent tenant saves up nothing, and all start again from zero when
+ * Gives the next turn to the tenant that has used the least for its weight. So one tenant's items delay the others by
+ * at most one item, however many they are. An absent tenant saves up nothing, and everyone starts again from zero when
  * nothing waits (start-time fair queueing).
  */
 export class TenantTurns<T extends Waiting> {
@@ -182,13 +182,12 @@ export class TenantTurns<T extends Waiting> {
 
 /** A tenant that had a small item this recently is likely to have more. */
 const PRESENT_MS = 1000;
-/** The longest pause, whatever took the time before it. */
+/** The longest pause, however much time was used before it. */
 const MOST_REST_MS = 50;
 
 /**
- * Decides how long no large item may begin after one that took as long, while another tenant has small items. So large
- * items take at most half of the time, or less if the rest is to be `times` as long, and a small item rarely waits for
- * two of them.
+ * After a large item, decides for how long no other may begin while another tenant has small items: for as long as the
+ * item took. So large items take at most half of the time, and a small item rarely waits for two of them.
  */
 export class Throttle {
   readonly #shares: TenantShares;
@@ -221,7 +220,7 @@ export class Throttle {
     if (tenant !== this.#tenant) this.#othersAt = now;
   }
 
-  /** Adds time that was lost to everybody otherwise, such as by moving a large item into the database. */
+  /** Adds time that everybody lost in another way, such as to moving a large item into the database. */
   add(ms: number, now: number): void {
     const weight = this.#shares.get(this.#tenant)?.weight ?? 1;
     this.#until = Math.min(Math.max(this.#until, now - ms) + ms + (this.#times * ms) / weight, now + MOST_REST_MS);

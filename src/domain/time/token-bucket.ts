@@ -1,8 +1,8 @@
 /**
  * A rate limit. Tokens arrive at an even pace, and at most `burst` of them are saved up while nobody takes any. So in
- * any window of time there are at most `burst` more starts than its length times the rate. It stores not the number of
- * tokens but when the bucket will be full again, so nothing has to be refilled (the generic cell rate algorithm, ITU-T
- * I.371). Times are monotonic milliseconds.
+ * any window of time there are at most `burst` more starts than its length times the rate. Instead of the number of
+ * tokens, this stores when the bucket will be full again, so nothing has to be refilled (the generic cell rate
+ * algorithm, ITU-T I.371). Times are monotonic milliseconds.
  */
 export class TokenBucket {
   #perSecond: number;
@@ -16,24 +16,24 @@ export class TokenBucket {
     return this.#perSecond;
   }
 
-  /** A token can be taken from this instant on. */
+  /** Returns the instant from which a token can be taken. */
   readyAt(burst: number): number {
     return this.#fullAt - (burst - 1) * this.#interval;
   }
 
-  /** Whole tokens that can be taken now, at most `burst`. */
+  /** Returns the number of whole tokens that can be taken now, at most `burst`. */
   left(burst: number, now: number): number {
     const missing = Math.max(0, this.#fullAt - now) / this.#interval;
     // Times are sums of intervals, so allow for their rounding errors.
     return Math.max(0, Math.floor(burst - missing + 1e-6));
   }
 
-  /** More tokens than there are may be taken; then none can be taken until they are made up for. */
+  /** It is possible to take more tokens than there are. Then none can be taken until the debt is paid. */
   take(now: number, count = 1): void {
     this.#fullAt = Math.max(this.#fullAt, now) + count * this.#interval;
   }
 
-  /** Changes the pace. The number of missing tokens stays the same, but is no more than the new pace ever saves up. */
+  /** Changes the pace. The number of missing tokens stays the same, but is at most what the new pace ever saves up. */
   setRate(perSecond: number, now: number): void {
     const missing = Math.min(Math.max(0, this.#fullAt - now) / this.#interval, Math.max(1, perSecond));
     this.#perSecond = perSecond;
@@ -46,15 +46,16 @@ export class TokenBucket {
   }
 }
 
-/** A timer may be this late without losing a start, as far as the bound allows; */
+/** A timer may be this late without losing a start, as far as the bound allows. */
 const LATE_MS = 10;
-/** and this late at the price of a slower pace, where it does not. */
+/** Where the bound does not allow that, a timer may be this late at the cost of a slower pace. */
 const LATE_AT_A_PRICE_MS = 4;
 
 /**
  * A pace: starts are spread evenly, and any second, wherever it begins, holds at most one second's allowance plus one.
  * Starts that a late timer missed are made up for as far as that bound allows, which is half a start. Above 125 a
- * second that is too little, so a few may start at once, and the pace is slower by as many a second: 0.4 % at most.
+ * second that is too little. So a few may start at once, and the pace is slower by as many a second, which is at most
+ * 0.4 %.
  */
 export class EvenPace {
   readonly #bucket: TokenBucket;
@@ -65,7 +66,7 @@ export class EvenPace {
     this.#bucket = new TokenBucket(this.#evenly);
   }
 
-  /** The next start is allowed from this instant on. */
+  /** The instant from which the next start is allowed. */
   get readyAt(): number {
     return this.#bucket.readyAt(1 + this.#spare + this.#more);
   }

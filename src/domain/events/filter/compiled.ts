@@ -1,15 +1,15 @@
 /** Filters as stores keep them, as text: each is compiled once, however many endpoints have it. */
 import { type Filter, isFilter, parseFilter } from "./filter.ts";
 
-/** Past this many the memory of them starts anew. */
+/** Beyond this number, the cache is emptied. */
 const MAX_COMPILED = 10_000;
 
 export class CompiledFilters {
   readonly #byText = new Map<string, Filter | null>();
 
   /**
-   * Null takes every event. So does a text that is damaged: the endpoint then gets nothing until it is repaired, and
-   * after that nothing is lost.
+   * Null accepts every event. So does damaged text: the endpoint then gets nothing until it is repaired, and afterwards
+   * nothing is lost.
    */
   of(text: string | null): Filter | null {
     if (text === null) return null;

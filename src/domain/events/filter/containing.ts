@@ -1,10 +1,10 @@
-/** The test of `$in` with a text. `String.includes` takes a second for texts that are made to be slow to search. */
+/** Tests `$in` with a string. `String.includes` takes a second for strings that are crafted to be slow to search. */
 import type { Accepts } from "./looks.ts";
 
-/** So many characters are searched in the time of a few looks. */
+/** The number of characters that are searched in the time of a few looks. */
 const PER_LOOK = 16;
 
-/** Tests for a text that contains the wanted one, and for an array with this item. */
+/** Returns a test for a string that contains the wanted one, and for an array with this item. */
 export function containing(wanted: string): Accepts {
   const codes = codesOf(wanted);
   const falls = fallsOf(codes);
@@ -26,8 +26,8 @@ function codesOf(text: string): Uint16Array {
 }
 
 /**
- * For each number of characters that were found, says how many of the last ones are also the first ones of the wanted
- * text: the search goes on from there, and never back in the other text (Knuth, Morris and Pratt).
+ * For each number of characters that matched, gives how many of the last ones are also the first ones of the wanted
+ * string. The search continues from there, and never goes back in the other string (Knuth, Morris and Pratt).
  */
 function fallsOf(codes: Uint16Array): Uint16Array {
   const falls = new Uint16Array(codes.length + 1);

@@ -1,7 +1,7 @@
-/** The test of `$eq` with an array or an object. */
+/** Tests `$eq` with an array or an object. */
 import type { Accepts } from "./looks.ts";
 
-/** Tests for the same array or object; the order of keys does not matter. */
+/** Returns a test for the same array or object. The order of keys does not matter. */
 export function deeply(operand: unknown): Accepts {
   if (Array.isArray(operand)) {
     const items = operand.map(deeply);
@@ -25,7 +25,7 @@ export function deeply(operand: unknown): Accepts {
     keysOf(value) === members.length;
 }
 
-/** Counting the keys of a wide object takes milliseconds, and every filter may ask for them. */
+/** Counting the keys of a wide object takes milliseconds, and every filter may need the number. */
 const counted = new WeakMap<object, number>();
 
 function keysOf(value: object): number {

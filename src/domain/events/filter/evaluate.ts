@@ -1,8 +1,8 @@
-/** Evaluates filters: `matches` for each publish, and `explain` for people who ask why. */
+/** Evaluates filters: `matches` for each publish, and `explain` for people who want to know why. */
 import type { Condition, Each, Filter, Whole } from "./filter.ts";
 import { type Looks, MAX_LOOKS } from "./looks.ts";
 
-/** The parts of an event that a filter looks at. */
+/** The parts of an event that a filter can test. */
 export interface Subject {
   readonly type: string;
   readonly data: unknown;
@@ -19,7 +19,7 @@ function holds(condition: Condition, value: unknown, looks: Looks): boolean {
   return condition.each.length === 0 || eachHolds(condition.each, value, looks);
 }
 
-/** An array meets them if it does itself, as with `$eq`, or if one of its items does. */
+/** An array meets the conditions if it does so itself, as with `$eq`, or if one of its items does. */
 function eachHolds(each: readonly Each[], value: unknown, looks: Looks): boolean {
   if (--looks.left < 0) return false;
   let all = true;
@@ -43,7 +43,7 @@ function wholeHolds(part: Whole, value: unknown, looks: Looks): boolean {
   return Array.isArray(value) && part.conditions.every((one) => itemOf(one, value, looks) >= 0);
 }
 
-/** The index of the first item that meets the condition; -1 if none does. */
+/** Returns the index of the first item that meets the condition, or -1 if none does. */
 function itemOf(condition: Condition, items: readonly unknown[], looks: Looks): number {
   return items.findIndex((item) => looks.left >= 0 && holds(condition, item, looks));
 }
@@ -54,29 +54,31 @@ export function memberOf(value: unknown, name: string): unknown {
   return has ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
-/** One condition that decided. */
 export interface Decision {
   /** The place of the condition in the filter, as a JSON pointer. */
   readonly pointer: string;
-  /** The place that it looked at in the event, as a JSON pointer. */
+  /** The place in the event that it tested, as a JSON pointer. */
   readonly path: string;
-  /** The value there; undefined if there is none. */
+  /** The value there. Undefined if there is none. */
   readonly found: unknown;
   readonly holds: boolean;
 }
 
 export interface Explanation {
   readonly matches: boolean;
-  /** The event was let through because the filter would have had to look at too many values. */
+  /** True if the event was let through because the filter would have had to look at too many values. */
   readonly isTooLarge: boolean;
   /**
-   * Enough conditions to show why: one that fails if all of several had to hold, all of them if one would have done.
-   * Empty if it would take too long to find them.
+   * Enough conditions to show why: one that failed if all of several had to hold, or all of them if one would have
+   * sufficed. Empty if finding them would take too long.
    */
   readonly decided: readonly Decision[];
 }
 
-/** Finding the reasons takes more looks than the evaluation: at an array, the item that decides is looked at again. */
+/**
+ * Finding the reasons takes more looks than the evaluation, because the item of an array that decides is looked at
+ * again.
+ */
 const MAX_REASON_LOOKS = 5 * MAX_LOOKS;
 
 export function explain(filter: Filter, subject: Subject): Explanation {
@@ -115,7 +117,7 @@ class Reasoning {
     const met = value.findIndex((item) => this.#looks.left >= 0 && eachHolds(each, item, this.#looks));
     const shown = met < 0 && value.length === 1 ? 0 : met;
     if (shown >= 0) return this.#each(each, pointer, value[shown], `${path}/${shown}`);
-    // No single item decides that none of them meets the conditions.
+    // If no item of an array meets the conditions, no single item is the reason.
     const only = each.length > 1 ? null : each[0]!;
     return decision(only?.kind === "test" ? only.pointer : pointer, path, value, false);
   }

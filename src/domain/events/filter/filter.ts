@@ -1,7 +1,7 @@
 /**
- * Filters of endpoints: a JSON document over the parts of an event that says which events an endpoint receives. This
- * file reads a document, says what is wrong with it, and makes it ready to be evaluated. docs/filters.md has the
- * language and its table of cases.
+ * Filters of endpoints: a JSON document about the parts of an event that says which events an endpoint receives. This
+ * file reads a document, says what is wrong with it, and prepares it for evaluation. docs/filters.md has the language
+ * and its table of cases.
  */
 import { nearest } from "../../nearest.ts";
 import { containing } from "./containing.ts";
@@ -11,7 +11,7 @@ import type { Accepts } from "./looks.ts";
 /** A filter as its owner wrote it. */
 export type FilterDocument = Readonly<Record<string, unknown>>;
 
-/** A filter that was read. Two filters with the same text choose the same events. */
+/** A parsed filter. Two filters with the same text choose the same events. */
 export interface Filter {
   readonly text: string;
   readonly root: Condition;
@@ -26,13 +26,13 @@ export interface Need {
   readonly value: Scalar;
 }
 
-/** A condition on one value, or on nothing, where the event has no value. All of its parts must hold. */
+/** A condition on one value, or on its absence. All parts of the condition must hold. */
 export interface Condition {
   /** Its place in the document, as a JSON pointer. */
   readonly pointer: string;
-  /** These look at the value as a whole. */
+  /** The parts that test the value as a whole. */
   readonly whole: readonly Whole[];
-  /** If the value is an array, one and the same item must meet all of these. */
+  /** If the value is an array, a single item must meet all of these. */
   readonly each: readonly Each[];
 }
 
@@ -43,17 +43,17 @@ export type Each =
 export type Whole =
   | { readonly kind: "all" | "any" | "contains"; readonly conditions: readonly Condition[] }
   | { readonly kind: "not"; readonly condition: Condition }
-  /** Neither the value nor an item of it passes the test. */
+  /** Neither the value nor any of its items passes the test. */
   | { readonly kind: "none"; readonly pointer: string; readonly tests: readonly Each[] }
   | { readonly kind: "value"; readonly pointer: string; readonly accepts: Accepts };
 
-/** The parts of an event that a filter may look at. */
+/** The parts of an event that a filter may test. */
 export const EVENT_PARTS = ["type", "data", "tags"] as const;
 export type EventPart = (typeof EVENT_PARTS)[number];
 
 export interface FilterFault {
   readonly pointer: string;
-  /** The end of a sentence that begins with what is at the pointer. */
+  /** The end of a sentence that begins with the value at the pointer. */
   readonly detail: string;
 }
 
@@ -61,7 +61,7 @@ export interface FilterFault {
 export const FILTER_LIMITS = { characters: 4096, depth: 12, conditions: 50 } as const;
 const MAX_FAULTS = 10;
 
-/** Returns the filter, or the faults of the document: at least one, and at most ten. */
+/** Returns the filter, or between one and ten faults of the document. */
 export function parseFilter(document: unknown): Filter | readonly FilterFault[] {
   const text = JSON.stringify(document) ?? "";
   const { characters } = FILTER_LIMITS;
@@ -113,7 +113,9 @@ function equals(operand: unknown, pointer: string): Each {
   return { kind: "test", pointer, accepts: (value) => value === operand, equals: operand };
 }
 
-/** A list names values, one of which is to be found. A text is looked for in a text, and among the items of an array. */
+/**
+ * A list names values, one of which must occur. A string is searched for in strings, and among the items of an array.
+ */
 function within(operand: unknown, pointer: string): Part | null {
   if (typeof operand === "string") return { kind: "value", pointer, accepts: containing(operand) };
   if (!Array.isArray(operand) || operand.length === 0 || !operand.every(isScalar)) return null;
@@ -121,7 +123,7 @@ function within(operand: unknown, pointer: string): Part | null {
   return test(pointer, (value) => listed.has(value));
 }
 
-/** Numbers are compared with numbers and amounts, and texts with texts. Anything else is neither more nor less. */
+/** Numbers are compared with numbers, and strings with strings. Anything else is neither more nor less. */
 function ordered(isMet: (value: number | string, operand: number | string) => boolean): Operator["reads"] {
   return (operand, pointer) => {
     if (typeof operand === "string")
@@ -169,7 +171,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 };
 const OPERATOR_NAMES: readonly string[] = [...Object.keys(OPERATORS), "$or", "$and", "$not"];
 
-/** Names that other languages have for our operators. */
+/** Names that other languages use for our operators. */
 const ALSO_CALLED: Readonly<Record<string, string>> = {
   $contains: "$in",
   $includes: "$in",
@@ -184,7 +186,7 @@ class Reader {
   readonly parts = new Set<EventPart>();
   #conditions = 0;
 
-  /** `isEvent`: what is read is about the event itself, not about a value of it. */
+  /** `isEvent` is true for conditions on the event itself rather than on one of its values. */
   read(written: unknown, pointer: string, depth: number, isEvent: boolean): Condition {
     const condition = { pointer, whole: [] as Whole[], each: [] as Each[] };
     if (depth > FILTER_LIMITS.depth) {
@@ -278,7 +280,7 @@ function meantBy(name: string): string {
   return near === null ? `the operators are ${OPERATOR_NAMES.join(", ")}` : `did you mean ${near}?`;
 }
 
-/** True if each number in it is the one that its owner wrote. */
+/** True if each number in it is exactly the one that its owner wrote. */
 function isExact(operand: unknown): boolean {
   if (typeof operand === "number") return Math.abs(operand) <= Number.MAX_SAFE_INTEGER;
   return typeof operand !== "object" || operand === null || Object.values(operand).every(isExact);

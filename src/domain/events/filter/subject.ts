@@ -1,8 +1,8 @@
-/** An event as the store keeps it, made ready for filters. The portal evaluates filters too, without bytes. */
+/** Prepares a stored event for filters. The portal evaluates filters too, without bytes. */
 import { parseSpan } from "../../json/json.ts";
 import type { Subject } from "./evaluate.ts";
 
-/** Parses the data, which was checked when it was published, once a filter looks at it. */
+/** Parses the data, which was checked when it was published, only when a filter looks at it. */
 export function subjectOf(type: string, data: Uint8Array, tags: readonly string[]): Subject {
   let parsed: unknown;
   return {
