@@ -44,7 +44,7 @@ export function App({ first }: { first: string | null }) {
   }
 }
 
-/** A link that is opened in a tab where the page is already open changes only the fragment. */
+/** Opening a link in a tab where the page is already open changes only the fragment. */
 function useLinks(open: (key: string) => void): void {
   useEffect(() => {
     const listener = () => {
@@ -89,7 +89,7 @@ function clientFor(key: string): Client {
 function Opened({ token, portal, end }: { token: string; portal: Portal; end: () => void }) {
   const [tenant, chooseTenant] = useState<string | undefined>();
   const client: Client = useMemo(() => clientFor(token), [token]);
-  // Another tenant gets other responses, so none may be shown again.
+  // Another tenant gets other responses, so old ones must not be shown again.
   const reads = useMemo(() => new Reads(client, end), [client, end]);
   const session: Session = useMemo(
     () => ({ portal, client, reads, tenant, chooseTenant }),

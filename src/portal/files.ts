@@ -1,4 +1,6 @@
-/** The files of the page as the daemon serves them, each also in the forms for browsers that accept compression. */
+/**
+ * The files of the page as the daemon serves them. Each also exists in compressed forms for browsers that accept them.
+ */
 import { existsSync } from "node:fs";
 import { brotliDecompressSync, gzipSync } from "node:zlib";
 import { asset } from "../bundle.ts";
@@ -36,7 +38,7 @@ async function kept(): Promise<readonly KeptFile[]> {
       type,
       br: asset(file),
     }));
-  // This is a URL because scripts/build.ts would bundle a literal import, and esbuild cannot be in its own bundle.
+  // This is a URL because scripts/build.ts would bundle a literal import, and esbuild cannot bundle itself.
   const builder = new URL("../../scripts/portal.ts", import.meta.url);
   if (!existsSync(builder)) throw new Error("there is no page in this package");
   const { portalOfCheckout } = (await import(builder.href)) as { portalOfCheckout(): Promise<readonly KeptFile[]> };

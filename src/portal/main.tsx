@@ -5,7 +5,7 @@ import { CSPProvider } from "@base-ui/react/csp-provider";
 import { App } from "./app.tsx";
 import { takeKey } from "./session/key.ts";
 
-// This comes before rendering, which may take a moment, so that the key leaves the address bar at once.
+// Take the key before rendering, which may take a moment, so that it leaves the address bar at once.
 const key = takeKey();
 
 createRoot(document.getElementById("page")!).render(

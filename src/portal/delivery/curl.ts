@@ -1,4 +1,4 @@
-/** Writes a request, as it is sent, as a curl command. */
+/** Writes a request, exactly as it is sent, as a curl command. */
 import { now } from "../server/clock.ts";
 import { canSign, isHmacSecret, signBody, signStandard } from "../verify/signature.ts";
 
@@ -6,7 +6,7 @@ interface Sent {
   readonly url: string;
   readonly event: string;
   readonly body: string;
-  /** Undefined if the key may not read it; then the request is not signed. */
+  /** Undefined if the key may not read it. Then the request is not signed. */
   readonly secret: string | undefined;
   /** The name of the header that has the signature. */
   readonly header: string;

@@ -19,7 +19,7 @@ import { Ladder } from "./ladder.tsx";
 import { toneOf, wordOf } from "./words.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** Only a delivery that was replayed more than a dozen times has more. */
+/** A delivery has more only if it was replayed more than a dozen times. */
 const MOST_ATTEMPTS = 100;
 
 export function DeliveryScreen({ endpoint: id, delivery }: { endpoint: string; delivery: string }) {
@@ -139,7 +139,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   );
 }
 
-/** The body is undefined until it was read, and null if the event was erased. */
+/** The body is undefined until it has been read, and null if the event was erased. */
 function useBody(event: string) {
   const { client } = useSession();
   const [body, setBody] = useState<string | null>();

@@ -1,9 +1,9 @@
 /**
- * Builds the body of a request, byte for byte as it is sent. `data` is cut out of the response, because parsing may
+ * Builds the body of a request, byte for byte as it is sent. `data` is cut out of the response, because parsing could
  * change it.
  */
 
-/** `answer` is the text of the response to `getEvent`. Null if the event was erased, or damage lost its data. */
+/** `answer` is the text of the response to `getEvent`. Null if the event was erased, or if damage lost its data. */
 export function envelopeOf(answer: string): string | null {
   const event = JSON.parse(answer) as Record<"id" | "type" | "created_at", string> & { readonly data: object | null };
   if (event.data === null) return null;

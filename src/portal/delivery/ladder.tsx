@@ -1,4 +1,4 @@
-/** Shows the ladder of a delivery: the attempts made, the next one with its time, and the ones left. */
+/** Shows the ladder of a delivery: the attempts made, the next one with its time, and the remaining ones. */
 import type { Attempt, Delivery } from "../../client/operations.ts";
 import { shortSpan } from "../parts/span.ts";
 import { Until } from "../parts/time.tsx";

@@ -23,7 +23,7 @@ export function wordOf(status: Delivery["status"], attempts: number): string {
   return `${status.charAt(0).toUpperCase()}${status.slice(1)}`;
 }
 
-/** Returns texts such as "200 in time", "503 from the receiver" or "no answer in time". */
+/** Returns text such as "200 in time", "503 from the receiver" or "no answer in time". */
 export function answerText({ outcome, status_code: code, error }: Attempt): string {
   if (outcome === "succeeded") return `${code} in time`;
   const text = causeText(error, code);
@@ -43,7 +43,7 @@ export function triggerText({ trigger, retry, round }: Attempt): string {
   }
 }
 
-/** Returns the cause of a failure. If a setting is the cause, `meaning` names it, which is for operators only. */
+/** Returns the cause of a failure. If a setting is the cause, `meaning` names it, so it is only for operators. */
 export function wrongText({ blame, meaning, customer }: ReturnType<typeof adviceOnAttempt>): string {
   return blame === "the settings here" ? customer : meaning;
 }

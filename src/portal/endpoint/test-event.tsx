@@ -11,7 +11,7 @@ import { chosenOf } from "../../domain/events/pattern.ts";
 import { useCall, useRead } from "../session/session.ts";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** Covers the longest attempt, and the daemon's own wait for it. */
+/** Long enough for the longest attempt, and for the daemon's own wait for it. */
 const TIMEOUT_MS = 30_000;
 
 export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
@@ -30,13 +30,13 @@ export function TestEvent({ endpoint }: { endpoint: Endpoint }) {
 
 type Result = Attempt | "later" | null;
 
-/** Reads the catalogue, which says what the patterns match. A type that has left it cannot be sent. */
+/** Reads the catalogue to see which types the patterns match. A type that has left it cannot be sent. */
 function Types({ endpoint, close }: { endpoint: Endpoint; close: () => void }) {
   const { value, fault, again } = useRead("listEventTypes", {});
   if (value === undefined) return fault === undefined ? <Loading lines={3} /> : <Trouble fault={fault} again={again} />;
   const known = value.data.map(({ name }) => name);
   const chosen = chosenOf(endpoint.events, known);
-  // Patterns may match nothing today, but a sample of any type shows that the receiver can be reached.
+  // Patterns may match nothing today, but a sample of any type shows whether the receiver can be reached.
   return <Sending endpoint={endpoint} types={chosen.length > 0 ? chosen : known} close={close} />;
 }
 

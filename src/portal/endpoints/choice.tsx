@@ -1,4 +1,4 @@
-/** A check box in a list, with its name and what there is to say about it. */
+/** A check box in a list, with its name and a description. */
 import type { ReactNode } from "react";
 import { Checkbox } from "@base-ui/react/checkbox";
 
@@ -6,9 +6,9 @@ interface Props {
   readonly id: string;
   readonly name: ReactNode;
   readonly on: boolean;
-  /** Without it, the choice cannot be changed. */
+  /** If absent, the choice cannot be changed. */
   readonly toggle?: (on: boolean) => void;
-  /** Has an element with the id `ID-says`. */
+  /** Contains an element with the id `ID-says`. */
   readonly children: ReactNode;
 }
 

@@ -16,7 +16,7 @@ export interface Draft {
   readonly filter: FilterDraft;
   readonly description: string;
   readonly headers: readonly HeaderDraft[];
-  /** True if requests are signed with the tenant's private key too. */
+  /** True to sign requests with the tenant's private key too. */
   readonly ed25519: boolean;
 }
 
@@ -34,7 +34,7 @@ export function draftOf({ url, events, filter, description, headers, signatures 
   };
 }
 
-/** Returns the body of the request: only the changes from `before`, which is null for a new endpoint. */
+/** Returns the body of the request, with only the changes from `before`, which is null for a new endpoint. */
 export function bodyOf(draft: Draft, before: Endpoint | null): object {
   const headers = headersOf(draft, before);
   const url = draft.url.trim();

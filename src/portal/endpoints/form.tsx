@@ -49,7 +49,7 @@ export function EditEndpoint({ id }: { id: string }) {
   const send = async (body: object) => {
     await call("changeEndpoint", { id, body });
     say("Saved");
-    // Ed25519 that was just chosen needs a public key in the receiver, which that tab shows.
+    // Ed25519 that was just chosen needs a public key in the receiver, and that tab shows the key.
     go("signatures" in body && (body.signatures as string[]).includes("ed25519") ? `${id}/verify` : id);
   };
   return (
@@ -71,7 +71,7 @@ interface FormProps {
 }
 
 function EndpointForm({ before, word, cancel, send }: FormProps) {
-  // A change by somebody else must not change the text that was typed here.
+  // A change by somebody else must not replace the text that was typed here.
   const [first] = useState(before);
   const [draft, setDraft] = useState<Draft>(first === null ? EMPTY : draftOf(first));
   const act = useAct();

@@ -1,4 +1,4 @@
-/** The field for headers that each request carries, such as a token of the receiver's. */
+/** The field for headers that each request carries, such as one of the receiver's tokens. */
 import { Button } from "../parts/button.tsx";
 import type { HeaderDraft } from "./draft.ts";
 

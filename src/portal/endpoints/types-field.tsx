@@ -63,7 +63,7 @@ export function TypesField({ chosen, refusal, change }: Props) {
   );
 }
 
-/** `*`, one pattern for each first word, and any other pattern that was chosen elsewhere. */
+/** Returns `*`, one pattern for each first word, and any other pattern that was chosen elsewhere. */
 function patternsOf(types: readonly string[], chosen: readonly string[]): readonly string[] {
   const firsts = types.filter((name) => name.includes(".")).map((name) => `${name.slice(0, name.indexOf("."))}.*`);
   return [...new Set(["*", ...firsts, ...chosen.filter(isPattern)])];
@@ -101,7 +101,7 @@ function Type({ type, chosen, toggle }: TypeProps) {
   );
 }
 
-/** Says that a type is on its way out. */
+/** Tells people that a type is deprecated or archived. */
 function Life({ type: { archived, deprecated_at: since, sunset_at: until } }: { type: EventType }) {
   if (!archived && since === null) return null;
   const day = (instant: string) => instant.slice(0, 10);

@@ -1,4 +1,4 @@
-/** The field for the URL of an endpoint. The daemon checks it while it is typed. */
+/** The field for the URL of an endpoint. The daemon checks it as the person types. */
 import { useEffect, useRef, useState } from "react";
 import { ClientError } from "../../client/error.ts";
 import type { Endpoint } from "../../client/operations.ts";
@@ -64,7 +64,7 @@ function useJudged(url: string, before: Endpoint | null): Judged | null {
     if (url === "" || url === first.current) return;
     const leaving = new AbortController();
     const ask = async () => {
-      // The daemon always refuses a request without an event type, so nothing is registered or changed. The refusal
+      // The daemon always refuses a request without an event type, so it registers and changes nothing. The refusal
       // also lists any mistake in the URL.
       const body = { url, events: [] };
       const operation = id === undefined ? "registerEndpoint" : "changeEndpoint";

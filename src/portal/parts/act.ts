@@ -1,11 +1,11 @@
-/** The state of a button's action: under way, or refused. */
+/** The state of a button's action: in progress, or refused. */
 import { useCallback, useRef, useState } from "react";
 import type { ClientError } from "../../client/error.ts";
 
 export interface Act {
   readonly busy: boolean;
   readonly fault: ClientError | undefined;
-  /** Runs `work`, unless an action is under way. */
+  /** Runs `work`, unless an action is in progress. */
   run(work: () => Promise<unknown>): Promise<void>;
 }
 

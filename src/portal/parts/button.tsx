@@ -4,7 +4,7 @@ type Kind = "primary" | "plain" | "quiet" | "danger";
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly kind?: Kind;
-  /** True while the button's action is under way. The button then keeps the focus and ignores clicks. */
+  /** True while the button's action is in progress. The button then keeps the focus and ignores clicks. */
   readonly busy?: boolean;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** Shows text that programs write or read, with a button that copies it. */
+/** Shows code or other text for programs, with a button that copies it. */
 import { Button } from "./button.tsx";
 import { useNotice } from "./notice.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
@@ -6,7 +6,7 @@ import { unawaited } from "../../domain/unawaited.ts";
 export function Code({ text, label, copy = "Copy" }: { text: string; label: string; copy?: string | null }) {
   return (
     <div className="code">
-      {/* The element scrolls, so the keyboard must be able to reach it. */}
+      {/* The element scrolls, so it must be reachable by keyboard. */}
       <pre tabIndex={0} role="region" aria-label={label} dir="auto">
         <code>{text}</code>
       </pre>
@@ -28,7 +28,7 @@ export function Copy({
   const copy = async () => {
     try {
       if (typeof text === "string") await navigator.clipboard.writeText(text);
-      // Safari lets a page copy only right after a click, but takes a promise then.
+      // Safari lets a page copy only right after a click, but accepts a promise then.
       else await navigator.clipboard.write([new ClipboardItem({ "text/plain": text() })]);
       say(`Copied: ${what}`);
     } catch {

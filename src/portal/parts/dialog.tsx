@@ -1,6 +1,6 @@
 /**
- * A modal dialog that holds the focus and is closed by Escape. If it asks before something is lost, a click outside
- * does not close it.
+ * A modal dialog that holds the focus and is closed by Escape. A click outside does not close one that asks before
+ * something is lost.
  */
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog } from "@base-ui/react/dialog";

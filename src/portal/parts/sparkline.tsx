@@ -36,7 +36,7 @@ export function Sparkline({ bars }: { bars: readonly Bar[] }) {
 }
 
 function Column({ bar: { succeeded, failed }, x, width, unit }: { bar: Bar; x: number; width: number; unit: number }) {
-  // A single failure among thousands must be visible.
+  // Even a single failure among thousands must be visible.
   const bad = failed === 0 ? 0 : Math.max(2, failed * unit);
   const good = succeeded === 0 ? 0 : Math.max(1.5, succeeded * unit);
   return (

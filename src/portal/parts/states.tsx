@@ -4,7 +4,7 @@ import type { ClientError } from "../../client/error.ts";
 import { faultText } from "../session/session.ts";
 import { Button } from "./button.tsx";
 
-/** Shows bars in the place of text. They appear only after a moment, so that fast responses cause no flicker. */
+/** Shows bars in place of text. They appear only after a moment, so that fast responses do not cause flicker. */
 export function Loading({ lines = 3 }: { lines?: number }) {
   return (
     <div className="loading" role="status" aria-label="Loading">

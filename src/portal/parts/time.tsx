@@ -41,7 +41,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** Rounds down to seconds, minutes or hours: nobody reads the seconds of an instant that is hours ago. */
+/** Rounds down to seconds, minutes or hours, because nobody needs the seconds of an instant that is hours ago. */
 function rounded(ms: number): number {
   const unit = ms < MINUTE ? 1000 : ms < 60 * MINUTE ? MINUTE : 60 * MINUTE;
   return Math.floor(ms / unit) * unit;

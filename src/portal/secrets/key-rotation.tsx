@@ -14,7 +14,7 @@ import { unawaited } from "../../domain/unawaited.ts";
 
 export function KeyRotation({ tenant }: { tenant: string }) {
   const { value } = usePublicKeys(tenant);
-  // The key signs for other endpoints too, so a link to some of them cannot replace it.
+  // The key also signs for other endpoints, so a link to only some of them cannot replace it.
   const mayRotate = useSession().portal.endpoints === null;
   return (
     <section className="card padded stack">

@@ -1,4 +1,4 @@
-/** The parts of a rotation, of a signing secret and of a private key alike. */
+/** The parts of a rotation that signing secrets and private keys share. */
 import { useAct } from "../parts/act.ts";
 import { Button } from "../parts/button.tsx";
 import { Trouble } from "../parts/states.tsx";
@@ -41,7 +41,7 @@ interface ConsentProps {
   readonly act: () => Promise<void>;
 }
 
-/** The content of the question before a rotation ends. It closes once that is done. */
+/** The content of the question before a rotation ends. It closes once the rotation has ended. */
 export function Consent({ text, word, close, act }: ConsentProps) {
   const { busy, fault, run } = useAct();
   const go = () =>

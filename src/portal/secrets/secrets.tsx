@@ -13,7 +13,7 @@ import { KeyRotation } from "./key-rotation.tsx";
 import { Consent, Overlap, USUAL_OVERLAP } from "./rotation.tsx";
 import { unawaited } from "../../domain/unawaited.ts";
 
-/** Revealed secrets are forgotten when the tab is left. */
+/** Revealed secrets are forgotten when the person leaves the tab. */
 export function Secrets({ endpoint }: { endpoint: Endpoint }) {
   const [secrets, setSecrets] = useState<SigningSecrets | null>(null);
   const switchesAt = endpoint.secret_switches_at;

@@ -1,8 +1,8 @@
-/** The daemon's time, because a countdown by a browser's wrong clock would be wrong too. */
+/** The daemon's time, because a countdown that follows a wrong clock in the browser would be wrong too. */
 
 let aheadMs = 0;
 
-/** A smaller difference comes from the response's duration, and from headers that count in seconds. */
+/** A smaller difference is due to the response's duration, and to headers that count in seconds. */
 export const NEGLIGIBLE_MS = 3000;
 
 export function setByDaemon(date: string | null): void {

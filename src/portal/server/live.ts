@@ -1,4 +1,4 @@
-/** Follows the stream of changes while the page is open. After a break it continues where it ended. */
+/** Follows the stream of changes while the page is open. After an interruption it continues where it stopped. */
 import type { Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
 import type { StreamMessage } from "../../client/stream.ts";
@@ -7,7 +7,7 @@ import { pause } from "./clock.ts";
 export type Liveness = "connecting" | "live" | "broken";
 
 interface Hearers {
-  /** Called for a change to an endpoint; null means that anything may have changed. */
+  /** Called for a change to an endpoint. Null means that anything may have changed. */
   changed(endpoint: string | null): void;
   is(liveness: Liveness): void;
   ended(error: ClientError): void;

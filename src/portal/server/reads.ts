@@ -8,7 +8,7 @@ import { unawaited } from "../../domain/unawaited.ts";
 export interface Reading<T> {
   /** Undefined before the first response. */
   readonly value: T | undefined;
-  /** The error of the latest try, if it failed. The value from before is kept. */
+  /** The error of the latest try, if it failed. The previous value is kept. */
   readonly fault: ClientError | undefined;
 }
 
@@ -19,15 +19,15 @@ interface Entry {
   load: () => Promise<unknown>;
   readAt: number;
   loading: boolean;
-  /** True if there was a change since the request that is under way. */
+  /** True if something changed after the request in progress was sent. */
   stale: boolean;
   cancel: (() => void) | null;
 }
 
 const NOTHING: Reading<never> = { value: undefined, fault: undefined };
-/** The least time between two reads, however often something changes. */
+/** The minimum time between two reads, however often something changes. */
 const LEAST_PAUSE_MS = 800;
-/** The most responses kept that are not on the screen. */
+/** The maximum number of kept responses that are not on the screen. */
 const MAX_KEPT = 200;
 
 export class Reads {
@@ -58,7 +58,7 @@ export class Reads {
     if (entry !== undefined) unawaited(this.#read(entry));
   }
 
-  /** Reads again what is on the screen and concerns this endpoint; null concerns all. */
+  /** Reads again what is on the screen and concerns this endpoint. Null stands for all endpoints. */
   changed(endpoint: string | null): void {
     for (const entry of this.#entries.values()) {
       if (endpoint !== null && entry.about !== null && entry.about !== endpoint) continue;
@@ -67,7 +67,7 @@ export class Reads {
     }
   }
 
-  /** Like `changed`, but at once, because the person waits for the result of an action. */
+  /** Like `changed`, but at once, because a person is waiting for the result of an action. */
   acted(): void {
     for (const entry of this.#entries.values()) {
       entry.readAt = 0;
@@ -75,7 +75,7 @@ export class Reads {
     }
   }
 
-  /** Forgets all responses, as for another tenant. */
+  /** Forgets all responses, for example to show another tenant. */
   clear(): void {
     for (const [key, entry] of this.#entries) {
       entry.cancel?.();

@@ -10,7 +10,7 @@ export function dress(portal: Portal): void {
   const { accent } = portal.colors;
   if (accent === null || !/^#[0-9a-f]{6}$/i.test(accent)) return;
   const { style } = document.documentElement;
-  // The colour is made darker for white, and lighter for near black, until text in it can be read (WCAG 1.4.3).
+  // Make the colour darker for white, and lighter for near black, until text in it is readable (WCAG 1.4.3).
   style.setProperty("--accent-light", readable(accent, "#ffffff", "#000000"));
   style.setProperty("--accent-dark", readable(accent, "#14161a", "#ffffff"));
 }

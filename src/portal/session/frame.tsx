@@ -37,7 +37,7 @@ export function Frame({ end, children }: { end: () => void; children: ReactNode 
   );
 }
 
-/** The fragment is the route, so a link within the page needs a handler instead of a target. */
+/** The fragment is the route, so a link within the page needs a handler rather than a target. */
 function focusMain(event: { preventDefault(): void }) {
   event.preventDefault();
   document.getElementById("main")!.focus();

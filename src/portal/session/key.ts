@@ -1,9 +1,9 @@
 /**
- * The key that the page was opened with. It is in the fragment of the link, which no browser sends anywhere, and it is
- * taken out of the address bar at once, so that it is in no screenshot, bookmark or copied address.
+ * The key that the page was opened with. It is in the fragment of the link, which no browser sends anywhere. It is
+ * removed from the address bar at once, so that it is in no screenshot, bookmark or copied address.
  *
- * A link's key is put into sessionStorage, because a reload must not throw people out: it belongs to this tab, and the
- * key ends by itself. A key without an end, as operators paste, stays in memory.
+ * A link's key goes into sessionStorage, so that a reload does not end the session: the storage belongs to this tab,
+ * and the key expires by itself. A key that does not expire, such as an operator may paste, stays in memory.
  */
 
 const PLACE = "webhookd.key";

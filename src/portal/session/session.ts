@@ -1,4 +1,4 @@
-/** The session: a link's key or an operator's, its rights, and the look of the page for it. */
+/** The session: the key of a link or of an operator, its rights, and the look of the page. */
 import { createContext, use, useCallback, useSyncExternalStore } from "react";
 import type { Ask, Client } from "../../client/client.ts";
 import type { ClientError } from "../../client/error.ts";
@@ -11,7 +11,7 @@ export interface Session {
   readonly portal: Portal;
   readonly client: Client;
   readonly reads: Reads;
-  /** The tenant that an operator chose; undefined if the key implies it, or if all are shown. */
+  /** The tenant that an operator chose. Undefined if the key implies it, or if all are shown. */
   readonly tenant: string | undefined;
   chooseTenant(tenant: string | undefined): void;
 }
@@ -26,7 +26,9 @@ export function useCan(scope: Scope): boolean {
   return useSession().portal.can.includes(scope);
 }
 
-/** `about` is the endpoint whose changes change the response; null if any endpoint's do. A null `ask` reads nothing. */
+/**
+ * `about` is the endpoint whose changes affect the response, or null if any endpoint's do. A null `ask` reads nothing.
+ */
 export function useRead<O extends keyof Answers>(
   operation: O,
   ask: Ask | null,
@@ -45,7 +47,8 @@ export function useRead<O extends keyof Answers>(
 }
 
 /**
- * Returns a function for calls that change something; the screen is read again after each. It throws a `ClientError`.
+ * Returns a function for calls that change something, after each of which the screen is read again. The function throws
+ * a `ClientError`.
  */
 export function useCall() {
   const { client, reads, tenant } = useSession();

@@ -2,7 +2,7 @@
 import { go } from "./route.ts";
 import { useRead, useSession } from "./session.ts";
 
-/** Nobody reads a longer list of names. Other tenants can be opened by links of their own. */
+/** Nobody reads a longer list of names. Other tenants can be opened by their own links. */
 const MANY = 100;
 
 export function TenantSwitch() {

@@ -7,10 +7,10 @@ import { useCan, useSession } from "../session/session.ts";
 
 type Signature = Endpoint["signatures"][number];
 
-/** The files of docs/verify and docs/verify-ed25519 by their extensions, as JSON; put here by scripts/portal.ts. */
+/** The files of docs/verify and docs/verify-ed25519 by extension, as JSON. scripts/portal.ts inserts them. */
 declare const __SNIPPETS__: string;
 const SNIPPETS = JSON.parse(__SNIPPETS__) as Readonly<Record<Signature, Readonly<Record<string, string>>>>;
-/** The header that the snippets name. The endpoint may use another. */
+/** The header that the snippets use. The endpoint may use another. */
 const NAMED = "X-Service-Signature";
 
 const SIGNATURES: readonly (readonly [signature: Signature, word: string])[] = [

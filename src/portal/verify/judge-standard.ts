@@ -1,13 +1,13 @@
 /**
- * Decides if `webhook-signature` fits a request: entries `v1` by a secret, and `v1a` by a public key. If none fits, it
- * tries the usual mistakes to find the cause.
+ * Decides whether `webhook-signature` is valid for a request: entries `v1` by a secret, and `v1a` by a public key. If
+ * none is, it tries the usual mistakes to find the cause.
  */
 import { formsOf, no, withoutName, type Named, type Verdict } from "./judge.ts";
 import { base64, decodedSecret, isHmacSecret, mac, unbase64, verifierOf } from "./signature.ts";
 
 const HEADER = "webhook-signature";
 const VERSION = /^v\d\w?,/;
-/** 64 bytes in base64. Nothing else that people paste here has this form. */
+/** 64 bytes in base64. Nothing else that people paste here looks like this. */
 const BARE = /^[A-Za-z0-9+/]{86}==$/;
 const ED25519_BYTES = 64;
 
@@ -19,9 +19,9 @@ export function isStandard(given: string): boolean {
 
 export interface Request {
   readonly body: string;
-  /** The value of `webhook-timestamp`; empty if it was not given. */
+  /** The value of `webhook-timestamp`. Empty if it was not given. */
   readonly timestamp: string;
-  /** The seconds at which attempts of this request began, as far as they are known. */
+  /** The seconds at which attempts of this request began, if known. */
   readonly attempts: readonly number[];
   readonly secrets: readonly Named[];
   readonly publicKeys: readonly Named[];
@@ -63,7 +63,7 @@ const UNKNOWN = no(
   "Take webhook-signature, webhook-timestamp and the raw body from one and the same request, and check the key.",
 );
 
-/** Returns a verdict on an entry that needs no key, or null. */
+/** Returns a verdict on an entry without needing a key, or null. */
 function formOf(text: string): Verdict | null {
   if (!VERSION.test(text))
     return no("An entry has no version.", "Each begins with v1, or v1a, and a space is before it.");
@@ -76,7 +76,7 @@ function formOf(text: string): Verdict | null {
   return no(`It has ${length} bytes; an Ed25519 signature has ${ED25519_BYTES}.`, "Was it cut off?");
 }
 
-/** Pairs an entry with every key that may have made it. Versions that nobody knows here are passed over. */
+/** Pairs an entry with every key that may have made it. Skips unknown versions. */
 async function entriesOf(text: string, { secrets, publicKeys }: Request): Promise<readonly Entry[]> {
   const [version, encoded = ""] = text.split(",");
   if (version === "v1")
@@ -94,13 +94,13 @@ async function entriesOf(text: string, { secrets, publicKeys }: Request): Promis
   return (await Promise.all(made)).filter((entry) => entry !== null);
 }
 
-/** The sender's second may be the one before or after that of the record. */
+/** The sender may have signed in the second before or after the one that was recorded. */
 function stampsOf({ timestamp, attempts }: Request): readonly string[] {
   if (timestamp !== "") return [timestamp];
   return [...new Set(attempts.flatMap((at) => [at, at - 1, at + 1]))].map(String);
 }
 
-/** Names the keys that fit at the first of the times at which any does; null if none does. */
+/** Names the keys that match at the first of the times at which any does. Null if none does. */
 async function firstFit(
   entries: readonly Entry[],
   stamps: readonly string[],

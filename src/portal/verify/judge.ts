@@ -1,4 +1,4 @@
-/** Decides if the signature of a body alone fits. If not, it tries the usual mistakes to find the cause. */
+/** Decides whether a signature of the body alone is valid. If not, it tries the usual mistakes to find the cause. */
 import { base64, decodedSecret, hex, isHmacSecret, mac, plainHash } from "./signature.ts";
 
 export interface Named {
@@ -96,7 +96,7 @@ export function formsOf(body: string): readonly (readonly [form: string, reason:
   return forms.filter(([form]) => form !== body);
 }
 
-/** Returns JSON with spaces as Python writes it. */
+/** Returns JSON with spaces, as Python writes it. */
 function spaced(json: string): string {
   return json.replaceAll(/"(?:[^"\\]|\\.)*"|[:,]/g, (token) => (token.length === 1 ? `${token} ` : token));
 }

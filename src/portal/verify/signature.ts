@@ -7,7 +7,7 @@ export function canSign(): boolean {
 
 /**
  * Returns true if the secret is for HMAC, the only kind that this page knows. Any text can be its key, except whpk_ and
- * whsk_, which Standard Webhooks uses for other keys. Anyone may know a whpk_ key, so it must never be an HMAC's.
+ * whsk_, which Standard Webhooks uses for other keys. Anyone may know a whpk_ key, so it must never be used for HMAC.
  */
 export function isHmacSecret(secret: string): boolean {
   return !/^wh[ps]k_/.test(secret.trim());
@@ -61,8 +61,8 @@ export async function signStandard(secret: string, id: string, seconds: number, 
 export type Verifies = (signature: Uint8Array, text: string) => Promise<boolean>;
 
 /**
- * Makes a verifier of a public key, `whpk_` and base64. Returns null if the text is no such key, or if the browser does
- * not know Ed25519, as some of 2024 do not.
+ * Makes a verifier from a public key, `whpk_` and base64. Returns null if the text is no such key, or if the browser
+ * does not support Ed25519, as some from 2024 do not.
  */
 export async function verifierOf(publicKey: string): Promise<Verifies | null> {
   const bytes = publicKey.startsWith("whpk_") ? unbase64(publicKey.slice(5)) : null;

@@ -40,7 +40,7 @@ type Typed = typeof BLANK;
 function Check({ endpoint }: { endpoint: Endpoint }) {
   const query = { endpoint: endpoint.id, limit: 10 };
   const events = useRead("listDeliveries", { query }, endpoint.id).value?.data;
-  // Many people begin with a test event.
+  // Many people start with a test event.
   const tests = useRead("listDeliveries", { query: { ...query, test: true } }, endpoint.id).value?.data;
   const recent = events && tests && [...events, ...tests];
   const [chosen, setChosen] = useState<string>();
@@ -117,12 +117,12 @@ function Fields({ typed, isOther, change }: FieldsProps) {
   );
 }
 
-/** True for a signature that no secret is needed for. */
+/** True for a signature that can be checked without a secret. */
 function onlyByPublicKey(signature: string): boolean {
   return isStandard(signature) && !/\bv1,/.test(signature);
 }
 
-/** Returns a function that decides if a signature fits; `delivery` is undefined if the body was pasted. */
+/** Returns a function that decides whether a signature is valid. `delivery` is undefined if the body was pasted. */
 function useJudge({ id, tenant }: Endpoint) {
   const { client, portal } = useSession();
   const call = useCall();
